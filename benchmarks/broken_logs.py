@@ -67,7 +67,7 @@ def late(seconds: float) -> Callable[[Recording], Recording]:
 
 
 def pushed(force: float) -> Callable[[Recording], Recording]:
-    """Return the fault of two pushes [N] of a second at the flange, along y and upwards."""
+    """Return the fault of two pushes at the flange [N], a second each, along y and upwards."""
 
     def change(log: Recording) -> Recording:
         effort, model = log.effort.copy(), PinocchioModel(FER)

@@ -299,7 +299,7 @@ class Session:
         yield Figure('pause: stops', self.counts('stops')[0] - stops, '', 0)
 
     def reset(self, world: Any) -> Iterator[Figure]:
-        """Reset during a motion; the node then gets states at time zero, from another position."""
+        """Reset Gazebo during a motion: states begin anew at time zero, at another position."""
         self.play(self._seconds, 0.3)
         self.simulate(0.4 * self._seconds)
         before = self.states[-1][0]

@@ -96,7 +96,7 @@ class Probe:
             for k in range(_STATES)
         ]
         self._publishers: dict[str, Any] = {}
-        # Line through the replies' second values over the number of the state.
+        # Offset and slope of a reply's second value as a function of its state's number.
         self._line: dict[str, tuple[float, float]] = {}
         self._reply: float | None = None
         self._replied_at = 0.0

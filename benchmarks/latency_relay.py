@@ -16,7 +16,7 @@ from franka_dynamics.ros.realtime import request_realtime
 
 
 def main() -> None:
-    """Copy until told to stop."""
+    """Answer each joint state with its positions until stopped."""
     request_realtime()
     rclpy.init()
     node = rclpy.create_node('relay')

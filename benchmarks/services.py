@@ -61,7 +61,7 @@ class Driver:
         self._probe = Probe()
 
     def drive(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-        """Publish for some seconds; return the times of the states and of the commands [s]."""
+        """Publish joint states for a time [s]; return the times of states and commands [s]."""
         made = self._probe.measure('node', seconds, RATE_HZ, warm_up=0.0)
         return made.sent, np.sort(made.replied[np.isfinite(made.replied)])
 

@@ -508,7 +508,7 @@ def _run_healthy(arms: Sequence[str], draws: int) -> int:
 
 
 def main() -> int:
-    """Print a row each, and which rows are worse than before."""
+    """Run the cases in parallel; print a row each, and whether it is worse than --against."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
     parser.add_argument('--part', default='', help='only cases whose names contain this')

@@ -161,7 +161,7 @@ def quintic(
 
 
 def reach(chain: ClosedChain, times: np.ndarray) -> JointStates:
-    """Return the motion from START to END at times [s], the last of which is its duration."""
+    """Return the motion from START to END at times [s]; it ends at the last of them."""
     q, dq, ddq = quintic(START, END, times[-1], times)
     return chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)
 
@@ -398,7 +398,7 @@ def draw_design(objective: Objective, u: np.ndarray, path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Move, print and draw; optimise, check the gradient, print and draw."""
+    """Compute the motion's torques, then the design; print and draw both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='five_bar.png', metavar='FILE')
     parser.add_argument('--design-plot', default='five_bar_design.png', metavar='FILE')

@@ -285,7 +285,7 @@ def play(
     mujoco = import_mujoco()
     count, held = round(plan.duration / CONTROL), 1 if gain is None else round(CONTROL / PHYSICS)
     count *= 1 if gain is not None else round(CONTROL / PHYSICS)
-    cycle = plan.duration / count  # a whole number of cycles
+    cycle = plan.duration / count  # so that the plan lasts a whole number of cycles
     model = build_mujoco(arm, timestep=cycle / held)
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)

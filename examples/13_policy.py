@@ -98,7 +98,7 @@ def follow(arm, way):
 
 
 def delay_and_error(arm, times, positions):
-    """Return the delay [s] at which an arm's motion fits the policy's best, and the rms [rad]."""
+    """Return the delay [s] at which a motion fits the policy's best, and the rms error [rad]."""
     delays = np.arange(0.0, MOST_DELAY_S, 0.005)
     late = times > 2.0 + MOST_DELAY_S
     times, positions = times[late][::10], positions[late][::10]

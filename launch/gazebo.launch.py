@@ -94,7 +94,7 @@ def server(given, flag):
 
 
 def bridge(folder):
-    """Return ros_gz_bridge with the file bridge.yaml."""
+    """Return the node of ros_gz_bridge, configured by bridge.yaml in the folder."""
     return Node(
         package='ros_gz_bridge',
         executable='parameter_bridge',

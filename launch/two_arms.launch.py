@@ -63,7 +63,7 @@ def sentence_for(sentence: str, arm: str) -> str:
 
 
 def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
-    """Return simulation.launch.py for one side; scoped, so that no argument reaches the other."""
+    """Return simulation.launch.py for one side, in a scope that keeps its arguments to it."""
     simulation = PathJoinSubstitution(
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
     )
