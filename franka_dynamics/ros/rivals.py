@@ -33,32 +33,6 @@ def publisher_names(node: Any, topic: str) -> list[str]:
     return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
 
 
-class OwnMessages:
-    """
-    Recognises our own messages when we receive them from the topic we publish on.
-
-    The middleware may lose our messages, but neither repeats nor reorders them. So a repeated old
-    message comes from another publisher.
-    """
-
-    def __init__(self) -> None:
-        self._sent: deque[bytes] = deque(maxlen=_REMEMBERED)
-
-    def note(self, data: bytes) -> None:
-        """Remember one of our messages; to be called before it is sent."""
-        self._sent.append(data)
-
-    def answers(self, data: bytes) -> bool:
-        """Take a received message; return whether it is ours, and forget our older ones."""
-        try:
-            before = self._sent.index(data)
-        except ValueError:
-            return False
-        for _ in range(before + 1):
-            self._sent.popleft()
-        return True
-
-
 class PublisherCounts:
     """
     Detects two publishers by the numbers that each publisher gives its own messages.
@@ -96,9 +70,10 @@ class CommandWatch:
     """
     Finds other publishers on the command topic.
 
-    Messages received on the topic must be the node's own, in the order sent. Any other message,
-    even a repeated old command, comes from another sender. While DDS lists only one publisher
-    there is no subscription and no cost.
+    Messages received on the topic must be the node's own, in the order sent: the middleware may
+    lose messages, but neither repeats nor reorders them. Any other message, even a repeated old
+    command, comes from another sender. While DDS lists only one publisher there is no subscription
+    and no cost.
 
     `topic` is the command topic's full name. `group` is a callback group that no executor serves,
     because this class takes the messages itself.
@@ -107,7 +82,7 @@ class CommandWatch:
     def __init__(self, node: Any, group: CallbackGroup, topic: str) -> None:
         self._node, self._group, self.topic = node, group, topic
         self._subscription: Any = None
-        self._own = OwnMessages()
+        self._own: deque[bytes] = deque(maxlen=_REMEMBERED)
         self._foreign = 0  # foreign messages since the subscription was created
         self.rivals_seen = 0
 
@@ -119,7 +94,17 @@ class CommandWatch:
 
     def sent(self, data: bytes) -> None:
         """Remember a command before it is published."""
-        self._own.note(data)
+        self._own.append(data)
+
+    def is_own(self, data: bytes) -> bool:
+        """Return whether a received message is the node's own; forget its own before that one."""
+        try:
+            before = self._own.index(data)
+        except ValueError:
+            return False
+        for _ in range(before + 1):
+            self._own.popleft()
+        return True
 
     def check(self) -> str:
         """Return a sentence if another node sends commands, else ''; call it every 20 ms."""
@@ -129,7 +114,7 @@ class CommandWatch:
         self._listen()
         foreign = 0
         while (waiting := taken(self._subscription)) is not None:
-            foreign += not self._own.answers(waiting[0])
+            foreign += not self.is_own(waiting[0])
         self._foreign += foreign
         self.rivals_seen += foreign
         if not self._foreign:

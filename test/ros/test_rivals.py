@@ -19,7 +19,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.rivals import CommandWatch, OwnMessages, PublisherCounts
+from franka_dynamics.ros.rivals import CommandWatch, PublisherCounts
 
 from .conftest import COMMAND, INCLINED, TIMEOUT_S
 
@@ -69,19 +69,19 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     assert 'stop the other one' in said and said.count(' activate ') == 1
 
 
-def test_what_comes_again_or_out_of_order_is_not_ours():
-    # Some of ours may be lost on the way, and two may be alike.
-    own = OwnMessages()
+def test_a_message_that_is_repeated_or_out_of_order_is_not_ours():
+    # Some of our messages may be lost, and two may be equal.
+    watch = CommandWatch(None, None, '/command')
     for _ in range(3):
         for message in (b'a', b'a', b'b', b'c'):
-            own.note(message)
-        assert own.answers(b'a')
-        assert own.answers(b'c')
-    # A relay repeats what was passed by, or what was heard already.
-    assert not own.answers(b'b')
-    own.note(b'a')
-    assert own.answers(b'a')
-    assert not own.answers(b'a')
+            watch.sent(message)
+        assert watch.is_own(b'a')
+        assert watch.is_own(b'c')
+    # A relay repeats a message that was skipped or already received.
+    assert not watch.is_own(b'b')
+    watch.sent(b'a')
+    assert watch.is_own(b'a')
+    assert not watch.is_own(b'a')
 
 
 @pytest.mark.parametrize(
