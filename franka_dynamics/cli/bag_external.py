@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 def _output(text: str) -> Path:
     """Return the path of a table, or of the folder of a new bag."""
-    return writable_file(text) if Path(text).suffix else new_bag(text)
+    suffix = Path(text).suffix.lower()
+    if suffix not in ('', '.csv', '.h5'):
+        raise OutputError(
+            f'{text}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
+        )
+    return writable_file(text) if suffix else new_bag(text)
 
 
 def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, str]) -> None:
@@ -81,10 +86,6 @@ class External(MeasuredTorques, ArmOptions):
         from ..recordings.replay import fit
 
         output, arm = self.output, self.load_arm()
-        if output.suffix.lower() not in ('', '.csv', '.h5'):
-            raise OutputError(
-                f'{output}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
-            )
         frame = int(self.frame) if self.frame.isdigit() else self.frame
         model = PinocchioModel(arm, self.gravity)
         estimator = WrenchEstimator(model, frame, self.tool_center)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +12,8 @@ from rich.progress import track
 from ._arm_options import ArmOptions
 from ._options import folder_option, gravity_option
 from ._say import say, show, terminal
-from ..arm import ArmDescription
 from ..codegen.emit import require_each_once
-from ..codegen.equations import customised_equations, Equations, Parameters, Quantity
+from ..codegen.equations import customised_equations, Parameters, Quantity
 from ..errors import SettingsError
 from ..files import write_text
 from ..options import option
@@ -61,66 +59,50 @@ class Codegen(ArmOptions):
 
     def run(self) -> int:
         """Print the counts and write the file; or write a package."""
-        self._require_sense()
-        arm = self.load_arm()
-        if self.package is not None:
-            self._write_package(arm)
-            return 0
-        listed = list(self._equations(arm))
-        show(_counts(arm, listed))
-        if self.output is not None:
-            say(f'wrote {self._write(self.output, listed)}')
-        return 0
+        from ..codegen.cuda import cuda_source
+        from ..codegen.emit import c_header, identifier, operation_count, python_module
 
-    def _require_sense(self) -> None:
-        """Refuse contradictory options."""
         require_each_once(self.quantities)
         if self.package is not None:
-            why = '--package, which writes C++ with parameters and gravity at run time'
-            self.refuse(why, *_NOT_IN_A_PACKAGE)
-            if self.output is None:
-                raise SettingsError('--package needs a folder: add --output FOLDER.')
+            return self._write_package(self.package)
         if self.parameters == 'run_time':
             self.refuse('--parameters run_time: gravity is set then', 'gravity')
             if self.language == 'cuda':
                 self.refuse('--language cuda, into which the arm is written', 'parameters')
-
-    def _equations(self, arm: ArmDescription) -> Iterator[Equations]:
-        text, console = 'writing equations', terminal()
-        for name in track(self.quantities, text, console=console, transient=True):
-            yield customised_equations(
-                arm, Quantity(name), self.gravity, parameters=Parameters(self.parameters)
+        arm, parameters = self.load_arm(), Parameters(self.parameters)
+        quantities = track(
+            self.quantities, 'writing equations', console=terminal(), transient=True
+        )
+        listed = [
+            customised_equations(arm, Quantity(name), self.gravity, parameters=parameters)
+            for name in quantities
+        ]
+        show(
+            Table(
+                f'{arm.name}: operations per evaluation of the code, without sines and cosines',
+                ('equations', 'multiplications', 'additions'),
+                [(each.quantity.value, *operation_count(each.program)) for each in listed],
             )
+        )
+        if self.output is not None:
+            write = {'c': c_header, 'cuda': cuda_source, 'python': python_module}[self.language]
+            path = self.output / f'{identifier(arm.name)}_dynamics{_LANGUAGES[self.language]}'
+            write_text(path, write(listed))
+            say(f'wrote {path}')
+        return 0
 
-    def _write(self, folder: Path, listed: list[Equations]) -> Path:
-        from ..codegen.cuda import cuda_source
-        from ..codegen.emit import c_header, identifier, python_module
-
-        write = {'c': c_header, 'cuda': cuda_source, 'python': python_module}[self.language]
-        path = folder / f'{identifier(listed[0].arm)}_dynamics{_LANGUAGES[self.language]}'
-        write_text(path, write(listed))
-        return path
-
-    def _write_package(self, arm: ArmDescription) -> None:
-        """Write an ament_cmake package."""
+    def _write_package(self, name: str) -> int:
+        """Write an ament_cmake package; return exit status 0."""
         from ..codegen.cpp_package import cpp_package
 
-        assert self.package is not None and self.output is not None
+        why = '--package, which writes C++ with parameters and gravity at run time'
+        self.refuse(why, *_NOT_IN_A_PACKAGE)
+        if self.output is None:
+            raise SettingsError('--package needs a folder: add --output FOLDER.')
+        arm, folder = self.load_arm(), self.output / name
         with terminal().status('writing equations'):
-            files = cpp_package(arm, self.package)
+            files = cpp_package(arm, name)
         for path, text in files.items():
-            write_text(self.output / self.package / path, text)
-        say(
-            f'wrote {self.output / self.package} ({len(files)} files); put it into the src of a '
-            'colcon workspace'
-        )
-
-
-def _counts(arm: ArmDescription, listed: list[Equations]) -> Table:
-    from ..codegen.emit import operation_count
-
-    return Table(
-        f'{arm.name}: operations per evaluation of the code, without sines and cosines',
-        ('equations', 'multiplications', 'additions'),
-        [(each.quantity.value, *operation_count(each.program)) for each in listed],
-    )
+            write_text(folder / path, text)
+        say(f'wrote {folder} ({len(files)} files); put it into the src of a colcon workspace')
+        return 0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 import errno
 from importlib import import_module
 import inspect
@@ -246,19 +246,13 @@ def _answered(argv: list[str]) -> int:
     if arguments.action is None:
         arguments.parser.print_help()
         return 0
-    with _ros_named(arguments.parser.prog):
-        return filled(arguments.action, arguments).run()
-
-
-@contextmanager
-def _ros_named(what: str) -> Iterator[None]:
-    """Turn the failed import of a ROS package into one sentence."""
     try:
-        yield
+        return filled(arguments.action, arguments).run()
     except ImportError as error:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
+        what = arguments.parser.prog
         raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
 
 
