@@ -42,19 +42,19 @@ from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..typing import Array
 
-# Smallest radius of gyration of the reference's links in every direction. Published links can be
-# thinner than any real link, and the prior would then hold the estimate there.
+# Smallest radius of gyration of the starting set's links in every direction. Published links can
+# be thinner than any real link, and the prior would then keep the estimate as thin.
 MINIMUM_GYRATION_M = 0.01
 # The prior standard deviation of a joint's rotor inertia is its torque limit divided by this
 # acceleration [rad/s^2]. A UR10e's first joints have 90 rad/s^2.
 _ROTOR_ACCELERATION = 100.0
-# An unknown torque limit is replaced by this multiple of the joint's largest recorded torque. The
-# prior standard deviation of friction is then a tenth of the largest torque, which may be nearly
-# all friction. With a fiftieth the prior would suppress real friction.
+# This multiple of the joint's largest recorded torque replaces an unknown torque limit. The prior
+# standard deviation of friction is then a tenth of the largest torque, which may be nearly all
+# friction; a smaller deviation would suppress real friction.
 _LIMIT_PER_EFFORT = 5.0
-# Default precision: masses of the starting set are trusted to 32 %. It predicts left-out parts of
-# two real arms' recordings and of runs of 16 simulated arms at least as well as precision 30, or a
-# precision chosen by cross-validation.
+# Default precision: masses of the starting set are trusted to 32 %. Fits with it predict left-out
+# parts of two real arms' recordings and of 16 simulated arms' runs at least as well as fits with
+# precision 30 or a precision chosen by cross-validation.
 PRIOR_PRECISION = 10.0
 
 
@@ -90,15 +90,14 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
 
 
-# Assumed smallest radius of gyration of a real link in every direction, where a set has a thinner
-# one. The FER's collision capsules have radii of 40 to 60 mm.
+# Smallest radius of gyration of a real link in every direction, assumed for thinner published
+# links. The FER's collision capsules have radii of 40 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
-# If one shipped set of the FER is the truth and another the starting set, inertias are 1 to 16
-# times less precise than masses.
+# Between any two shipped sets of the FER, inertias are 1 to 16 times less precise than masses.
 _DECADES_APART = 1.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
-_ONE_DEVIATION = 0.5  # by which a log-likelihood falls at one standard deviation
+_ONE_DEVIATION = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +112,8 @@ class Prior:
     reference : ArmDescription
         The starting set, after `with_minimum_gyration`.
     effort, velocity : ndarray, shape (n,)
-        The joints' torque limits [N m], or multiples of the largest torques if unknown, and
-        velocity limits [rad/s]; they give the standard deviations of friction.
+        The joints' torque limits [N m] (if unknown, multiples of the largest torques) and velocity
+        limits [rad/s], which give the standard deviations of friction.
 
     """
 
@@ -126,17 +125,9 @@ class Prior:
     @classmethod
     def towards(cls, arm: ArmDescription, model: TorqueModel, strongest: Array) -> Prior:
         """
-        Return the prior centred at an arm's inertial set.
+        Return a model's prior centred at an arm's inertial set.
 
-        Parameters
-        ----------
-        arm : ArmDescription
-            The starting set.
-        model : TorqueModel
-            The model to identify.
-        strongest : ndarray, shape (n,)
-            The largest torque of each joint [N m]; used for joints without a torque limit.
-
+        `strongest`, (n,) [N m], is each joint's largest torque, for joints without a torque limit.
         """
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)
@@ -225,7 +216,7 @@ class ShownPrecision:
         Precision of masses and centres of mass: their relative standard deviation is 1 /
         sqrt(masses).
     inertias : float
-        The same for inertias about the centres of mass, and for rotors.
+        Precision of inertias about the centres of mass, and of rotors.
 
     """
 
@@ -241,8 +232,8 @@ class PriorMisfit:
     Attributes
     ----------
     claimed, shown : ndarray, shape (b, k)
-        Factors L of that covariance L L^T: `claimed` if the starting set has the precision s of
-        the fit, `shown` if it has the precisions that the samples show.
+        Factors L of the covariance L L^T: `claimed` if the starting set has the precision s of the
+        fit, `shown` if it has the precisions that the samples show.
 
     """
 
@@ -250,15 +241,7 @@ class PriorMisfit:
     shown: Array
 
     def excess(self, covariance: Array) -> Array:
-        """
-        Return the covariance (p, p) to add to that of an estimate, which trusts the prior.
-
-        Parameters
-        ----------
-        covariance : ndarray, shape (p, p)
-            K^-1, which assumes that the starting set has the precision of the fit.
-
-        """
+        """Return the covariance (p, p) to add to an estimate's, K^-1, which trusts the prior."""
         b = len(self.shown)
         shown, claimed = covariance[:, :b] @ self.shown, covariance[:, :b] @ self.claimed
         return np.asarray(shown @ shown.T - claimed @ claimed.T)
@@ -333,7 +316,7 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
     Parameters
     ----------
     off : ndarray, shape (b,)
-        Measured torques minus those of the starting set, in units of noise.
+        Measured torques minus torques of the starting set, in units of noise.
     masses, inertias : ndarray, shape (b, k)
         The factors of `_spreads`, mapped to torques.
 
@@ -377,7 +360,7 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
 
 
 def _upper_root(link: LinkInertia) -> Array:
-    """Return U, (4, 4): U U^T is a link's pseudo-inertia, the last row is zero but at its end."""
+    """Return U, (4, 4), block upper triangular, with U U^T a link's pseudo-inertia."""
     center, pseudo = link.center_of_mass, link.pseudo_inertia()
     root = np.zeros((4, 4))
     root[:3, :3] = np.linalg.cholesky(pseudo[:3, :3] - link.mass * np.outer(center, center))
@@ -386,7 +369,7 @@ def _upper_root(link: LinkInertia) -> Array:
 
 
 def _parameters(pseudo: Array) -> Array:
-    """Return the ten parameters of a change of a pseudo-inertia, (10,)."""
+    """Return the ten parameters, (10,), of a pseudo-inertia or a change of one, (4, 4)."""
     second = pseudo[:3, :3]
     tensor = np.trace(second) * np.eye(3) - second
     return np.concatenate([tensor[np.triu_indices(3)], pseudo[:, 3]])

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fits of one identification: to all parts, or to all but those that are left out."""
+"""The fits of one identification: to all parts of the recordings, or without left-out parts."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from ..arm import ArmDescription
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
-# Other slip elements replace the usual ones only if they lower the error on left-out parts by more
-# than this fraction.
+# Other slip elements replace the default ones only if they lower the error on left-out parts by
+# more than this fraction.
 _CLEARLY = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
     """
-    The result of trying one choice of slip elements.
+    One choice of slip elements: the parts' samples with its friction columns, noise and error.
 
-    `parts` are the samples with the friction columns of this choice, `noise` is the joints' noise
-    that a fit finds in them, and `error` is the `left_out_error` [N m].
+    `error` is the `left_out_error` [N m].
     """
 
     prior: Prior
@@ -47,26 +46,24 @@ class _Trial:
 @dataclass(frozen=True, eq=False)
 class Problem:
     """
-    What all fits of one identification have in common; calling it with parts returns their fit.
+    The data that all fits of one identification share; calling it with parts returns their fit.
 
     Attributes
     ----------
     model : TorqueModel
-        The model with every slip element that any choice uses.
-    start : ArmDescription
-        The starting set.
-    published : tuple of ArmDescription
-        Sets to compare with.
+        The model with the slip elements of all choices.
+    start, published : ArmDescription and tuple of ArmDescription
+        The starting set; sets to compare with.
     options : IdentificationOptions
         The user's options.
     inflation : ndarray, shape (n,)
         Number of filtered samples per independent sample.
     strongest : ndarray, shape (n,)
-        Largest recorded effort of each joint, as recorded.
+        Largest effort of each joint, in the recording's unit.
     unit : Unit
-        Unit of the errors over all joints.
+        Unit of the error E.
     shown : ndarray, shape (n,) of bool, optional
-        Joints whose torques count for the base parameters; all where it is None.
+        Joints whose torques count for the base parameters; if None, all joints.
 
     """
 
@@ -81,11 +78,11 @@ class Problem:
 
     @property
     def choices(self) -> list[TorqueModel]:
-        """One model for each choice of slip elements' reaches, the usual choice first."""
+        """One model for each choice of slip elements' reaches, the default choice first."""
         return [self.model.with_reaches(one) for one in self.options.slip_reaches]
 
     def of(self, model: TorqueModel, factors: QRFactors, scale: ArrayLike = 1.0) -> QRFactors:
-        """Return factors with one model's friction columns, their torques times a scale (n,)."""
+        """Return factors with the friction columns of a model, efforts times a scale (n,)."""
         every = self.model.friction.symbols
         kept = [every.index(symbol) for symbol in model.friction.symbols]
         used = factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
@@ -109,7 +106,7 @@ class Problem:
         return find_effort_scale(factors, prior, self.start, self.inflation)
 
     def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
-        """Try a model on the given parts, each left out of the fit in turn for the error."""
+        """Return the trial of a model; for its error each part is left out of a fit in turn."""
         split = [self.of(model, part.factors, scale) for part in given]
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
@@ -117,7 +114,7 @@ class Problem:
         return _Trial(prior, noise, split, error)
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the trial of the usual slip elements, or one that predicts clearly better."""
+        """Return the trial of the default slip elements, or one that predicts clearly better."""
         usual, *others = (self._trial(model, given, scale) for model in self.choices)
         best = min((usual, *others), key=lambda one: one.error)
         return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
@@ -161,10 +158,9 @@ class Problem:
 
     def with_measured_inflation(self, summaries: Sequence[Summary]) -> Problem:
         """
-        Return the problem with the correlation of the residuals, where the filter's is smaller.
+        Return the problem with `inflation` raised to the value that the residuals show.
 
-        `inflation`, the number of samples per independent sample, is raised to the value that the
-        residuals of a first fit show.
+        The residuals are those of a first fit to all recordings.
         """
         scale, model = self.effort_scale(parts(summaries)).scale, self.choices[0]
         factors = self.of(model, total(one.whole.factors for one in summaries), scale)
@@ -177,7 +173,7 @@ class Problem:
 
     def with_shown_scales(self, summaries: Sequence[Summary]) -> Problem:
         """Return the problem with `shown`: the joints whose effort scale the motion shows."""
-        # With rotor inertias no joint may be left out: only a joint's own torque shows its rotor.
+        # With rotor inertias all joints count: only a joint's own torque shows its rotor inertia.
         if self.options.scale_unknown or self.model.base.rotor_inertia:
             return self
         scale, model = self.options.known_scale(self.model.n), self.choices[0]
@@ -196,7 +192,7 @@ class Problem:
     ) -> list[Score]:
         """Return scores: base parameters, consistent arm, starting set, published sets."""
         samples = total(self.seen_by(final, part).factors for part in everything)
-        # One fit for all test recordings, or one for each part.
+        # There is one fit for all test recordings, or one for each left-out part.
         every = list(fits) * (len(left_out) // len(fits))
         unseen = [self.seen_by(fit, part) for part, fit in zip(left_out, every)]
 

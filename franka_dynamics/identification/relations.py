@@ -19,7 +19,7 @@ class Relation:
     """One base parameter as a linear combination of standard parameters."""
 
     name: str
-    terms: tuple[tuple[float, str], ...]  # coefficients [1, m, m^2] and standard parameters
+    terms: tuple[tuple[float, str], ...]  # coefficients [1, m or m^2] and standard parameters
 
     def __str__(self) -> str:
         """Return text such as 'XXR_5 = XX_5 - YY_5 + YY_6', or the name of a single parameter."""
@@ -41,7 +41,8 @@ def relations(
     names : sequence of str, length p
         Names of the standard parameters, such as XX_1.
     columns : sequence of int, length b
-        For each base parameter the standard parameter whose column it keeps; it comes first.
+        For each base parameter the index of the standard parameter whose column it keeps, and
+        which comes first in the relation.
     matrix : ndarray, shape (b, p)
         The map from standard to base parameters.
 

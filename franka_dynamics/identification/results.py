@@ -40,7 +40,7 @@ class Fit:
     noise : Noise
         Noise of the joints' residuals.
     base : Estimate
-        Base parameters and friction under the prior.
+        Base parameters and friction, fitted with the prior.
     consistent : ConsistentFit
         The physically consistent arm.
     published : tuple of PublishedFit
@@ -48,8 +48,8 @@ class Fit:
     scale : EffortScale
         The scale from recorded efforts to torques [N m per unit].
     precision : ShownPrecision
-        Smallest precisions of the starting set that agree with the samples; the standard
-        deviations of `base` are computed with them.
+        Smallest precisions of the starting set that agree with the samples. The standard
+        deviations of `base` follow from them.
 
     """
 
@@ -70,13 +70,13 @@ class Recorded:
     Attributes
     ----------
     bags : tuple of (str, float)
-        Name of each bag and its root mean square error E under the final fit, test bags last.
+        Name of each recording and its root mean square error E under the final fit, tests last.
     unseen_bags : int
-        Number of test bags; 0 if parts were left out in turn.
+        Number of test recordings; 0 if parts were left out in turn.
     signal : SignalOptions
-        The options with which they were prepared.
+        The options with which the recordings were prepared.
     notes : tuple of BagNote
-        One entry for each bag that was used.
+        One entry for each used bag.
     failures : tuple of str
         One sentence for each bag that could not be used.
 
@@ -112,7 +112,7 @@ class Identification:
         Scores of the base parameters, the consistent arm, and the published sets with friction
         fitted to the same samples.
     start_score : Score
-        Score of the starting set, with friction fitted likewise.
+        Score of the starting set with friction fitted to the same samples.
     verdict : Verdict
         Whether the arm is better than the best published set.
     diagnosis : Diagnosis
@@ -154,8 +154,8 @@ class Identification:
         path : str or Path
             The file to write (.yaml).
         payload : str, optional
-            The payload during the recordings, in the form of the option `--payload`. It is
-            subtracted: the file describes the arm without it.
+            The payload during the recordings, in the form of the option `--payload`. The payload
+            is subtracted from the arm.
         anyway : bool
             Whether to write the arm even if it was not accepted.
 
@@ -219,7 +219,7 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
     """
     Return the identified arm as the text of an arm file, with its source and its errors.
 
-    A payload that was on the flange is subtracted: the file describes the arm without it.
+    A payload that was on the flange is subtracted from the arm.
     """
     names = [name for name, _ in result.recorded.bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')

@@ -4,12 +4,12 @@
 The samples' least-squares equations, reduced to one small triangular matrix per joint.
 
 The rows [Y_j  F_j  tau_j] of joint j, stacked over all samples, are factored as Q_j R_j: Y_j are
-the base parameters' columns of the regressor, F_j that joint's friction columns, and tau_j its
-measured torque. Only R_j is kept. Two sets of samples are joined by stacking their R_j and
-factoring again. This is associative, so that samples can be streamed, and bags summarised on
-several machines. A QR factorisation of the rows keeps the precision that the normal equations
-would lose (Golub and Van Loan, "Matrix Computations", section 5.3). Because every joint has its
-own R_j, the joints' weights can be chosen afterwards.
+the base parameters' columns of the regressor, F_j the joint's friction columns, and tau_j the
+joint's measured torque. Only R_j is kept. Two sets of samples are joined by stacking their R_j and
+factoring again, in any order, so that samples can be streamed, and bags summarised on several
+machines. A QR factorisation keeps the precision that the normal equations would lose (Golub and
+Van Loan, "Matrix Computations", section 5.3). Because every joint has its own R_j, the joints'
+weights can be chosen afterwards.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class QRFactors:
     Attributes
     ----------
     r_factors : ndarray, shape (n, b + k + w + 2, b + k + w + 2)
-        R_j of [Y_j, F_j, W_j, filtered torque, unfiltered torque]. W_j are the columns by which
-        `explanations` tries faults of the log.
+        R_j of [Y_j, F_j, W_j, filtered torque, unfiltered torque]: b base parameters, k friction
+        terms, and w columns W_j, with which `explanations` tries faults of the log.
     terms : int
         k, the number of friction terms of a joint.
     samples : int
         Number of samples that the factors represent.
     witnesses : int
-        w, the number of columns W_j; 0 for factors without them.
+        w, the number of columns W_j; may be 0.
     shown : ndarray, shape (n,) of bool, optional
-        Joints whose torques count for the base parameters; the torques of the others count for
-        their own friction alone. None: all joints count.
+        Joints whose torques count for the base parameters; the other joints' torques count for
+        their friction alone. If None, all joints count.
 
     """
 
@@ -72,17 +72,9 @@ class QRFactors:
     @classmethod
     def of(cls, model: TorqueModel, motion: Motion, beside: Array | None = None) -> QRFactors:
         """
-        Return the factors of a motion's samples, computed block by block to save memory.
+        Return the factors of a motion's N samples, computed block by block to save memory.
 
-        Parameters
-        ----------
-        model : TorqueModel
-            The model to identify.
-        motion : Motion
-            The samples.
-        beside : ndarray, shape (N, n, w), optional
-            The columns W_j of the N samples, from `witnesses`.
-
+        `beside`, (N, n, w), are the columns W_j from `witnesses`.
         """
         blocks = (slice(k, k + _BLOCK) for k in range(0, len(motion), _BLOCK))
         rows = (
@@ -95,10 +87,10 @@ class QRFactors:
         """
         Return the factors of moving sums over windows of one second.
 
-        Every sum is divided by the square root of the number of samples in a window. The ratio of
-        the squared residuals of these sums and of the samples is 1 + 2 times the sum of the
-        residual's autocorrelation with Bartlett's weights (Newey and West 1987): the number of
-        samples per independent sample (`residual_inflation`).
+        Every sum is divided by the square root of the number of samples in a window. The sums'
+        squared residuals over the samples' are 1 + 2 times the sum of the residual's
+        autocorrelation with Bartlett's weights (Newey and West 1987): the number of samples per
+        independent sample (`residual_inflation`).
         """
         length = 1 + max(1, round(_WINDOW_S * motion.options.rate))
         windows = (rows for piece in motion.pieces() for rows in _windows(model, piece, length))
@@ -121,11 +113,11 @@ class QRFactors:
 
     @property
     def base_count(self) -> int:
-        """Number of columns before the friction terms: base parameters and `with_shared`."""
+        """Number of columns before the friction terms: base parameters, `with_shared` columns."""
         return self.r_factors.shape[-1] - _EFFORTS - self.terms - self.witnesses
 
     def scaled(self, scale: ArrayLike) -> QRFactors:
-        """Return the factors with each joint's torques multiplied by a scale of shape (n,)."""
+        """Return the factors with each joint's efforts multiplied by a scale of shape (n,)."""
         factor, n = np.asarray(scale, dtype=float), len(self.r_factors)
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS:] *= factor[:, None, None]
@@ -137,13 +129,13 @@ class QRFactors:
 
     @property
     def beside(self) -> Array:
-        """The columns of R_j that belong to W_j, shape (n, rows, w)."""
+        """The columns of R_j for W_j, shape (n, rows, w)."""
         first = self.base_count + self.terms
         return self.r_factors[:, :, first : first + self.witnesses]
 
     @property
     def effort(self) -> Array:
-        """The column of R_j that belongs to the filtered torque, shape (n, rows)."""
+        """The column of R_j for the filtered torque, shape (n, rows)."""
         return self.r_factors[:, :, -_EFFORTS]
 
     def with_effort(self, effort: Array) -> QRFactors:
@@ -158,7 +150,7 @@ class QRFactors:
         return replace(self, r_factors=np.concatenate([before, columns, after], axis=2))
 
     def with_terms(self, kept: Sequence[int]) -> QRFactors:
-        """Return the factors with only some friction terms of each joint, by their indices."""
+        """Return the factors with the friction terms of some indices only, alike at each joint."""
         b, width = self.base_count, self.r_factors.shape[-1]
         order = [*range(b), *(b + k for k in kept), *range(b + self.terms, width)]
         return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
@@ -178,20 +170,15 @@ class QRFactors:
         """
         Return each joint's sum of squared residuals, shape (n,) [N^2 m^2].
 
-        Parameters
-        ----------
-        theta : array_like, shape (p,)
-            Base parameters, then friction parameters; shape (b,) predicts without friction.
-        unfiltered : bool
-            Whether the prediction is compared with the unfiltered torque.
-
+        `theta` are base parameters, then friction parameters, (p,), or base parameters alone,
+        (b,). With `unfiltered` the prediction is compared with the unfiltered torque.
         """
         effort = self.r_factors[:, :, -1 if unfiltered else -2]
         residual = effort - self.predicted(np.asarray(theta, dtype=float))
         return np.asarray(np.sum(residual * residual, axis=1))
 
     def predicted(self, theta: Array) -> Array:
-        """Return the predicted torque, (n, rows); parameters as for `squares`."""
+        """Return the predicted torque, (n, rows) as the rows of R_j; `theta` as for `squares`."""
         n, b = len(self.r_factors), self.base_count
         torque = self.r_factors[:, :, :b] @ theta[:b]
         if len(theta) > b:
@@ -224,9 +211,9 @@ class QRFactors:
         Return R, shape (p, p), and z, shape (p,), of least squares with a weight for each joint.
 
         |R theta - z|^2 plus a constant is the sum over joints of weights_j^2 |residual_j|^2, where
-        joints not `shown` count for their friction alone. R is not triangular: friction parameters
-        of a joint occur only in its own rows, so these are factored joint by joint, and only the
-        remaining rows for the base parameters are factored together.
+        joints not `shown` count for their friction alone. R is not triangular: the rows with a
+        joint's friction are factored joint by joint, and only the remaining rows, for the base
+        parameters, are factored together.
         """
         k, b = self.terms, self.base_count
         scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
@@ -292,7 +279,7 @@ class Part:
         ).whole
 
     def __add__(self, other: Part) -> Part:
-        """Return both parts as one, under the first one's name."""
+        """Return both parts as one, under the first part's name."""
         return Part(self.name, self.factors + other.factors)
 
 
@@ -326,19 +313,9 @@ class Summary:
         place: tuple[float, float] = (0.0, 1.0),
     ) -> Summary:
         """
-        Return the summary of a recording, or of a piece of it; summaries of pieces can be added.
+        Return the summary of a recording or of a piece of one; summaries of pieces can be added.
 
-        Parameters
-        ----------
-        model : TorqueModel
-            The model to identify.
-        motion : Motion
-            The prepared recording or piece.
-        name : str
-            The bag's name.
-        place : tuple of float
-            Begin and end of the piece as fractions of the recording, between 0 and 1.
-
+        `place` are begin and end of the piece as fractions of the recording, between 0 and 1.
         """
         beside = witnesses(model, motion)
         return cls(
@@ -371,7 +348,7 @@ class Summary:
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
-    """Return at most ten parts to leave out: (groups of) bags, or stretches of one or two bags."""
+    """Return at most ten parts to leave out: bags, groups of bags, or stretches of 1 or 2 bags."""
     if len(summaries) < BY_BAG:
         return [part for one in summaries for part in one.stretches]
     wholes = [one.whole for one in summaries]
@@ -407,13 +384,9 @@ def residual_inflation(squares: Array, of_windows: Array) -> Array:
     """
     Return the number of residual samples per independent sample, joint by joint, shape (n,).
 
-    It is larger than `filter_inflation` if errors of the model last longer than filtered noise.
-
-    Parameters
-    ----------
-    squares, of_windows : ndarray, shape (n,)
-        Sums of squared residuals of the samples, and of their moving sums (`of_windows`).
-
+    It exceeds `filter_inflation` if errors of the model last longer than filtered noise. `squares`
+    and `of_windows`, (n,), are sums of squared residuals of the samples and of their moving sums
+    (`QRFactors.of_windows`).
     """
     return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
 

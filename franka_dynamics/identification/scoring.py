@@ -20,9 +20,9 @@ class PublishedFit:
     """
     A set of parameters with friction fitted to the recordings.
 
-    `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies the rigid-body
-    torques; it differs from one only if effort scales were identified, for starting and published
-    sets.
+    `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies each joint's
+    rigid-body torque; for starting and published sets it differs from one if effort scales were
+    identified.
     """
 
     name: str
@@ -35,9 +35,9 @@ class PartScore:
     """
     Sums of squared residuals of one unseen part, joint by joint, (n,) [N^2 m^2].
 
-    `filtered` and `unfiltered` compare the whole prediction with the filtered and the unfiltered
-    torque. `rigid` is without friction and offset in the prediction; `inertias` is with friction
-    (no offset) fitted to the part itself in their place.
+    `filtered` and `unfiltered` compare the prediction with the filtered and the unfiltered torque.
+    `rigid` leaves friction and offset out of the prediction. `inertias` has friction, but no
+    offset, fitted to the part itself.
     """
 
     name: str
@@ -122,5 +122,5 @@ class Score:
 
     @property
     def test_unfiltered(self) -> ResidualRms:
-        """Errors as `test`, compared with the unfiltered effort."""
+        """Errors of the same predictions as `test`, compared with the unfiltered effort."""
         return pooled(self.parts, lambda one: one.unfiltered)

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Weighted least squares under a prior: estimates, the joints' noise, errors on left-out parts.
+Weighted least squares with a prior: estimates, the joints' noise, errors on left-out parts.
 
-Least squares assumes an exact regressor. Encoder noise biases the estimates, more data does not
-remove the bias, and the standard deviations do not include it.
+Least squares assumes an exact regressor. Encoder noise biases the estimates; more data does not
+remove this bias, and the standard deviations do not include it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from .samples import QRFactors, total
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-# Iterative reweighting: largest number of rounds, and the relative change that ends them.
+# Iterative reweighting: largest number of rounds, and relative change of the noise that ends them.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
-# For the weights, no joint's residual is taken as less than this fraction of the joints' root mean
-# square. Otherwise a wrist's inertias could fit one joint's torque nearly exactly at the cost of
-# all other joints.
+# For the weights, smaller residuals are raised to this fraction of the joints' root mean square,
+# or a wrist's inertias could fit one joint's torque nearly exactly at the cost of all other
+# joints.
 _LEAST_RESIDUAL = 0.5
-# The prior of friction is this many times wider where inertias are fixed to a published set.
-# Fitted inertias can absorb friction that the narrow prior suppresses; fixed ones cannot, and the
-# comparison would be unfair.
+# The prior of friction is this many times wider for published sets. Fitted inertias can absorb
+# friction that the narrow prior suppresses; a published set's inertias cannot, and the comparison
+# would be unfair.
 _PUBLISHED_FREEDOM = 10.0
 # Column-scaled condition number above which no estimate without a prior is given.
 SINGULAR = 1e6
@@ -75,7 +75,7 @@ class Estimate:
     factor : ndarray, shape (p, p)
         Triangular factor of the weighted equations and the prior: covariance = (F^T F)^-1.
     misfit : PriorMisfit, optional
-        Adds to the covariance what the prior underestimates of the starting set's error.
+        Adds to the covariance the part of the starting set's error that the prior leaves out.
 
     """
 
@@ -85,7 +85,7 @@ class Estimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance of theta, (p, p): that of the posterior, plus the part by `misfit`."""
+        """Covariance of theta, (p, p): the posterior's, plus that of `misfit`."""
         inverse = np.linalg.inv(self.factor)
         found = np.asarray(inverse @ inverse.T)
         return found if self.misfit is None else found + self.misfit.excess(found)
@@ -104,23 +104,18 @@ class Estimate:
         """
         Return the number of parameters determined by the samples rather than by the prior.
 
-        The trace of the matrix that maps measured to fitted torques (Hastie, Tibshirani and
-        Friedman 2009, "The Elements of Statistical Learning", section 7.6): the effective degrees
-        of freedom of a fit with a prior.
+        These effective degrees of freedom are the trace of the matrix that maps measured to fitted
+        torques (Hastie, Tibshirani and Friedman 2009, "The Elements of Statistical Learning",
+        section 7.6).
         """
         return float(np.sum(np.linalg.solve(self.factor.T, equations[0].T) ** 2))
 
 
 def solve(equations: Sequence[Equations]) -> Estimate:
     """
-    Return the least-squares solution of several sets of equations stacked on each other.
+    Return the least-squares solution of several sets of equations.
 
-    Parameters
-    ----------
-    equations : sequence of (ndarray (r, p), ndarray (r,))
-        Matrices and right-hand sides, of the samples and of the prior. Stacked, the matrices must
-        have full column rank.
-
+    Stacked, their matrices (r, p) must have full column rank; right-hand sides have shape (r,).
     """
     stacked = np.concatenate([np.column_stack(one) for one in equations])
     triangle = np.asarray(np.linalg.qr(stacked, mode='r'))
@@ -135,18 +130,7 @@ def estimate(
     """
     Return the parameters that minimise weighted squares plus the cost of the prior.
 
-    Parameters
-    ----------
-    equations : tuple of ndarray
-        The result of `QRFactors.weighted`.
-    prior : Prior
-        Prior of inertias about the starting set (the divergence to second order), and of friction
-        about zero.
-    regularization : float
-        Precision s of the prior on inertias, above zero: relative standard deviation 1 / sqrt(s).
-    shared : array_like, shape (k,)
-        As for `Prior.rows`.
-
+    `equations` are those of `QRFactors.weighted`; precision and `shared` are as for `Prior.rows`.
     """
     return solve([equations, prior.rows(regularization, shared)])
 
@@ -214,18 +198,8 @@ def left_out_error(
     """
     Return the root mean square residual over all parts, each predicted by a fit to the others.
 
-    The residual is the Euclidean norm of the joints' torque errors [N m].
-
-    Parameters
-    ----------
-    parts : sequence of QRFactors
-        Two or more bags or stretches. Single samples must not be left out: the filter correlates
-        their noise with that of their neighbours.
-    noise : Noise
-        The joints' noise, which gives their weights.
-    prior, regularization
-        As for `estimate`.
-
+    The residual is the Euclidean norm of the joints' torque errors [N m]. The two or more parts
+    are bags or stretches, not samples, because the filter correlates the noise of nearby samples.
     """
     squares = 0.0
     for k, part in enumerate(parts):
@@ -236,18 +210,9 @@ def left_out_error(
 
 def friction_alone(factors: QRFactors, noise: Noise, prior: Prior, base_values: Array) -> Array:
     """
-    Return theta, (p,): a published set's base parameters, with friction fitted to the samples.
+    Return theta, (p,): a set's base parameters (b,), and friction fitted to the samples.
 
     Friction has the same terms and bounds as in the consistent fit, and a wider prior.
-
-    Parameters
-    ----------
-    factors : QRFactors
-        The samples.
-    noise, prior
-        The joints' noise, which gives their weights, and the prior of friction.
-    base_values : ndarray, shape (b,)
-        The set's base parameters.
 
     Raises
     ------

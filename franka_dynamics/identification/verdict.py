@@ -6,13 +6,13 @@ The decision whether the identified arm is better.
 E is the root mean square torque error over all joints. An identified arm is better if three
 conditions hold:
 
-1. Its E is lower than that of the best published set, with friction fitted to the same samples, by
-   more than the spread over the parts and by more than 5 %.
-2. Its E is lower than that of the same published set on every whole bag too.
-3. Its inertias alone predict no worse than those of the starting set. Friction
-   is here fitted to the unseen part itself, because in joints with more friction than gravity an
-   error of the friction would outweigh that of the inertias. It is fitted without an offset,
-   because an offset would absorb errors of gravity.
+1. The identified arm's E is lower than that of the best published set, with friction fitted to the
+   same samples, by more than the spread over the parts and by more than 5 %.
+2. The identified arm's E is lower than that of the same published set on every whole bag too.
+3. The identified inertias predict no worse than the starting set's. Here friction is fitted to the
+   unseen part itself, because in joints with more friction than gravity an error of the friction
+   would outweigh errors of the inertias; and without an offset, which would absorb errors of
+   gravity.
 """
 
 from __future__ import annotations
@@ -74,19 +74,7 @@ class Verdict:
 
 
 def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
-    """
-    Return the verdict on an identified arm.
-
-    Parameters
-    ----------
-    arm : Score
-        Score of the identified arm.
-    published : sequence of Score
-        Scores of the sets to compare with; may be empty.
-    start : Score
-        Score of the starting set.
-
-    """
+    """Return the verdict on an arm by its score and those of published sets and starting set."""
     inertias = arm.test_inertias.whole, start.test_inertias.whole
     if not published:
         return Verdict('', np.nan, np.nan, *inertias)
@@ -104,7 +92,7 @@ def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
 
 
 def _lost(arm: Sequence[PartScore], published: Sequence[PartScore]) -> tuple[str, ...]:
-    """Return the bags on all of whose stretches together the published set's E is <= the arm's."""
+    """Return the bags on whose stretches together the arm's E is not below the published set's."""
     squares: dict[str, float] = {}
     for own, theirs in zip(arm, published):
         bag = own.name.partition(STRETCH)[0]

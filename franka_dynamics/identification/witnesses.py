@@ -22,7 +22,7 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
     Return the columns of each joint for the search for faults of a log, shape (N, n, n + 5).
 
     For each of N samples and n joints: the efforts of all n joints, the first and second time
-    derivative of its own effort, its acceleration, and its torques from the starting set's masses
+    derivative of the joint's effort, its acceleration, and its gravity torques by the starting set
     under the two accelerations of `level`.
     """
     arm = model.base.description

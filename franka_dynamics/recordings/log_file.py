@@ -26,8 +26,8 @@ class LogColumns:
     """
     The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
-    A file without column names, such as a bare matrix, has one array with the name ''. Its columns
-    are chosen by number, counted from 1.
+    A file without column names, such as a bare matrix, is one array with the name ''; columns are
+    then chosen by number, counted from 1.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class LogColumns:
 
     def choose(self, columns: str, count: int, what: str) -> Array:
         """
-        Return the columns selected by a description, shape (rows, count).
+        Return the columns that a text selects, shape (rows, count).
 
         Parameters
         ----------
         columns : str
-            `q` (an array of `count` columns, or rows), `q[1-7]` (some columns of a wider one),
-            `q{}` (q1, q2, ...; `q{0}` counts from 0), `q1,q2,...` or, by number from 1, `2-8`.
+            `q` (an array of `count` columns or rows), `q[1-7]` (columns of a wider array), `q{}`
+            (q1, q2, ...; `q{0}` counts from 0), `q1,q2,...`, or `2-8` (numbers from 1).
         count : int
             Number of columns needed.
         what : str
@@ -65,7 +65,7 @@ class LogColumns:
         Raises
         ------
         RecordingError
-            If a column does not exist, or the description does not select `count` columns.
+            If a column does not exist, or the text does not select `count` columns.
 
         """
         if count > 1 and columns in self.arrays:
@@ -86,7 +86,7 @@ class LogColumns:
 
     def _whole(self, array: Array, name: str, count: int, what: str) -> Array:
         if array.ndim == 2 and array.shape[1] != count and array.shape[0] == count:
-            return array.T  # one row per joint, frequent in MATLAB files
+            return array.T  # MATLAB files often have one row per joint
         if array.ndim != 2 or array.shape[1] != count:
             raise RecordingError(
                 f'{self.source}: {what} {name!r} has shape {array.shape}, but (rows, {count}) is '
@@ -126,7 +126,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return the names of at most 24 arrays, and shapes of matrices, as a string."""
+        """Return the names of at most 24 arrays, with the shapes of matrices, as one string."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
@@ -206,7 +206,7 @@ def library(name: str, file: Path) -> Any:
 
 
 def _expanded(columns: str, count: int) -> Iterator[str]:
-    """Yield the single column names of a description such as `2-8`, `q{}` or `a,b`."""
+    """Yield the column names that a text such as `2-8`, `q{}` or `a,b` selects."""
     for entry in columns.split(','):
         first, dash, last = entry.strip().partition('-')
         if dash and first.isdigit() and last.isdigit():
@@ -353,19 +353,14 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield one- and two-dimensional datasets of numbers, named by their paths in the file."""
-    h5py = library('h5py', file)
+    """Yield one- and two-dimensional datasets, named by their paths in the file."""
+    h5py, found = library('h5py', file), []
+
+    def keep(name: str, node: Any) -> None:
+        if isinstance(node, h5py.Dataset) and node.ndim in (1, 2):
+            found.append((name, node[()]))
+
     with h5py.File(file, 'r') as opened:
-        found: list[tuple[str, Any]] = []
-
-        def keep(name: str, node: Any) -> None:
-            if (
-                isinstance(node, h5py.Dataset)
-                and node.ndim in (1, 2)
-                and node.dtype.kind in 'fiub'
-            ):
-                found.append((name, node[()]))
-
         opened.visititems(keep)
     yield from found
 

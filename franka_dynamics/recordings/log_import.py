@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .log_file import LogColumns, read_log
 from .recording import effort_scales, Recording, require_sound
@@ -22,7 +22,7 @@ POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
 VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
 STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 DERIVED = 'derived'
-_FAR_APART_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
+_LONG_PERIOD_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ColumnMap:
     """
     The columns of a log that hold each quantity, and their units.
 
-    Columns are described as for `LogColumns.choose`. `velocity` may also be 'derived': central
+    Columns are texts for `LogColumns.choose`. `velocity` may also be 'derived': central
     differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
     `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
     """
@@ -114,7 +114,7 @@ def recording_from_arrays(
     rate : float, optional
         Samples per second [Hz], in place of stamps.
     source, topic : str
-        Origin of the arrays, for messages; topic of a bag that is written from the recording.
+        Origin of the arrays, for error messages; topic of a bag written from the recording.
 
     Raises
     ------
@@ -144,9 +144,9 @@ def recording_from_arrays(
                 f'{source}: {what} has shape {values.shape}, but position has '
                 f'{position.shape}; they must be alike.'
             )
-    apart = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
-    if apart > _FAR_APART_S:
-        remarks = (*remarks, f'rows are {apart:g} s apart; stamps in ms are --stamp-unit ms')
+    period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
+    if period > _LONG_PERIOD_S:
+        remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
     found = Recording(source, topic, names, stamp_ns, position, velocity, torque, remarks)
     rows = [f'row {number}' for number in range(1, len(found) + 1)]
     later = 'drop repeated rows, or give the rate instead of the stamp column'
@@ -172,18 +172,10 @@ def import_log(
     path: str | Path, columns: ColumnMap, joint_names: Sequence[str], *, topic: str = TOPIC
 ) -> Recording:
     """
-    Return the recording in a log file.
+    Return the recording in a log file that `read_log` reads.
 
-    Parameters
-    ----------
-    path : str or Path
-        A file that read_log() reads.
-    columns : ColumnMap
-        The columns of each quantity, and their units.
-    joint_names : sequence of str
-        The arm's joints, base to tip; each quantity has as many columns.
-    topic : str
-        Topic of a bag written from the recording.
+    Every quantity has one column for each of the joints, base to tip. `topic` is that of a bag
+    written from the recording.
 
     Raises
     ------
@@ -221,12 +213,10 @@ def import_log(
     return replace(recording, remarks=(*log.remarks, *recording.remarks))
 
 
-def _stamps(  # time stamps [ns] of `count` rows, checked, from a stamp column or a rate
-    count: int,
-    stamp: ArrayLike | None,
-    rate: float | None,
-    source: str,
-) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def _stamps(
+    count: int, stamp: ArrayLike | None, rate: float | None, source: str
+) -> NDArray[np.int64]:
+    """Return checked time stamps [ns] of `count` rows, from a stamp column [s] or a rate [Hz]."""
     if (stamp is None) == (rate is None):
         raise RecordingError(f'{source}: give either the stamp column or the rate [Hz].')
     if rate is not None:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates from recorded torques what is mounted on the flange: nothing, a hand, or a load."""
+"""Estimates from recorded torques whether a hand or a load is mounted on the flange."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
-# The arm is judged to have no hand only if its error without one is less than this fraction of the
-# error with the best hand.
+# No hand is mounted if the error without a hand is below this fraction of the error with the best
+# hand.
 TELLING_RATIO = 0.9
-# A mass counts as a known hand if it is within this relative difference of the hands' masses, else
-# as a load.
+# A mass counts as a hand if it differs from the known hands' masses by less than this fraction,
+# and else as a load.
 _HAND_PART = 0.3
-# Smallest added or missing mass [kg] that counts as seen. For two real FER without a hand, and
-# fifths of their recordings, 0.02 to 0.15 kg are estimated; with 0.5 kg added by calculation 0.52
-# to 0.65 kg.
+# Smallest added or missing mass [kg] that is reported. For two real FER without a hand, and fifths
+# of their recordings, 0.02 to 0.15 kg are estimated; with 0.5 kg added by calculation 0.52 to 0.65
+# kg.
 _LEAST_MASS = 0.3
-# A mass counts as seen only if the error with it is at most this fraction of that without it.
+# A mass is reported only if the error with it is at most this fraction of the error without it.
 # The fraction is 0.6 to 0.9 with nothing mounted, and 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
 
@@ -68,14 +68,14 @@ class Weighing:
 @dataclass(frozen=True)
 class MountedVerdict:
     """
-    Whether a hand or load seems to be mounted, and a sentence with the reason.
+    Whether a hand or load seems to be mounted, and why.
 
     Attributes
     ----------
     mounted : bool or None
         Whether anything is mounted; None if the recording does not show it.
     sentence : str
-        The reason with its figures; empty unless sets without and with a hand were tried.
+        The reason with figures; empty unless sets without and with a hand were tried.
     load : bool
         Whether the mass differs from those of all known hands.
     mass : float
@@ -101,10 +101,10 @@ class MountedVerdict:
 
 def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     """
-    Return what seems to be mounted, from the estimates for sets without and with hands.
+    Return the verdict on hand and load, from the estimates for sets without and with hands.
 
-    Of the sets without a hand, the one with the smallest estimated mass is used: with a set that
-    is too light, part of the arm itself would appear as load.
+    Of the sets without a hand, the set with the smallest estimated mass is used: with a set that
+    is too light, part of the arm would appear as load.
     """
     without = [one for one in weighings if one.arm.hand == NO_HAND]
     if not 0 < len(without) < len(weighings):
@@ -142,7 +142,7 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     """
     Return a sentence if the flange seems to carry more or less than the declared hand, else ''.
 
-    Of the sets with that hand, the one with the smallest estimated additional mass is used.
+    Of the sets with the declared hand, the set with the smallest additional mass is used.
     """
     with_it = [one for one in weighings if one.arm.hand == hand != NO_HAND]
     seen = min(with_it, key=lambda one: one.size, default=None)
@@ -171,8 +171,8 @@ def weighed(
     """
     Return the estimate of the mass on the flange, fitted together with friction.
 
-    Its centre of mass is fitted too but not returned, because few motions determine it: runs of
-    one real arm with one beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
+    The centre of mass is fitted but not returned, because few motions determine it: runs of one
+    real arm with one beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
 
     Parameters
     ----------
@@ -203,17 +203,9 @@ def judge_mounted(
     fits: Sequence[Fit], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> MountedVerdict:
     """
-    Return what seems to be mounted, from the fits of sets without and with hands.
+    Return the verdict on hand and load, from the fits of sets without and with hands.
 
-    Parameters
-    ----------
-    fits : sequence of Fit
-        Fits of sets without and with hands to the motion.
-    motion : Motion
-        A motion prepared with the columns of `replay.replay_columns`.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-
+    The motion must be prepared with the columns of `replay.replay_columns`.
     """
     assert motion.columns is not None
     friction_columns = np.swapaxes(motion.columns[..., 1:], 0, 1)

@@ -18,33 +18,33 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# A joint is saturated if its effort is above this fraction of its limit in more than this share of
-# the messages. Some drivers clip efforts just below the limit.
+# A joint is saturated if its effort is above this fraction of the joint's limit in more than this
+# share of the messages. Some drivers clip efforts just below the limit.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
-# Smallest and largest allowed ratio of a velocity to the rate of change of its position;
-# velocities in deg/s have 57.3. The ratio is computed over windows of this length, for joints with
-# at least this displacement; noise and delay then stay far within the bounds.
+# Smallest and largest allowed ratio of a velocity to the rate of change of the position;
+# velocities in deg/s have 57.3. The ratio is computed over windows of this length, for joints that
+# move at least this far; noise and delay then stay far within the bounds.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# A velocity is wrong if its integral over a window exceeds this while the position stays the same.
+# A velocity is wrong if its integral over a window exceeds this while the position is constant.
 _STUCK_RAD = 0.02
-# Another interpretation of the effort (unit, no gravity) is reported if it has less than this
-# fraction of the error.
+# Another interpretation of the effort (unit, no gravity) is reported if its error is below this
+# fraction of the error as recorded.
 _GRAVITY_SHARE = 0.5
-# Unit and sign are judged only of joints with at least this fraction of the largest gravity
-# torque: their gravity torques are nearly right in every published set.
+# Unit and sign are judged at joints with at least this fraction of the largest gravity torque,
+# because every published set predicts these gravity torques nearly right.
 _HEAVY_PART = 0.25
-# Exchanged joints are reported if exchanging them back leaves less than this fraction of the
-# error, and of the error with any other exchange.
+# Exchanged joints are reported if the error after exchanging their efforts is below this fraction
+# of the error as recorded, and of the error after any other exchange.
 _EXCHANGED_PART = 0.5
-_UNIT_FACTOR = 3.0  # factor on gravity torques beyond any load or error of a set
+_UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
-_STATES_LOOKED_AT = 500  # gravity torques are computed at fewer than twice so many messages
+_STATES_CHECKED = 500  # gravity torques are computed for 500 to 1000 messages
 _RATE_WINDOW_S = 0.1  # window of the differences of velocities that give accelerations
-# Ratio of velocities to the rate of change of positions if velocities or stamps have another unit,
-# within the factor _NEAR.
+# Ratio of velocities to the rate of change of positions (within the factor _NEAR) if velocities or
+# stamps have another unit.
 _NEAR = 1.3
 _OTHER_UNITS = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
@@ -60,7 +60,7 @@ def suspicions(
     """
     Return one sentence for each sign that a recording is wrong.
 
-    These are `faults`, torques at the joints' limits or far beyond, and jumps in positions.
+    Signs are `faults`, torques at the joints' limits or far beyond, and jumps in positions.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def faults(
 
     The faults are: joints without effort, positions in degrees, velocities that contradict the
     positions, effort without gravity (as some drivers report it), in another unit or with a
-    flipped sign, exchanged efforts, and effort that gravity does not explain. With `torque` false
-    efforts are currents, for example, and are not compared with gravity torques.
+    flipped sign, exchanged efforts, and effort that gravity does not explain. Unless `torque`,
+    efforts (such as motor currents) are not compared with gravity torques.
 
     Raises
     ------
@@ -162,11 +162,11 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     moves = squares > windows * _MOVED_RAD**2
     ratio = np.sum(moved * integrated, axis=0) / np.where(squares > 0.0, squares, 1.0)
     stuck = ~moves & (np.sum(integrated * integrated, axis=0) > windows * _STUCK_RAD**2)
-    odd = np.flatnonzero(
+    wrong = np.flatnonzero(
         stuck | (moves & ~((ratio > _VELOCITY_PART) & (ratio < _VELOCITY_FACTOR)))
     )
-    if len(odd):
-        joint = int(odd[np.argmax(squares[odd])])
+    if len(wrong):
+        joint = int(wrong[np.argmax(squares[wrong])])
         of_all = float(np.median(ratio[moves])) if moves.any() else 0.0
         for factor, what, fix in _OTHER_UNITS:
             if factor / _NEAR < of_all < factor * _NEAR:
@@ -179,7 +179,7 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         yield (
             'velocities do not match positions: they may be in deg/s, those of the motors, '
             f'sign-flipped or not measured. The velocity of {recording.joint_names[joint]} is '
-            f'{ratio[joint]:.2g} times the rate at which its position changes ({len(odd)} of '
+            f'{ratio[joint]:.2g} times the rate at which its position changes ({len(wrong)} of '
             f'{len(moves)} joints are wrong); friction and Coriolis torques would be meaningless'
         )
 
@@ -196,7 +196,7 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _effort_part(effort: Array, arm: ArmDescription) -> Array:
-    """Return absolute efforts relative to their limits; zero where the limit is 0 (unknown)."""
+    """Return absolute efforts relative to their limits; zero if the limit is 0, thus unknown."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
@@ -247,12 +247,12 @@ def _about_gravity(
     gravity: ArrayLike,
 ) -> Iterator[str]:
     """
-    Yield at most one sentence if efforts do not fit the gravity torques of the arm.
+    Yield a sentence if efforts do not fit the gravity torques of the arm.
 
-    Causes that are recognised: another unit or sign, no gravity in the effort, two joints
-    exchanged. Any other large difference is reported without a cause.
+    Recognised causes are another unit or sign, no gravity in the effort, and two exchanged joints.
+    Any other large difference is reported without a cause.
     """
-    chosen = slice(None, None, max(1, len(recording) // _STATES_LOOKED_AT))
+    chosen = slice(None, None, max(1, len(recording) // _STATES_CHECKED))
     g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])
     effort = recording.effort[chosen]
     sound = _most(
@@ -264,32 +264,32 @@ def _about_gravity(
     weight = np.sqrt(np.mean(g * g, axis=0))
     heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
     factor = np.sum(effort * g, axis=0) / np.where(heavy, np.sum(g * g, axis=0), 1.0)
-    with_g, without, left = (
+    with_g, without, rescaled = (
         np.sqrt(np.mean((effort - part * g) ** 2, axis=0)) for part in (1.0, 0.0, factor)
     )
-    scaled = left < _GRAVITY_SHARE * np.minimum(with_g, without)
-    usual = (factor > 1.0 / _UNIT_FACTOR) & (factor < _UNIT_FACTOR)
-    odd = np.flatnonzero(heavy & scaled & ~usual)
+    explained = rescaled < _GRAVITY_SHARE * np.minimum(with_g, without)
+    plausible = (factor > 1.0 / _UNIT_FACTOR) & (factor < _UNIT_FACTOR)
+    wrong = np.flatnonzero(heavy & explained & ~plausible)
     away, size = float(np.linalg.norm(with_g)), float(np.linalg.norm(without))
     rest, moved = (
         float(np.linalg.norm(np.sqrt(np.mean(_without_motion(torque, moving) ** 2, axis=0))))
         for torque in (effort - g, effort)
     )
-    if len(odd):
-        joint = int(odd[0])
+    if len(wrong):
+        joint = int(wrong[0])
         kind = 'sign' if factor[joint] < 0.0 else 'unit'
         signs_flipped = np.ones(len(factor))
-        signs_flipped[odd] = -1.0
+        signs_flipped[wrong] = -1.0
         signs = [-1.0] if signs_flipped[heavy].max() < 0.0 else signs_flipped
         fix = (
             '; where it is the sign alone: --effort-scale ' + ' '.join(f'{one:g}' for one in signs)
-            if (factor[odd] < 0.0).all()
+            if (factor[wrong] < 0.0).all()
             else ''
         )
         yield (
             f'effort looks like another {kind}: that of '
             f'{recording.joint_names[joint]} is {factor[joint]:.3g} times the gravity torque of '
-            f'{arm.inertial_set} ({len(odd)} of {np.count_nonzero(heavy)} joints with large '
+            f'{arm.inertial_set} ({len(wrong)} of {np.count_nonzero(heavy)} joints with large '
             f'gravity torques are wrong){fix}'
         )
     elif size < _GRAVITY_SHARE * away:
@@ -301,14 +301,14 @@ def _about_gravity(
     elif rest > _GRAVITY_SHARE * moved and np.linalg.norm(weight) > _GRAVITY_SHARE * moved:
         pairs = list(combinations(range(len(weight)), 2))
         exchanged = (_without_motion(_exchanged(effort, *pair) - g, moving) for pair in pairs)
-        apart = [float(np.linalg.norm(one)) / np.sqrt(len(effort)) for one in exchanged]
-        left, next_best = sorted(apart)[:2] if len(apart) > 1 else (np.inf, np.inf)
-        if left < _EXCHANGED_PART * min(rest, next_best):
-            pair = pairs[apart.index(left)]
+        errors = [float(np.linalg.norm(one)) / np.sqrt(len(effort)) for one in exchanged]
+        least, next_best = sorted(errors)[:2] if len(errors) > 1 else (np.inf, np.inf)
+        if least < _EXCHANGED_PART * min(rest, next_best):
+            pair = pairs[errors.index(least)]
             first, second = (recording.joint_names[joint] for joint in pair)
             yield (
                 f'the efforts of {first} and {second} look exchanged, if not more: exchanged back '
-                f'they are {left:.3g} N m away from the gravity torques of '
+                f'they are {least:.3g} N m away from the gravity torques of '
                 f'{arm.inertial_set} in the mean, as recorded {rest:.3g} N m; exchange their '
                 'columns, such as in --effort of bag import'
             )
@@ -346,8 +346,8 @@ def _without_motion(torque: Array, moving: Array) -> Array:
 
     `moving` (N, n, 2) holds velocities and accelerations.
     """
-    left = torque.copy()
+    rest = torque.copy()
     columns = np.concatenate([sliding_terms(moving[..., 0]), moving[..., 1:]], axis=-1)
     for joint, terms in enumerate(np.swapaxes(columns, 0, 1)):
-        left[:, joint] -= terms @ np.linalg.lstsq(terms, torque[:, joint], rcond=None)[0]
-    return left
+        rest[:, joint] -= terms @ np.linalg.lstsq(terms, torque[:, joint], rcond=None)[0]
+    return rest

@@ -3,10 +3,10 @@
 """
 Prepares a recording: even sampling, low-pass filter, accelerations.
 
-The defaults are the procedure of the error "Metric E", so that errors can be compared. It
-resamples to 30 Hz by time stamp and filters position, velocity and effort with the same zero-phase
-second-order Butterworth low-pass. Then it differentiates the filtered velocity by central
-differences, and drops the ends of each piece, which the filter distorts.
+Signals are resampled by time stamp, and position, velocity and effort are filtered with the same
+zero-phase second-order Butterworth low-pass. Accelerations are central differences of the filtered
+velocity. The ends of each piece are dropped, because the filter distorts them. The defaults (30
+Hz, 3 Hz, 0.3 s) define the error "Metric E", so that errors can be compared.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ..errors import needing, RecordingError
 from ..options import option
 from ..typing import Array
 
-ORDER = 2  # of the Butterworth filter, which is applied forwards and backwards: order 4 in effect
+ORDER = 2  # order of the Butterworth filter, in effect 4: it is applied forwards and backwards
 _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
-# Anti-aliasing filter before downsampling: a Butterworth filter of this order, with its cut-off at
-# this fraction of the new Nyquist frequency. Its gain at zero frequency is exactly one; the
-# even-order Chebyshev filters often used for this would scale gravity.
-_THINNING_ORDER, _THINNING_EDGE = 8, 0.8
+# Anti-aliasing filter before downsampling: a Butterworth filter of this order, with a cut-off at
+# this fraction of the new Nyquist frequency. Its gain at zero frequency is exactly one; Chebyshev
+# filters of even order would scale gravity.
+_ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
 _IDLE_S = 0.1  # efforts of exactly zero for this long are not sensor readings
-_GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be lost
+_GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,10 @@ def prepare(
     Return the evenly sampled and filtered motion of a recording.
 
     Stretches with zero effort are left out. A gap longer than half a period of the cut-off
-    frequency splits the recording (gaps of up to 2.5 sampling periods never do): each piece is
-    filtered and trimmed separately, nothing is interpolated across the gap, and `remarks` mentions
-    it. A recording faster than 1.5 times the requested rate is low-pass filtered before
-    downsampling, to avoid aliasing.
+    frequency and than 2.5 sampling periods splits the recording: each piece is filtered and
+    trimmed separately, nothing is interpolated across the gap, and `remarks` mentions the gap. A
+    recording faster than 1.5 times the requested rate is low-pass filtered before downsampling, to
+    avoid aliasing.
 
     Parameters
     ----------
@@ -155,10 +155,9 @@ def prepare(
     options : SignalOptions, optional
         Sampling rate, cut-off frequency and trim; by default Metric E's.
     columns : callable, optional
-        Returns columns of shape (N, n, k) for recorded positions and velocities of shape (N, n),
-        such as friction terms. They are computed from the unfiltered states and then filtered like
-        the measured torque, because a filtered velocity would blur reversals. Called once per
-        piece.
+        Returns columns of shape (N, n, k), such as friction terms, for the recorded positions and
+        velocities, (N, n), of a piece. The columns are then filtered like the measured torque; a
+        filtered velocity would blur reversals.
 
     Returns
     -------
@@ -255,9 +254,9 @@ def _without_gaps(
     recording: Recording, late: float, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
     """
-    Yield the pieces between long gaps with their starts [s]; append a remark on the gaps.
+    Yield the pieces between long gaps with their start times; append a remark on the gaps.
 
-    Times begin at the recording's first message, `late` [s] before the first one that is left.
+    Times [s] count from the first recorded message; `late` is the time of the first message used.
     """
     time = recording.time + late
     longest = max(_GAP_IN_PERIODS * period, 0.5 / options.cutoff)
@@ -325,7 +324,7 @@ def _without_aliases(
     signal = _scipy_signal()
     time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
     sections = signal.butter(
-        _THINNING_ORDER, _THINNING_EDGE * options.rate / own_rate, output='sos'
+        _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE * options.rate / own_rate, output='sos'
     )
     return time, [
         signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)

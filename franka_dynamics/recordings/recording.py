@@ -53,7 +53,7 @@ class Recording:
     joint_names : tuple of str
         Names under which the arm's joints were recorded.
     stamp_ns : ndarray of int64, shape (messages,)
-        Strictly increasing time stamps [ns], from the headers or from the recorder's clock.
+        Strictly increasing time stamps [ns], from the headers or by the recorder's clock.
     q, dq, effort : ndarray, shape (messages, n)
         Position [rad], velocity [rad/s] and measured torque [N m], or motor current [A].
     remarks : tuple of str
@@ -182,13 +182,13 @@ def read_pieces(
     path, joints, topic, stamps, progress
         As for `read_recording`, which also lists the errors raised.
     most : int, optional
-        Number of messages per piece, about; by default the whole bag is one piece.
+        Approximate number of messages per piece; by default the whole bag is one piece.
 
     Yields
     ------
     tuple of Recording and float
         A piece, and the fraction of the bag's messages read so far, which is 1 for the last piece.
-        A piece begins with the last message of the one before it. Only the last piece has remarks.
+        A piece begins with the previous piece's last message. Only the last piece has remarks.
 
     """
     if stamps not in STAMPS:
@@ -228,7 +228,7 @@ class _Messages:
         )
         self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
         self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
-        self._passed_over = 0
+        self._passed_over = 0  # number of messages without any of the arm's joints
         self._begun = False  # whether a piece was returned
         self.seen = 0
 
@@ -258,12 +258,7 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """
-        Raise RecordingError if the bag is incomplete or does not show the arm.
-
-        That is a bag without messages, with fewer (or more) messages than its index states, or
-        whose messages have none of the arm's joints.
-        """
+        """Raise RecordingError for no messages, not as many as `expected`, or none of the arm."""
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
@@ -283,7 +278,7 @@ class _Messages:
             )
 
     def piece(self) -> Recording:
-        """Return the collected messages, checked; the last one also starts the next piece."""
+        """Return the collected messages, checked; the last message also starts the next piece."""
         numbers, stamp_ns, states = zip(*self._rows)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
         stamps = np.array(stamp_ns, dtype=np.int64)
@@ -313,16 +308,16 @@ def require_sound(recording: Recording, where: str, rows: Sequence[str], later: 
     recording : Recording
         The recording to check.
     where : str
-        Its origin, for error messages.
+        Origin of the recording, for error messages.
     rows : sequence of str
-        Names of its rows, for error messages: 'message 1', ...
+        Names of the rows, for error messages: 'message 1', ...
     later : str
         Advice at the end of the error about stamps that do not increase.
 
     Raises
     ------
     RecordingError
-        For such a value or stamp, naming row, joint and value; or if there is a single row.
+        Naming row, joint and value or stamp; or if there is a single row.
 
     """
     for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
@@ -379,14 +374,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     """
     Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
 
-    An incomplete bag is never left under the bag's name.
-
-    Parameters
-    ----------
-    recording : Recording
-        Stamps, joint names and joint states.
-    path : str or Path
-        Folder to create; it must not exist.
+    `path` is the folder to create. An incomplete bag is never left under this name.
 
     Raises
     ------
@@ -416,7 +404,7 @@ def write_bag(
     about: Mapping[str, str] | None = None,
 ) -> None:
     """
-    Write joint states and wrenches to a rosbag2 in MCAP; an incomplete bag is never left.
+    Write joint states and wrenches to a rosbag2 in MCAP; no incomplete bag is left on an error.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 from ..typing import Array
 
-_ALIKE, _BLOCK_S = 1.01, 1.0
+_ALIKE, _BLOCK_S = 1.01, 1.0  # ratio of E up to which fits are as good; length of a stretch
 
 
 def predicted_torque(
@@ -83,8 +83,8 @@ class ResidualRms:
     """
     Root mean square errors of predicted torques, Metric E.
 
-    `whole` is that of the error vector over all joints, in its `Unit`; `joints` are those of the
-    single joints, shape (n,) [N m, of a prismatic joint N].
+    `whole` is the error over all joints (of the vector's norm) in a `Unit`; `joints` are the
+    errors of single joints, shape (n,) [N m, of a prismatic joint N].
     """
 
     whole: float
@@ -105,12 +105,12 @@ class ResidualRms:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """
-    How well one inertial set with one hand predicts a motion's torques.
+    Torques that an inertial set with a hand predicts for a motion, and their errors.
 
-    `predicted` is M ddq + C dq + g plus the arm file's friction, shape (N, n) [N m]; where the
-    file has none, it is the rigid body alone. `whole` compares it with the filtered effort,
-    `unfiltered` with the resampled one. `rigid` leaves the friction out. `squares` are the sums
-    over joints of the squared residual in `unit`, shape (N,).
+    `predicted` is M ddq + C dq + g plus the arm file's friction, if it has any, (N, n) [N m].
+    `whole` compares the prediction with the filtered effort, `unfiltered` with the resampled
+    effort. `rigid` leaves the friction out. `squares` are sums over joints of the squared residual
+    in `unit`, (N,).
     """
 
     arm: ArmDescription
@@ -123,7 +123,7 @@ class Fit:
 
     @property
     def name(self) -> str:
-        """The set and its hand in words."""
+        """Name of the set, and the hand in words."""
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
@@ -131,10 +131,9 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
     """
     Return the function that `prepare` needs as `columns` for a comparison with an arm.
 
-    Its first column is the torque of the arm's friction (zero if `friction` is None); the others
-    are `sliding_terms`, which are fitted together with a load. `prepare` computes the columns from
-    the recorded states and filters them like the measured torque. Filtered velocities would blur
-    reversals, and a friction model with a state needs every recorded position.
+    The first column is the torque of the arm's friction (zero if `friction` is None); the others
+    are `sliding_terms`, which are fitted together with a load. A friction model with a state needs
+    every recorded position.
     """
 
     def columns(q: Array, dq: Array) -> Array:
@@ -187,11 +186,11 @@ def fit_all(
 
 def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     """
-    Return the first of `fits`, the best, and those that the motion does not distinguish from it.
+    Return the best fit, which is the first of `fits`, and all fits that are as good.
 
-    A fit is not distinguished if its E is less than 1 % above the best, or if the difference of
-    the mean squared errors is less than two standard errors. For the standard error, stretches of
-    one second count as independent samples.
+    A fit is as good if its E is less than 1 % above the best fit's, or if the mean squared errors
+    of both differ by less than two standard errors, with stretches of one second as independent
+    samples.
     """
     block = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int) + 10**6 * motion.piece
     _, block = np.unique(block, return_inverse=True)
@@ -201,8 +200,8 @@ def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     for one in fits[1:]:
         means = np.bincount(block, one.squares - best.squares) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
-        apart = float(np.mean(one.squares - best.squares))
-        if one.whole.whole < _ALIKE * best.whole.whole or apart < 2.0 * float(error):
+        difference = float(np.mean(one.squares - best.squares))
+        if one.whole.whole < _ALIKE * best.whole.whole or difference < 2.0 * float(error):
             alike.append(one)
     return tuple(alike)
 

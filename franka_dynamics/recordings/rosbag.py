@@ -23,7 +23,7 @@ _MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
 
 
 def what_to_do() -> str:
-    """Return advice about a damaged bag, which names only repair programs that are installed."""
+    """Return advice about a damaged bag; it names the repair programs that are installed."""
     there = [command for program, command in _MENDERS.items() if which(program)]
     tried = f'try {" or ".join(there)}, or ' if there else ''
     return f'A recorder that was killed leaves such a file: {tried}record again'
@@ -130,7 +130,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
 
 
 def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
-    """Return a sentence: what to do if the names in a message are none of the arm's joints."""
+    """Return advice on options if none of the joint names in a message is one of the arm's."""
     if len(present) < len(joints):
         return (
             f'These are fewer than {len(joints)} joints, such as those of a gripper: choose the '

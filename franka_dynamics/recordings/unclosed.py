@@ -27,7 +27,11 @@ REMARK = 'the recorder was killed before it closed the bag: read as far as it wa
 
 
 def unclosed_file(bag: Path) -> Path | None:
-    """Return an unclosed MCAP file, or a folder's only one if it has no metadata.yaml, or None."""
+    """
+    Return the MCAP file of a bag that was not closed, or None.
+
+    It is a file without MCAP's end, or the only .mcap file in a folder without metadata.yaml.
+    """
     if bag.is_dir():
         found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
     else:
@@ -44,7 +48,7 @@ def unclosed_file(bag: Path) -> Path | None:
 
 @contextmanager
 def closed_copy(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary, closed copy of the file without an incomplete record."""
+    """Yield the path of a temporary, closed copy of a file, without an incomplete last record."""
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-bag-') as folder:
         copy = Path(folder) / path.name
         with path.open('rb') as file:
