@@ -362,14 +362,14 @@ class Diagnosis:
     scale_doubts: tuple[str, ...] = ()
 
     @property
-    def odd_joints(self) -> tuple[int, ...]:
+    def suspicious_joints(self) -> tuple[int, ...]:
         """Indices of joints with an unseen residual above five times the usual residual."""
         return tuple(int(joint) for joint in np.flatnonzero(self.times > MOST_TIMES))
 
     @property
     def sound(self) -> bool:
         """Whether there is no fault, no too large residual, and no doubt about scales."""
-        return self.fault is None and not self.odd_joints and not self.scale_doubts
+        return self.fault is None and not self.suspicious_joints and not self.scale_doubts
 
 
 # Largest accepted ratio of unseen to usual residual. The worst joints of two FER have 0.4, of a

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The cross-check of dynamics formulations as JSON data, as tables, and as an HTML page."""
+"""The cross-check of dynamics formulations as JSON data, tables and an HTML page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAME = ('gravity', 'states', 'seed', 'passed', 'largest', 'reference', 'differe
 
 
 def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
-    """Return the agreement in JSON's types; NaN and infinite differences become null."""
+    """Return the cross-check in JSON's types; NaN and infinite differences become null."""
     arm = agreement.description
     data = {name: getattr(agreement, name) for name in _SAME} | {
         'arm': arm.name,
@@ -41,7 +41,7 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
 
 
 def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
-    """Return two tables: quantities by formulations, and physical consistency."""
+    """Return two tables: differences of quantities by formulation, and physical consistency."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
         f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '
@@ -59,7 +59,7 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 
 def consistency_table(arm: ArmDescription) -> Table:
-    """Return a table of every link's margins of physical consistency, negative if unphysical."""
+    """Return a table of each link's margins of physical consistency, negative if unphysical."""
     return Table(
         'physical consistency (negative: no such body exists)',
         [

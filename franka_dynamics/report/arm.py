@@ -24,8 +24,8 @@ class InertiaRow:
     """
     One link: mass [kg], centre of mass [m] and two inertias (xx, xy, xz, yy, yz, zz) [kg m^2].
 
-    `inertia` is about the origin of the link's frame. Without a pose the centre of mass and the
-    axes are those of the link's frame; at a pose they are in {S}.
+    `inertia` is about the origin of the link's frame. Centre of mass and axes of the inertias are
+    in the link's frame, or in {S} for a table at a pose.
     """
 
     link: str
@@ -52,7 +52,7 @@ def inertia_rows(
     """
     Return the links' inertia in their own frames or, at a pose q, in the axes of {S}.
 
-    The axes of {S} are those of Exp[licit], equation 4, as corrected in the errata.
+    Inertia at a pose is that of Exp[licit], equation 4, as corrected in docs/theory/errata.md.
     """
     found: Sequence[tuple[Any, ...]]
     if q is None:
@@ -79,10 +79,10 @@ def arm_tables(
     q: NDArray[np.float64] | None,
 ) -> list[Table]:
     """
-    Return the rows of Denavit and Hartenberg, origins, centres of mass and inertia.
+    Return tables of Denavit-Hartenberg rows, frame origins, centres of mass and inertia.
 
-    With a pose `q` inertias are in the axes of {S}. With None they are in the links' own frames,
-    and the table of origins is left out.
+    With a pose `q` inertias are in the axes of {S}. With None inertias are in the links' own
+    frames, and the table of origins is left out.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
     tables = [
@@ -123,12 +123,12 @@ def arm_tables(
 
 
 def _clean(values: NDArray[np.float64]) -> list[float]:
-    """Return numbers with rounding errors of rotations set to zero; they would print as 1e-18."""
+    """Return numbers rounded to 12 decimals: a rotation's rounding error would print as 1e-18."""
     return [float(value) for value in np.round(values, 12) + 0.0]
 
 
 def _dh_texts(row: dict[str, Any]) -> list[str]:
-    """Return the table cells of a DH row; the joint coordinate is written beside its offset."""
+    """Return the table cells of a DH row, the moving one as its offset plus the coordinate."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
     cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
@@ -139,7 +139,7 @@ def _dh_texts(row: dict[str, Any]) -> list[str]:
 
 
 def _angle(value: float) -> str:
-    """Return an angle as text: as a fraction of pi if that is a simple one, else as a number."""
+    """Return an angle as text: a multiple of pi/4 by its name, such as -pi/2, else a number."""
     part = Fraction(value / np.pi).limit_denominator(4)
     if not part or float(part) * np.pi != value or part.denominator == 3:
         return f'{value:g}'
@@ -152,7 +152,7 @@ def as_json(
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
-    """Return the tables as plain data; with `q` None in the links' own frames."""
+    """Return the tables as plain data for JSON; with `q` None in the links' own frames."""
     data: dict[str, Any] = {
         'arm': description.name,
         'file': description.file,

@@ -14,7 +14,7 @@ from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
-_MOST_FACES = 20000  # from twice as many on, only some are drawn: matplotlib sorts all of them
+_MOST_FACES = 20000  # of more faces every k-th is drawn, because matplotlib sorts all of them
 
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -20,14 +20,14 @@ from ..typing import Array
 from ..validation.crosscheck import TOLERANCE
 
 DRIFT_BOUND_RAD = 1e-3
-# With feedforward the tracking error must be less than a third of that of the same weak PD without
-# it. On an idle machine it is less than a hundredth.
+# Bound on the tracking error with feedforward, relative to the same weak PD with gravity alone. On
+# an idle machine the ratio is less than 1/100.
 TRACKING_BOUND = 1.0 / 3.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: a figure, its value, whether its bound is kept (None: no bound)."""
+    """One line of the table: name, value, bound, and whether it is kept (None: no bound)."""
 
     name: str
     value: float
@@ -41,7 +41,7 @@ class DemoReport:
     """
     All lines of the table, the nodes' error messages, and whether the simulated arm failed.
 
-    `caption` describes the machine and the pacing of the run.
+    `caption` describes the machine and how the run was paced.
     """
 
     rows: tuple[Row, ...]
@@ -72,8 +72,8 @@ def demo_report(
     """
     Return the report of a demonstration.
 
-    `residual` is the largest torque difference of the node's cross-check [N m], `errors` are those
-    that the two nodes reported, and `lost` says whether the simulated arm reported one.
+    `residual` is the largest torque difference in the node's cross-check [N m], `errors` are the
+    error messages of both nodes, and `lost` says whether the simulated arm reported an error.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
@@ -98,7 +98,7 @@ def demo_report(
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:
-    """Write the reports of both parts as JSON, complete or not at all."""
+    """Write the reports of both parts as JSON; an incomplete file is never left."""
     content = {
         'passed': report.passed and second.passed,
         'figures': {row.name: row for row in report.rows},
@@ -110,7 +110,7 @@ def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: P
 
 
 # Bound on the tracking error with the identified model, relative to that with the published model.
-# For nine random arms it was 9 to 55 %.
+# For nine random arms the ratio was 9 to 55 %.
 IDENTIFIED_BOUND = 2.0 / 3.0
 
 
@@ -118,8 +118,8 @@ def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
     """
     Return the report of the second part, in which the arm differs from the model.
 
-    `columns` has each controller's desired minus measured positions, (k, n) [rad]: PD with
-    gravity, the published model and the identified model, in this order.
+    `columns` has desired minus true positions, (k, n) [rad], of k samples with each controller: PD
+    with gravity, with the published model, and with the identified model, in this order.
     """
     rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
     _, published, identified = rms
@@ -130,7 +130,7 @@ def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
 def _draw_errors(
     axes: Any, errors: Mapping[str, tuple[Array, Array]], title: str, colours: Sequence[str]
 ) -> None:
-    """Draw errors (k, n) [rad], as rms over the joints, over time (k,) [s], one colour each."""
+    """Plot errors, (k, n) [rad], as rms over the joints, over time, (k,) [s]."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
         axes.plot(
             time,
@@ -145,7 +145,7 @@ def _draw_errors(
 
 
 def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw the second part's errors; `columns` has times (k,) [s] and errors (k, n) [rad]."""
+    """Draw the second part's errors from times (k,) [s] and errors (k, n) [rad] into a file."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
     _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))
@@ -195,5 +195,5 @@ def _tracking(name: str, value: float, bound: float | None = None) -> Row:
 
 
 def _within(value: float, bound: float) -> bool:
-    """Return whether a value keeps its bound; NaN does not."""
+    """Return whether a value is finite and not above its bound."""
     return math.isfinite(value) and value <= bound

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences on unusual residuals of an identification: how large, likely cause, what to do."""
+"""Sentences on too large residuals of an identification: size, likely cause, what to do."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..identification.samples import STRETCH
 
 
 def diagnosis_lines(result: Identification) -> list[str]:
-    """Return sentences on joints with large residuals, doubted scales, and likely faults."""
+    """Return sentences on joints with large residuals, doubtful scales, and likely faults."""
     found, names = result.diagnosis, result.start.joint_names
     lines = []
-    if found.odd_joints:
-        each = ', '.join(f'{names[j]} {found.times[j]:.0f} times' for j in found.odd_joints)
+    if found.suspicious_joints:
+        each = ', '.join(f'{names[j]} {found.times[j]:.0f} times' for j in found.suspicious_joints)
         lines.append(
             'Recordings and model do not agree: residuals of unseen torque are too large '
             f'({each} the usual residual of such a joint; up to {MOST_TIMES:g} times is accepted).'
@@ -28,7 +28,7 @@ def diagnosis_lines(result: Identification) -> list[str]:
         for doubt in found.scale_doubts
     ]
     lines += [explained(result, one) for one in (found.fault, found.rotors) if one is not None]
-    if found.odd_joints and found.fault is None:
+    if found.suspicious_joints and found.fault is None:
         lines.append(
             'No single fault that was tried explains it (gain or sign of a joint, two joints '
             'exchanged, delay, gravity, a load that came or went, contact): look at the residuals '
@@ -47,15 +47,15 @@ def cause_and_fix(result: Identification) -> tuple[str, str]:
         return f'{what}.', fix
     if found.scale_doubts:
         return 'The identified effort scales are doubtful.', 'Give them with --effort-scale.'
-    odd = ', '.join(names[joint] for joint in found.odd_joints)
+    suspicious = ', '.join(names[joint] for joint in found.suspicious_joints)
     return (
-        f'The residuals of {odd} are too large, and no single fault explains them.',
+        f'The residuals of {suspicious} are too large, and no single fault explains them.',
         'Look at the residuals of these joints with --report.',
     )
 
 
 def explained(result: Identification, one: Explanation) -> str:
-    """Return sentences on a fault: what it seems to be, how it lowers residuals, what to do."""
+    """Return sentences on a fault: its likely cause, the residuals with it fitted, what to do."""
     before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))
     names = [result.start.joint_names[joint] for joint in one.joints]
     what, fix = _SENTENCES[one.kind](result, one, names)
@@ -87,7 +87,7 @@ def _sign(result: Identification, one: Explanation, names: Sequence[str]) -> tup
 
 
 def _effort_scale(result: Identification, joint: int, factor: float) -> str:
-    """Return a sentence with the --effort-scale that multiplies one joint's effort by a factor."""
+    """Return a sentence with the --effort-scale that corrects a joint's effort by a factor."""
     scale = np.array(result.effort_scale, dtype=float)
     scale[joint] *= factor
     values = ' '.join(f'{value:.3g}' for value in scale)

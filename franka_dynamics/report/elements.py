@@ -47,7 +47,7 @@ def rounded(value: float, deviation: float) -> tuple[str, str]:
 
 
 def plus_minus(value: float, deviation: float) -> str:
-    """Return a number and its standard deviation as one string: 1.234 ± 0.056."""
+    """Return a number and its standard deviation as one string, such as 1.234 ± 0.056."""
     return ' ± '.join(rounded(value, deviation))
 
 
@@ -61,7 +61,7 @@ def save(figure: Any, path: str | Path) -> None:
 
 
 def figure_of_size(size: tuple[float, float]) -> Any:
-    """Return an empty figure of (width, height) [inches]; it works without a window system."""
+    """Return an empty figure of (width, height) [inches]; no window system is needed."""
     with needing('Plots need matplotlib', 'replay'):
         from matplotlib.figure import Figure
     return Figure(figsize=size, layout='constrained')
@@ -130,7 +130,7 @@ td.bad { background: #f8d7da; padding: .2rem .7rem }
 
 
 def page(title: str, parts: Iterable[str | Table]) -> str:
-    """Return a whole HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
+    """Return an HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'

@@ -86,7 +86,7 @@ def _parameters(result: Identification) -> list[tuple[Any, ...]]:
     """
     Return one row per parameter.
 
-    Its entries are the name, the starting value, the estimate without a prior and its standard
+    A row has the name, the starting value, the estimate without a prior and its standard
     deviation, the estimate with the prior and its standard deviation, and the consistent arm's
     value.
     """
@@ -126,7 +126,7 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return a fault of the recordings, the errors of the arm and the best set, the verdict."""
+    """Return in words: faulty recordings, errors of the arm and of the best set, the verdict."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
@@ -157,7 +157,7 @@ def verdict(result: Identification) -> list[str]:
             f'{best.test.whole:.3f} {unit} there: the identified arm is '
             f'{_judged(result, said)}.'
         )
-    # If bags contradict each other or the log is faulty, that cause is reported and not this one.
+    # Contradicting bags or a faulty log are the likelier cause, and have sentences of their own.
     explained_already = (
         result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
     )
@@ -182,7 +182,7 @@ def _best(result: Identification) -> Score | None:
 
 
 def _about_the_scale(result: Identification) -> list[str]:
-    """Return sentences on the identified effort scales, and on those the motion does not show."""
+    """Return sentences on identified effort scales, and on scales the motion does not show."""
     if not result.options.scale_unknown:
         return []
     names, start = result.start.joint_names, result.start.inertial_set
@@ -210,16 +210,16 @@ def _about_the_scale(result: Identification) -> list[str]:
 def _about_joint_scales(result: Identification) -> list[str]:
     """Return sentences on how wrong a joint's effort scale could be without being noticed."""
     if result.options.scale_unknown or not result.diagnosis.sound:
-        return []  # the residuals of a fault would give too large factors
+        return []  # a fault's residuals would give too large factors
     names, tried = result.start.joint_names, result.diagnosis.gains
     gains = [one for one in tried if one.deviation <= NOT_SHOWN]
-    # With rotor inertias such joints' torques are used all the same.
+    # With rotor inertias the torques of joints without a shown scale are used all the same.
     uncertain = [names[one.joints[0]] for one in tried if one.deviation > NOT_SHOWN]
     used = {one.joints[0] for one in tried}
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # The estimate of a gain may be wrong by as much as its bound, hence twice the bound.
+        # A gain's estimate may be wrong by as much as the bound `least`, hence twice the bound.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (
@@ -247,7 +247,7 @@ def _about_joint_scales(result: Identification) -> list[str]:
 
 
 def _left_out(result: Identification) -> str:
-    """Return the beginning of a sentence that says on which data errors were computed."""
+    """Return the beginning of a sentence: on which unseen parts errors were computed."""
     unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
@@ -261,7 +261,7 @@ def _judged(result: Identification, said: Verdict) -> str:
     unit = result.unit
     less = 'smaller' if said.gain >= 0.0 else 'larger'
     figures = f'its E is {gain} {unit} {less} on average, spread {spread} {unit}'
-    # Only the first cause is reported.
+    # Only the first cause that applies is reported.
     enough = not said.lost and said.gain > said.spread
     if result.contradictions:
         richer = 'the bags contradict each other, as the warning above says'

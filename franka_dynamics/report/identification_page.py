@@ -76,9 +76,9 @@ def parameter_figure(result: Identification) -> Any:
 
 def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
     """
-    Return the HTML page of an identification, with plots of the named motions.
+    Return the HTML page of an identification, with a plot for each pair of name and motion.
 
-    Only one of the motions is kept in memory at a time.
+    If `motions` is an iterator, only one motion is in memory at a time.
     """
     fit = result.fit
     noise = Table(

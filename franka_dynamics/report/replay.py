@@ -29,7 +29,7 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`; `others` come from `alike`."""
+    """Return all results of a replay, for `json_text`; `others` are those of `alike`."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -76,18 +76,18 @@ def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
 
 
 def alike(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
-    """Return the fits that the motion does not distinguish from the first, without the first."""
+    """Return the fits that are as good as the first, without the first."""
     return list(tied(fits, motion)[1:])
 
 
-# A published set fits if no joint's error is above this multiple of the usual residual of an
-# identified arm: gaz2019 has up to 1.1 times on two FER, with 10 % wrong inertias 2 to 5 times.
+# A published set fits if no joint's error is above this multiple of an identified arm's usual
+# residual: gaz2019 reaches 1.1 times on two FER, with 10 % wrong inertias 2 to 5 times.
 _FITS = 2.0
 _NAMED = 3
 
 
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return sentences: whether any set fits, which is best, and `others` that are as good."""
+    """Return sentences: whether any set fits, which set is best, and which are as good."""
     limit = best.arm.limit('effort')
     usual = usual_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / usual
@@ -107,7 +107,7 @@ def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
     return _best(best, others)
 
 
-_LEAST_KG = 0.15  # smallest load reported; up to this is estimated for two real FER without hand
+_LEAST_KG = 0.15  # smallest reported load: for two real FER without a load less is estimated
 
 
 def _best(best: Fit, others: Sequence[Fit]) -> str:
@@ -138,7 +138,7 @@ E_IN_WORDS = (
 
 
 def replay_table(fits: Sequence[Fit]) -> Table:
-    """Return a table of every candidate's E, in the order given."""
+    """Return a table of every fit's E, in the given order."""
     friction = any(one.arm.friction is not None for one in fits)
     heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
     return Table(
@@ -159,7 +159,7 @@ def replay_table(fits: Sequence[Fit]) -> Table:
 
 
 def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
-    """Return a table of every candidate's error per joint, on filtered and unfiltered effort."""
+    """Return a table of every fit's error per joint, on filtered and unfiltered effort."""
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
@@ -179,9 +179,9 @@ def plot_torques(
     motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
 ) -> None:
     """
-    Draw every joint's measured torque, the best (first) fit's prediction and their difference.
+    Draw every joint's measured torque, the first fit's prediction and their difference to a file.
 
-    The suffix of the path chooses the format; an incomplete file is never left.
+    The suffix of the path selects the format; an incomplete file is never left.
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"

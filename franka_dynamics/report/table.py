@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
-_LEAST_LABEL = 12  # characters to which labels are narrowed before columns are continued below
-_BOXED, _BARE = 3, 1  # width beside a column's text: a blank on each side and a line, or one blank
+_LEAST_LABEL = 12  # width to which labels are folded before a table is split into blocks
+_BOXED, _BARE = 3, 1  # width beside a column's text: two blanks and a line, or one blank
 
 
 class Head(NamedTuple):
@@ -45,7 +45,7 @@ class Head(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A value that is marked: good, bad, a warning, strong (the one to read) or faint."""
+    """A value with a mark: good, bad, warning, strong (the main number) or faint."""
 
     value: Any
     mark: Mark = 'bad'
@@ -64,7 +64,7 @@ class Table:
         One per column; a string is a Head without unit and form.
     rows : sequence of sequences
         Strings, numbers, None for an empty cell, or a Cell of these. A column after the first is
-        aligned to the right if it has a number, or a string that begins like one ('1.2 ± 0.1').
+        aligned to the right if it has a number, or a string that begins with one ('1.2 ± 0.1').
 
     """
 
@@ -102,8 +102,8 @@ class Table:
         """
         Yield the table for rich.
 
-        If the terminal is too narrow, labels are folded first, then the lines between columns are
-        left out, then columns are continued below. A number is never shortened.
+        If the terminal is too narrow, labels are folded, then the lines between columns left out,
+        then the table is split into blocks of columns. A number is never shortened.
         """
         texts = self.texts()
         boxed, bare = (self._blocks(texts, options.max_width, gap) for gap in (_BOXED, _BARE))
@@ -122,7 +122,7 @@ class Table:
         ]
 
     def _blocks(self, texts: Sequence[Sequence[str]], width: int, gap: int) -> list[list[int]]:
-        """Return the columns that fit side by side; the first one is repeated in each block."""
+        """Return blocks of columns that fit side by side; each begins with the first column."""
         labels = self._labels(texts)
         blocks: list[list[int]] = [[0]]
         first = used = min(_widest(texts, 0), _LEAST_LABEL) + gap + 1
@@ -182,7 +182,7 @@ def _text(cell: Any, head: Head) -> str:
 
 
 def _numeric(value: Any, column: int) -> bool:
-    """Return whether a value is a number, or a text that begins like one."""
+    """Return whether a value is a number, or a text that begins with a digit."""
     if isinstance(value, (bool, np.bool_)):
         return False
     if isinstance(value, (int, float, np.number)):

@@ -33,11 +33,10 @@ class MeshesError(FrankaDynamicsError):
 @dataclass(frozen=True, eq=False)
 class LinkMesh:
     """
-    A triangle mesh that moves with a joint.
+    A triangle mesh with vertices (N, 3) [m] and faces (M, 3), fixed to a frame.
 
-    `joint` counts from 1; 0 is the base, a hand or a link behind no joint of the arm. The mesh is
-    fixed to frame number `frame` of `ArmMeshes.frames`, with pose `pose` (4, 4) in it. Vertices
-    (N, 3) [m], faces (M, 3).
+    `frame` is the frame's index in `ArmMeshes.frames`, `pose` (4, 4) the mesh's pose in the frame.
+    `joint`, from 1, is the joint whose torque colours the mesh; 0 for the base or a hand.
     """
 
     joint: int
@@ -49,13 +48,13 @@ class LinkMesh:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """An arm's meshes, and the function from positions (n,) to the frames that hold them."""
+    """An arm's meshes, and the function from positions (n,) to the poses of their frames."""
 
     meshes: tuple[LinkMesh, ...]
     frames: Callable[[Array], Sequence[Array]]
 
     def poses(self, q: Array) -> list[Array]:
-        """Return each mesh's pose (4, 4) in the space frame; of URDF meshes in the root link."""
+        """Return each mesh's pose (4, 4) in the space frame, or in the root link of a URDF."""
         frames = self.frames(q)
         return [frames[mesh.frame] @ mesh.pose for mesh in self.meshes]
 

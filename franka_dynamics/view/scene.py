@@ -27,7 +27,7 @@ class ViewState:
     """
     The state to show: `time` [s], positions `q` (n,), and known torques (n,) [N m] by column name.
 
-    External torque has FCI's sign: measured minus model.
+    External torque is measured minus modelled torque, the sign of Franka's interface.
     """
 
     time: float
@@ -200,7 +200,7 @@ class ArmScene:
         self._drawn[what] = meshes, handles
 
     def _colour(self, state: ViewState) -> None:
-        """Colour each link by how much of its joint's torque limit is used."""
+        """Colour each link by its joint's torque relative to the torque limit."""
         shares = share_of_limit(state, self._description)
         for meshes, handles in self._drawn.values():
             for mesh, handle in zip(meshes.meshes, handles):

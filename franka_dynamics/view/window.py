@@ -130,7 +130,7 @@ class Window:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """URL of the page."""
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
     def show(self, state: ViewState) -> None:
@@ -151,13 +151,13 @@ PERIOD_S = 0.05  # [s] between two states shown
 
 class Playback:
     """
-    The states of a motion, as `replay` compares them: filtered, with accelerations.
+    The states of a recorded motion, filtered and with accelerations.
 
     Parameters
     ----------
     description : ArmDescription
-        The arm. The column ext. is the measured torque minus its rigid-body model's: friction,
-        contact and model error.
+        The arm. The column ext. is the measured torque minus that of the arm's rigid-body model:
+        friction, contact and model error.
     motion : Motion
         The prepared recording.
     gravity : sequence of float
@@ -181,11 +181,11 @@ class Playback:
 
     @property
     def duration(self) -> float:
-        """From the first to the last state [s]."""
+        """Time from the first to the last state [s]."""
         return float(self._motion.time[-1] - self._motion.time[0])
 
     def state(self, seconds: float) -> ViewState:
-        """Return the first state at or after this time since the first one, or the last."""
+        """Return the first state at or after `seconds` since the first state, or the last."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
         return ViewState(

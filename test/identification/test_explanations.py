@@ -170,7 +170,7 @@ def test_what_nothing_explains_is_refused_by_its_size(sound):
     effort = sound.effort.copy()
     effort[:, 4] = 9.0 * np.sign(np.sin(7.0 * sound.time))
     found, _ = diagnosis(prepared(replace(sound, effort=effort)))
-    assert found.odd_joints == (4,)
+    assert found.suspicious_joints == (4,)
     assert found.times[4] > MOST_TIMES
     assert not found.sound
 
