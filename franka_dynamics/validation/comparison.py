@@ -11,12 +11,12 @@ least from the first's (`alignment`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .alignment import alignments
@@ -26,7 +26,6 @@ from .parameters import (
     geometry_parameters,
     INERTIA_FORMS,
     inertia_parameters,
-    InertiaForm,
     limit_parameters,
     Parameter,
     ROW_UNITS,
@@ -108,19 +107,20 @@ def compare_described(
     tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
     probe = TorqueProbe(first, gravity)
     unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
-    numbers, others = limit_parameters(first), []
-    forms = friction_form(first), friction_form(aligned)
+    differing = _differing(limit_parameters, first, aligned, tolerance)
+    others, forms = [], (friction_form(first), friction_form(aligned))
     if forms[0] == forms[1]:
-        numbers += friction_parameters(first)
+        differing += _differing(friction_parameters, first, aligned, tolerance)
     else:
         effect = probe.effect(replace(first, friction=aligned.friction)).largest
         others.append(Difference('arm', 'friction model', *forms, '', effect))
+    geometry = _differing(geometry_parameters, first, aligned, tolerance)
     return Comparison(
         first,
         aligned,
-        tuple(_geometry(first, aligned, reversed_joints, probe, tolerance)),
+        (*_signs(first, reversed_joints, probe), *_measured(geometry, probe)),
         tuple(_links(first, aligned, probe, tolerance)),
-        tuple(others + _measured(numbers, first, aligned, probe, tolerance)),
+        (*others, *_measured(differing, probe)),
         # Before joints are reversed to match: a reversed joint has an effect, too.
         probe.effect(unreversed),
     )
@@ -132,30 +132,26 @@ def _links(
     """Return the differences of all links, each with the likeliest cause."""
     found = []
     for i in range(first.n):
-        parameters = _fewest(first, second, i, tolerance)
-        pattern = error_pattern(first, second, i) if parameters else None
+        differing = _fewest(first, second, i, tolerance)
+        pattern = error_pattern(first, second, i) if differing else None
         cause, certain = (pattern.cause, pattern.certain) if pattern else ('', False)
         found += [
-            replace(one, cause=cause, certain=certain)
-            for one in _measured(parameters, first, second, probe, tolerance)
+            replace(one, cause=cause, certain=certain) for one in _measured(differing, probe)
         ]
     return found
 
 
-def _geometry(
-    first: ArmDescription,
-    second: ArmDescription,
-    reversed_joints: Sequence[int],
-    probe: TorqueProbe,
-    tolerance: float,
+def _signs(
+    first: ArmDescription, reversed_joints: Sequence[int], probe: TorqueProbe
 ) -> list[Difference]:
+    """Return the differences of joints with reversed direction."""
     cause = 'its axis, or the sense in which it is counted, has the wrong sign'
     found = []
     for i in reversed_joints:
         effect = probe.effect(with_joint_reversed(first, i)).largest
         place = first.joint_names[i]
         found.append(Difference(place, 'joint sign', '+', '-', '', effect, cause))
-    return found + _measured(geometry_parameters(first), first, second, probe, tolerance)
+    return found
 
 
 def nearest_alignment(
@@ -197,22 +193,25 @@ def _align_signs(
 
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
-    parameters = geometry_parameters(first) + limit_parameters(first)
-    return len(_differing(parameters, first, second, tolerance)) + sum(
-        len(_fewest(first, second, link, tolerance)) for link in range(first.n)
+    """Return the number of differences in geometry, limits and links."""
+    return (
+        len(_differing(geometry_parameters, first, second, tolerance))
+        + len(_differing(limit_parameters, first, second, tolerance))
+        + sum(len(_fewest(first, second, i, tolerance)) for i in range(first.n))
     )
 
 
 def _differing(
-    parameters: Sequence[Parameter],
+    parameters: Callable[[ArmDescription], list[Parameter]],
     first: ArmDescription,
     second: ArmDescription,
     tolerance: float,
-) -> list[Parameter]:
+) -> list[tuple[Parameter, Parameter]]:
+    """Return the pairs of the first and second arm's parameters that differ."""
     return [
-        one
-        for one in parameters
-        if not alike(one.read(first), one.read(second), tolerance, angle=one.unit == 'rad')
+        (a, b)
+        for a, b in zip(parameters(first), parameters(second))
+        if not alike(a.value, b.value, tolerance, angle=a.unit == 'rad')
     ]
 
 
@@ -229,40 +228,31 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
 
 def _fewest(
     first: ArmDescription, second: ArmDescription, link: int, tolerance: float
-) -> list[Parameter]:
+) -> list[tuple[Parameter, Parameter]]:
     """Return a link's differing parameters, in the form in which the fewest differ."""
-
-    def differing(form: InertiaForm) -> list[Parameter]:
-        here, there = form.numbers(first.links[link]), form.numbers(second.links[link])
-        parameters = inertia_parameters(first, link, form)
-        return [parameters[k] for k in np.flatnonzero(np.abs(here - there) > tolerance)]
-
     if first.links[link] == second.links[link]:
         return []
-    return min(map(differing, INERTIA_FORMS), key=len)
+    forms = (partial(inertia_parameters, i=link, form=form) for form in INERTIA_FORMS)
+    return min((_differing(form, first, second, tolerance) for form in forms), key=len)
 
 
 def _measured(
-    parameters: Sequence[Parameter],
-    first: ArmDescription,
-    second: ArmDescription,
-    probe: TorqueProbe,
-    tolerance: float,
+    differing: Sequence[tuple[Parameter, Parameter]], probe: TorqueProbe
 ) -> list[Difference]:
-    """Return the differences in some parameters, each with its own effect on torques."""
+    """Return differences, each with its own effect on torques."""
     found = []
-    for one in _differing(parameters, first, second, tolerance):
-        here, there = one.read(first), one.read(second)
-        changed = one.write(first, there) if one.identifiable else first
-        effect = probe.effect(changed).largest
-        cause = _row_cause(one, here, there) if one.name in ROW_UNITS else ''
-        found.append(Difference(one.place, one.name, here, there, one.unit, effect, cause))
+    for one, other in differing:
+        effect = 0.0 if one.write is None else probe.effect(one.write(other.value)).largest
+        cause = _row_cause(one, other) if one.name in ROW_UNITS else ''
+        values = one.value, other.value
+        found.append(Difference(one.place, one.name, *values, one.unit, effect, cause))
     return found
 
 
-def _row_cause(parameter: Parameter, here: float, there: float) -> str:
+def _row_cause(one: Parameter, other: Parameter) -> str:
     """Return the likeliest cause of a difference in a DH row; empty if none fits."""
-    if parameter.unit == 'rad':
+    here, there = float(one.value), float(other.value)
+    if one.unit == 'rad':
         error = abs(math.remainder(there - here, math.tau))
         return 'an angle written with too few digits' if error < _COARSE_ANGLE else ''
     thousandfold = here != 0.0 and abs(there / here - 1000.0) < 1e-3

@@ -138,12 +138,12 @@ def search_faults(
             return _torque(description, changed, states)
 
         fit('arm', f'gravity {axis}', 'm/s^2', float(field[i]), by_gravity)
-    for one in _parameters(description):
+    for one, write in _parameters(description):
 
-        def by_parameter(value: float, one: Parameter = one) -> Array:
-            return _torque(one.write(description, value), field, states)
+        def by_parameter(value: float, write: Callable[[float], ArmDescription] = write) -> Array:
+            return _torque(write(value), field, states)
 
-        fit(one.place, one.name, one.unit, float(one.read(description)), by_parameter)
+        fit(one.place, one.name, one.unit, float(one.value), by_parameter)
     for i, name in enumerate(description.joint_names):
         flipped = _torque(with_joint_reversed(description, i), field, states)
         add(name, 'joint sign', '', 1.0, -1.0, flipped)
@@ -169,19 +169,20 @@ def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def _parameters(description: ArmDescription) -> list[Parameter]:
-    """Return geometry, rotors, and every link's numbers in both forms of tables."""
-    geometry = geometry_parameters(description)
-    parameters = [one for one in geometry if one.identifiable and one.unit]
+def _parameters(
+    arm: ArmDescription,
+) -> list[tuple[Parameter, Callable[[float], ArmDescription]]]:
+    """Return geometry, rotors, and every link's numbers in both forms, with their `write`."""
+    parameters = [one for one in geometry_parameters(arm) if one.unit]
     about_center, about_origin = INERTIA_FORMS
-    for link in range(description.n):
-        parameters += inertia_parameters(description, link, about_center)
+    for link in range(arm.n):
+        parameters += inertia_parameters(arm, link, about_center)
         # The tensor's entries have the same effect in both forms; mass and centre of mass do not.
         parameters += [
             replace(parameter, name=f'{parameter.name} of a table about the frame origin')
-            for parameter in inertia_parameters(description, link, about_origin)[:4]
+            for parameter in inertia_parameters(arm, link, about_origin)[:4]
         ]
-    return parameters
+    return [(one, one.write) for one in parameters if one.write is not None]
 
 
 def _fit(angle: bool, torques: _Torques, start: float, wanted: Array) -> float:

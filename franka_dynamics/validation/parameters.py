@@ -1,24 +1,23 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of an arm's description, each with its name and functions to read and set it."""
+"""The parameters of an arm's description: names, values, and functions to replace them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 import math
 from typing import Any
 
 import numpy as np
 
-from ..arm import ArmDescription, JointKind, JointLimits, LinkInertia, MaxwellSlipFriction
+from ..arm import ArmDescription, DHRow, JointKind, LinkInertia, MaxwellSlipFriction
 from ..arm.inertia import six_from_tensor, tensor_from_six, TENSOR_ORDER
 from ..spatial import rpy, rpy_from_rotation
 from ..typing import Array
 
 ROW_UNITS = {'a': 'm', 'alpha': 'rad', 'd': 'm', 'theta': 'rad'}
-# A step into a description: a field's name, an index into a tuple, or an index into an array.
-Key = str | int | tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +25,16 @@ class Parameter:
     """
     One parameter of an arm.
 
-    `place` is a joint's name, 'base', 'flange' or 'arm'. `read(arm)` returns the value, NaN if
-    there is none; `write(arm, value)` returns the arm with another value. `identifiable` is False
-    if no rigid-body torque depends on the parameter.
+    `place` is a joint's name, 'base', 'flange' or 'arm'; `value` is NaN if the arm has none.
+    `write(value)` returns the arm with another value; it is None if no torque depends on the
+    parameter.
     """
 
     place: str
     name: str
     unit: str
-    read: Callable[[ArmDescription], Any]
-    write: Callable[[ArmDescription, Any], ArmDescription]
-    identifiable: bool = True
+    value: float | str
+    write: Callable[[Any], ArmDescription] | None = None
 
 
 @dataclass(frozen=True)
@@ -79,70 +77,125 @@ class InertiaForm:
 INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 
-def geometry_parameters(description: ArmDescription) -> list[Parameter]:
+def geometry_parameters(arm: ArmDescription) -> list[Parameter]:
     """Return the base's pose, each joint's kind, row and rotor inertia, and the flange's row."""
+    angles = rpy_from_rotation(arm.base[:3, :3]).tolist()
     parameters = [
-        _field('base', f'position {axis}', 'm', 'base', (i, 3)) for i, axis in enumerate('xyz')
+        Parameter('base', f'position {axis}', 'm', arm.base[i, 3], partial(_moved_base, arm, i))
+        for i, axis in enumerate('xyz')
     ]
-    parameters += [_base_angle(axis) for axis in range(3)]
-    for i, joint in enumerate(description.joints):
-        at = ('joints', i)
-        parameters += [_kind(joint.name, i), *_row(joint.name, *at, 'row')]
+    parameters += [
+        Parameter('base', name, 'rad', angles[i], partial(_rotated_base, arm, i))
+        for i, name in enumerate(('roll', 'pitch', 'yaw'))
+    ]
+    for i, joint in enumerate(arm.joints):
+        change = partial(_with_joint, arm, i)
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
-        parameters.append(_field(joint.name, 'rotor inertia', unit, *at, 'rotor_inertia'))
+        parameters += [
+            Parameter(joint.name, 'kind', '', joint.kind.value, partial(change, 'kind')),
+            *_row(joint.name, joint.row, change),
+            Parameter(
+                joint.name,
+                'rotor inertia',
+                unit,
+                joint.rotor_inertia,
+                partial(change, 'rotor_inertia'),
+            ),
+        ]
     # The flange has no mass: a load on it is part of the last link.
-    return parameters + _row('flange', 'flange', identifiable=False)
+    return parameters + _row('flange', arm.flange)
 
 
-def limit_parameters(description: ArmDescription) -> list[Parameter]:
-    """Return all limits of all joints; no torque depends on them."""
+def _row(
+    place: str, row: DHRow, change: Callable[[str, Any], ArmDescription] | None = None
+) -> list[Parameter]:
+    """Return the four parameters of a row; `change('row', row)` returns the arm with another."""
+
+    def write(name: str, value: float) -> ArmDescription:
+        assert change is not None
+        return change('row', replace(row, **{name: value}))
+
     return [
-        _field(
-            joint.name,
-            f'limit {part.name}',
-            '',
-            *('joints', i, 'limits', part.name),
-            identifiable=False,
-        )
-        for i, joint in enumerate(description.joints)
-        for part in fields(JointLimits)
+        Parameter(place, name, unit, getattr(row, name), change and partial(write, name))
+        for name, unit in ROW_UNITS.items()
     ]
 
 
-def inertia_parameters(
-    description: ArmDescription, link: int, form: InertiaForm
-) -> list[Parameter]:
-    """Return the ten parameters of one link (counted from 0) in one form."""
-    place = description.joints[link].name
-
-    def parameter(k: int, name: str, unit: str) -> Parameter:
-        def write(arm: ArmDescription, value: float) -> ArmDescription:
-            numbers = form.numbers(arm.links[link])
-            numbers[k] = value
-            return _set(arm, ('links', link), form.link(numbers))
-
-        return Parameter(
-            place, name, unit, lambda arm: float(form.numbers(arm.links[link])[k]), write
-        )
-
-    return [parameter(k, name, unit) for k, (name, unit) in enumerate(form.names())]
+def _with_joint(arm: ArmDescription, i: int, name: str, value: Any) -> ArmDescription:
+    """Return an arm with another value of one field of joint i."""
+    value = JointKind(value) if name == 'kind' else value
+    changed = replace(arm.joints[i], **{name: value})
+    return replace(arm, joints=(*arm.joints[:i], changed, *arm.joints[i + 1 :]))
 
 
-def friction_parameters(description: ArmDescription) -> list[Parameter]:
+def _moved_base(arm: ArmDescription, axis: int, value: float) -> ArmDescription:
+    base = np.array(arm.base)
+    base[axis, 3] = value
+    return replace(arm, base=base)
+
+
+def _rotated_base(arm: ArmDescription, axis: int, value: float) -> ArmDescription:
+    """Return an arm with another roll, pitch or yaw (axis 0, 1, 2) of its base."""
+    base = np.array(arm.base)
+    angles = rpy_from_rotation(base[:3, :3])
+    angles[axis] = value
+    base[:3, :3] = rpy(*angles)
+    return replace(arm, base=base)
+
+
+def limit_parameters(arm: ArmDescription) -> list[Parameter]:
+    """Return all limits of all joints; no torque depends on them."""
+    limits = [(joint.name, vars(joint.limits).items()) for joint in arm.joints]
+    return [
+        Parameter(place, f'limit {name}', '', math.nan if value is None else value)
+        for place, stated in limits
+        for name, value in stated
+    ]
+
+
+def inertia_parameters(arm: ArmDescription, i: int, form: InertiaForm) -> list[Parameter]:
+    """Return the ten parameters of link i (counted from 0) in one form."""
+    numbers = form.numbers(arm.links[i])
+
+    def write(k: int, value: float) -> ArmDescription:
+        link = form.link(np.where(np.arange(10) == k, value, numbers))
+        return replace(arm, links=(*arm.links[:i], link, *arm.links[i + 1 :]))
+
+    return [
+        Parameter(arm.joints[i].name, name, unit, float(numbers[k]), partial(write, k))
+        for k, (name, unit) in enumerate(form.names())
+    ]
+
+
+def friction_parameters(arm: ArmDescription) -> list[Parameter]:
     """Return the friction model's numbers, without standard deviations and `reach`."""
-    friction, found = description.friction, []
+    friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
         # Models whose slip elements differ in reach are compared as wholes (`friction_form`).
         if not part.init or part.name in ('deviations', 'reach'):
             continue
-        for at in np.ndindex(np.shape(getattr(friction, part.name))):
+        values = np.asarray(getattr(friction, part.name))
+        for at in np.ndindex(values.shape):
             # Columns are joints; rows are slip elements.
-            place = 'arm' if not at else description.joint_names[at[-1]]
+            place = 'arm' if not at else arm.joint_names[at[-1]]
             element = ''.join(f'[{k + 1}]' for k in at[:-1])
-            path = (part.name, at) if at else (part.name,)
-            label = f'friction {part.name}{element}'
-            found.append(_field(place, label, '', 'friction', *path))
+            name, write = (
+                f'friction {part.name}{element}',
+                partial(_with_friction, arm, part.name, at),
+            )
+            found.append(Parameter(place, name, '', float(values[at]), write))
     return found
+
+
+def _with_friction(
+    arm: ArmDescription, name: str, at: tuple[int, ...], value: float
+) -> ArmDescription:
+    """Return an arm with another value in one field of its friction model."""
+    values = np.array(getattr(arm.friction, name))
+    values[at] = value
+    changed: Any = values if at else float(values)
+    friction: Any = arm.friction
+    return replace(arm, friction=replace(friction, **{name: changed}))
 
 
 def friction_form(description: ArmDescription) -> str:
@@ -154,66 +207,3 @@ def friction_form(description: ArmDescription) -> str:
         return type(friction).__name__
     reaches = ', '.join(f'{1e3 * one:g}' for one in friction.reach)
     return f'{type(friction).__name__} of elements of {reaches} mrad'
-
-
-def _field(place: str, name: str, unit: str, *path: Key, **flags: bool) -> Parameter:
-    """Return the parameter at a path of fields and indices into tuples and arrays."""
-    return Parameter(
-        place, name, unit, lambda arm: _get(arm, path), lambda arm, v: _set(arm, path, v), **flags
-    )
-
-
-def _get(thing: Any, path: Sequence[Key]) -> float:
-    for key in path:
-        thing = getattr(thing, key) if isinstance(key, str) else thing[key]
-    return math.nan if thing is None else float(thing)
-
-
-def _set(thing: Any, path: Sequence[Key], value: Any) -> Any:
-    if not path:
-        return value
-    key, rest = path[0], path[1:]
-    if isinstance(key, str):
-        return replace(thing, **{key: _set(getattr(thing, key), rest, value)})
-    if isinstance(key, int):
-        return (*thing[:key], _set(thing[key], rest, value), *thing[key + 1 :])
-    changed = np.array(thing)
-    changed[key] = value
-    return changed
-
-
-def _row(place: str, *path: Key, identifiable: bool = True) -> list[Parameter]:
-    return [
-        _field(place, name, unit, *path, name, identifiable=identifiable)
-        for name, unit in ROW_UNITS.items()
-    ]
-
-
-def _kind(place: str, i: int) -> Parameter:
-    """Return the parameter `kind` of joint i, revolute or prismatic."""
-    return Parameter(
-        place,
-        'kind',
-        '',
-        lambda arm: arm.joints[i].kind.value,
-        lambda arm, value: _set(arm, ('joints', i, 'kind'), JointKind(value)),
-    )
-
-
-def _base_angle(axis: int) -> Parameter:
-    """Return one of the base's angles roll, pitch, yaw (axis 0, 1, 2), about fixed axes."""
-
-    def write(arm: ArmDescription, value: float) -> ArmDescription:
-        base = np.array(arm.base)
-        angles = rpy_from_rotation(base[:3, :3])
-        angles[axis] = value
-        base[:3, :3] = rpy(*angles)
-        return _set(arm, ('base',), base)
-
-    return Parameter(
-        'base',
-        ('roll', 'pitch', 'yaw')[axis],
-        'rad',
-        lambda arm: float(rpy_from_rotation(arm.base[:3, :3])[axis]),
-        write,
-    )
