@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A controller and a simulated arm in closed loop, for the tests of what the controller does."""
+"""A controller and a simulated arm in closed loop, which the tests share."""
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationS
 
 FER = load('fer')
 MUJOCO = Settings(target='mujoco')
-# Of a weak PD.
+# Gains of a weak PD [N m/rad, N m s/rad].
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
 
 
 def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):
-    """Return the torques that a controller gives an arm whose states stand still, once per ms."""
+    """Return the commands of a controller that gets states of a resting arm, one per ms."""
     stamps = begin + LONGEST_STEP_S * np.arange(count)
     cycles = [controller.update(t, q, np.zeros(len(q)), t, effort=effort) for t in stamps.tolist()]
     return [cycle.command for cycle in cycles if cycle.command is not None]
@@ -41,7 +41,7 @@ class Loop:
         self.controller.enable()
         self.measures = measures  # whether the states carry an effort
         self.command, self.published = None, []
-        self.fastest = 0.0  # of any joint [rad/s]
+        self.fastest = 0.0  # largest speed of a joint so far [rad/s]
 
     def run(self, seconds, each=lambda reading, cycle: None):
         for _ in range(round(seconds / LONGEST_STEP_S)):

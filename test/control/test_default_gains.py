@@ -37,14 +37,14 @@ def hold_radius(linear, kp, kd, period, age=0.0):
     gain = np.hstack((stiffness, np.diag(kd)))
 
     def flow(time):
-        """Return what a while makes of a state, and a constant feedback of it."""
+        """Return the effect of a state and of a constant feedback after a time."""
         rates = np.zeros((4 * n, 4 * n))
         rates[: 2 * n, : 2 * n], rates[n : 2 * n, 2 * n :] = linear.A, -per_torque @ gain
         whole = expm(rates * time)
         return whole[: 2 * n, : 2 * n], whole[: 2 * n, 2 * n :]
 
-    # From one sampled state to the next the torque of the sample `whole` + 1 before acts first,
-    # for `rest`, then that of the sample `whole` before.
+    # Between two samples, the torque of the sample `whole` + 1 before acts first, for the time
+    # `rest`, then the torque of the sample `whole` before.
     whole = int(age / period)
     rest = age - whole * period
     (free, _), (then, late), (_, early) = flow(period), flow(period - rest), flow(rest)
@@ -77,7 +77,7 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
         longest = silent * (1.0 - age / oldest)
         for period in longest * np.linspace(0.125, 1.0, 4):
             assert hold_radius(linear, *gains, period, age) < 1.0
-    # Both bounds at once, as if the one knew nothing of the other, are not.
+    # The oldest age and the longest silence together are unstable.
     assert hold_radius(linear, *gains, silent, oldest) > 1.0
 
 
@@ -86,7 +86,7 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     _, kd = default_gains(arm)
     for joint in range(arm.n):
         torque = np.zeros(arm.n)
-        torque[joint] = -kd[joint]  # at 1 rad/s
+        torque[joint] = -kd[joint]  # the torque at 1 rad/s
         ddq = NewtonEulerModel(arm, (0.0, 0.0, 0.0)).forward_dynamics(
             arm.home, np.zeros(arm.n), torque
         )
@@ -95,7 +95,8 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
 def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
-    # Fixed gains took 4.4 of FR3's seventh joint's velocity away in a step; above 2 is unstable.
+    # With fixed gains the velocity of the FR3's joint 7 changed by 4.4 times itself in a step of 1
+    # ms; more than 2 is unstable.
     description = load(arm)
     kp, kd = weak_gains(description, 100.0)
     inverse = np.linalg.inv(NewtonEulerModel(description).mass_matrix(description.home))

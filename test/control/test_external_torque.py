@@ -29,8 +29,8 @@ def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before
     model = PinocchioModel(FER)
     observer, reading, before = MomentumObserver(model), simulation.read(), []
     while reading.time < LONG_AFTER:
-        # Held by gravity and damping. The effort of this step acted on the state before it: they
-        # are paired as a driver does.
+        # The arm is held by gravity torque and damping. The effort of this step is paired with the
+        # state before the step, as a driver does.
         q, dq = reading.position, reading.velocity
         simulation.step(model.gravity(q) - 2.0 * dq)
         reading = simulation.read()
@@ -48,7 +48,8 @@ def test_a_gap_in_the_states_starts_the_observer_over():
     observer, dq = MomentumObserver(model), np.zeros(7)
     for k in range(100):
         observer.update(1e-3 * k, FER.home, dq, np.full(7, 10.0))
-    # As if the arm did not accelerate: an effort of zero while gravity pulls is a lift by g.
+    # The observer restarts as if the arm did not accelerate: with an effort of zero, something
+    # else must carry g.
     torque = observer.update(10.0, FER.home, dq, np.zeros(7))
     expected = -NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
@@ -97,10 +98,10 @@ def by_guard(friction, states):
 @pytest.mark.parametrize(
     ('true', 'wrong', 'shown', 'left'),
     [
-        # Half of joint 4's amplitude of 1.28 N m shows where friction is not taken out; state and
-        # effort are half a time step apart: 2.5 % is left of it.
+        # Half of joint 4's friction amplitude of 1.28 N m shows if friction is not subtracted. If
+        # it is, 2.5 % of it remains, because state and effort are half a time step apart.
         (FER.friction, None, 0.4, 0.1),
-        # Without the elements' state, their 0.6 N m would show at every turn.
+        # Without the state of the slip elements, their 0.6 N m would show at every turn.
         (SLIP, STEADY, 0.2, 0.2),
     ],
 )

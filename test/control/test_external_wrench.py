@@ -19,7 +19,7 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
 FER = load('fer')
-FORCE, MOMENT = np.array([12.0, -8.0, 10.0]), np.array([1.0, 1.5, -0.8])  # amplitudes
+FORCE, MOMENT = np.array([12.0, -8.0, 10.0]), np.array([1.0, 1.5, -0.8])  # amplitudes [N], [N m]
 KP = np.array([600.0] * 4 + [100.0, 100.0, 30.0])
 KD = np.array([30.0] * 4 + [1.0, 1.0, 0.2])
 SWING_RATES = np.linspace(1.1, 2.3, 7)  # [rad/s]
@@ -27,7 +27,7 @@ STRAIGHT = np.zeros(7)  # stretched upwards: joints 1, 3 and 5 turn about one li
 
 
 def swing(arm, time):
-    """Return a motion about home, of up to a rad and a rad/s, shape (3, n) at a time."""
+    """Return positions, velocities, accelerations of a motion about home at a time, (3, n)."""
     w = SWING_RATES
     s, c = 0.4 * np.sin(w * time), 0.4 * np.cos(w * time)
     return np.array((arm.home + s, w * c, -w * w * s))
@@ -69,7 +69,7 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
     observer, estimator = MomentumObserver(model), WrenchEstimator(model)
     lag = 2.0 * DAMPING / BANDWIDTH
     found, expected = [], []
-    # When it is estimated from what the sensors say.
+    # When the wrench is estimated from the simulated sensors.
     for stamp, q, dq, effort in follow(arm, 3.0, pushing):
         external = observer.update(stamp, q, dq, effort)
         if stamp > 0.2:
@@ -77,10 +77,10 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
             assert not estimate.singular
             assert estimate.unexplained < 0.5
             found.append(estimate.wrench)
-            # What the arm exerts on its surroundings; the observer is late by its lag, in
-            # which the arm turns by up to 20 mrad a joint.
+            # The arm exerts the opposite wrench on its surroundings. Within the lag of the
+            # observer each joint turns by up to 20 mrad.
             expected.append(-acting(stamp - lag))
-    # Then it is that wrench, in the sign of O_F_ext_hat_K and the axes of the base.
+    # Then the estimate has the sign of O_F_ext_hat_K and the axes of the base.
     error = np.abs(np.array(found) - expected).max(axis=0)
     assert len(found) > 600
     assert (error[:3] < 0.06 * np.linalg.norm(FORCE)).all(), error
@@ -107,9 +107,9 @@ def test_a_singular_pose_is_said_and_damped():
     model = NewtonEulerModel(FER)
     force = np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     estimator = WrenchEstimator(PinocchioModel(FER))
-    # When its joint torques are turned back into a wrench.
+    # When the wrench is estimated from the joint torques of that force.
     estimate = estimator.estimate(STRAIGHT, -model.jacobian(STRAIGHT).T @ force)
-    # Then the directions that no joint feels are said, with a large deviation and no force.
+    # Then the directions that no joint torque shows have a large deviation and no force.
     assert estimate.singular
     assert estimate.sentence().startswith('singular pose: ')
     scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
@@ -119,7 +119,7 @@ def test_a_singular_pose_is_said_and_damped():
     scaled = estimate.wrench * scale
     assert np.abs(blind @ scaled).max() < 1.0
     assert np.linalg.eigvalsh(estimate.covariance)[-1] > SINGULAR_FORCE**2
-    # And the wrench stays bounded by what it was made from.
+    # And the wrench stays of the size of the force.
     assert np.linalg.norm(estimate.wrench) < 15.0
 
 
@@ -134,7 +134,8 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
     singular = [estimate.singular for estimate in estimates]
     assert not singular[0] and singular[-1]
     np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
-    # In steps of at most 1.2 mrad a joint; undamped, the wrench would be noise over zero.
+    # From one estimate to the next a joint moves by at most 1.2 mrad. Without damping the wrench
+    # would be noise divided by zero.
     assert np.abs(np.diff(found, axis=0)).max() < 1.0
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The controller in closed loop with a simulated arm, and what it must never do."""
+"""The controller in closed loop with a simulated arm, and under hostile inputs."""
 
 from dataclasses import replace
 
@@ -42,9 +42,8 @@ INCLINED = (3.0, -1.0, -9.28)
 )
 def test_an_arm_at_rest_stays_there_under_feedforward_alone(settings, simulation):
     simulation = {**simulation, 'payload': settings.payload_inertia()}
-    # Without feedback the arm is unstable: an error of one part in 1e16 grows, to 1e-12 rad in
-    # these three seconds; a start that is ramped in while the brakes hold adds none. Where the
-    # base is inclined the ramp from zero outlasts nothing, because brakes open after it.
+    # Without feedback the arm is unstable: a rounding error of 1e-16 grows to 1e-12 rad in three
+    # seconds. The brakes open after the ramp of the first torque.
     loop = Loop(settings, **{'brake_release_after': 0.5, **simulation})
     start = loop.arm.position
     loop.run(3.5)
@@ -66,7 +65,7 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
         return np.sqrt(np.mean(np.square(errors)))
 
     with_feedforward, without = error_of(Terms()), error_of(Terms(coriolis=False, inertia=False))
-    # What is left of it is the delay of one cycle; a wrong M or C would leave percents.
+    # The remaining error comes from the delay of one cycle; a wrong M or C would leave percents.
     assert with_feedforward < 0.01 * without
     assert without > 0.01
 
@@ -75,7 +74,7 @@ def test_gains_back_on_after_hand_guiding_do_not_spring_back():
     loop = Loop(Settings(target='fci', kp=KP, kd=KD), gravity_compensation=True).run(0.5)
     loop.controller.apply(Settings(target='fci'))
     loop.run(0.1)
-    # Guided away, with nobody holding; then the gains come back.
+    # The arm is guided away and released; then the gains are switched on again.
     loop.arm.data.qpos[0] += 0.009
     for _ in range(40):
         loop.run(0.003)
@@ -116,7 +115,7 @@ def test_a_live_payload_change_glides_over_the_ramp_time():
     loop.run(0.6)
     target = NewtonEulerModel(FER.with_payload(Settings(payload=LOAD).payload_inertia()))
     steps = np.diff([before, *loop.published[count:]], axis=0)
-    # A kilogram at the flange is worth about 6 N m; over 500 cycles that is 0.012 N m each.
+    # A kilogram at the flange changes the torque by about 6 N m, in 500 cycles by 0.012 N m each.
     whole = np.abs(target.gravity(FER.home) - NewtonEulerModel(FER).gravity(FER.home)).max()
     assert 3.0 < whole < 10.0
     assert np.abs(steps).max() < 3.0 * whole / 500
@@ -163,7 +162,7 @@ SETTINGS = (
 
 
 class HostileWorld:
-    """What may happen to a controller, as one step each; its torques are checked as they come."""
+    """Does random things to a controller, one per method, and checks every torque."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -173,7 +172,7 @@ class HostileWorld:
         self.controller.enable()
         self.stamp, self.arrival, self.q = 10.0, 10.0, FER.home.copy()
         self.last, self.last_stamp = None, self.stamp
-        for _ in range(8):  # a good beginning, so that there is something to lose
+        for _ in range(8):  # good states first, so that torques are commanded
             self.take(1e-3, self.q, np.zeros(7))
 
     def check(self, torque, elapsed):
@@ -192,7 +191,7 @@ class HostileWorld:
         mode, effort = self.controller.mode, self.rng.normal(0, 20, 7)
         cycle = self.controller.update(self.stamp, q, dq, self.arrival, effort=effort)
         if mode is not Mode.RUNNING and cycle.command is not None:
-            # Whatever was asked for while nothing was commanded is forgotten.
+            # References that came while no torque was commanded are forgotten.
             assert not self.controller.reference.active
         self.controller.update_monitors(cycle)
         self.check(cycle.command, self.stamp - self.last_stamp)
@@ -268,7 +267,7 @@ def test_torques_of_hostile_inputs_are_finite_limited_and_slow(seed):
 
 @pytest.mark.parametrize(('what', 'every'), [('settings', 5), ('references', 1)])
 def test_changes_without_pause_leave_the_feedback_whole(what, every):
-    # Each began anew at the torque published last, and so nothing of the PD was left.
+    # When every ramp began at the last published torque, frequent changes cancelled the PD.
     settings = replace(MUJOCO, kp=KP, kd=KD, ramp_time=0.5)
     loop = Loop(settings, push=Push((10.0, 5.0, 0.0), 0.7, 0.1)).run(0.5)
     there = loop.arm.position.copy()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction feedforward: it never pushes at rest, nor harder than the arm's friction can be."""
+"""Friction feedforward is zero at rest and never exceeds the arm's friction."""
 
 import numpy as np
 import pytest
@@ -44,11 +44,11 @@ def path(rng, count=400):
 
 @pytest.mark.parametrize('seed', range(3))
 def test_no_arm_within_two_deviations_is_overcompensated(seed):
-    # Given an identified arm, and a true one anywhere within two deviations of it.
+    # Given an identified friction, and a true one anywhere within two deviations of it.
     rng = np.random.default_rng(seed)
     known = random_friction(rng)
     true = maxwell(known.coefficients + rng.uniform(-2.0, 2.0, (6, N)) * known.deviations)
-    # When a motion is followed from a state of the elements that nobody knows.
+    # When a motion is followed from an unknown state of the slip elements.
     q = path(rng)
     z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
     feedforward = FrictionFeedforward(known)
@@ -61,12 +61,12 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed):
         assert (command * np.sign(dq) >= 0.0).all()
         assert (command * np.sign(dq) <= np.maximum(taken * np.sign(dq), 0.0) + ROUNDING_NM).all()
         pushed += np.count_nonzero(command)
-    assert pushed > 100  # it is no feedforward that does nothing
+    assert pushed > 100  # the feedforward is not always zero
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_a_corner_of_the_deviations_is_compensated_exactly(seed):
-    # The bound is tight: the arm of least friction gets all of it.
+    # The bound is tight: for the arm of least friction all of its friction is commanded.
     rng = np.random.default_rng(seed)
     known = maxwell(rng.uniform(0.5, 1.0, (6, N)), rng.uniform(0.0, 0.1, (6, N)))
     least = maxwell(known.coefficients - 2.0 * known.deviations)
@@ -91,7 +91,7 @@ def test_at_rest_nothing_is_pushed_by_noise(friction):
     rng = np.random.default_rng(0)
     feedforward = FrictionFeedforward(friction)
     for step in range(500):
-        # Encoder noise that a position sensor of a resting arm has, tenfold.
+        # Ten times a resting arm's encoder noise.
         feedforward.follow(1e-3 * step, rng.normal(0.0, 1e-4, 7))
         np.testing.assert_array_equal(
             feedforward.torque(rng.uniform(-REST_SPEED, REST_SPEED, 7)), np.zeros(7)
@@ -107,7 +107,7 @@ def test_after_a_turn_the_elements_are_followed():
     for step, position in enumerate(q):
         feedforward.follow(1e-3 * step, np.array([position]))
         torque.append(feedforward.torque(np.array([0.5 if step < 100 else -0.5]))[0])
-    # After the turn the spring still pulls the way the joint goes: nothing to be overcome.
+    # After the turn the slip element still pulls along the motion: no friction is to be overcome.
     half = np.flatnonzero(q[100:] < 0.02 - 0.004)[0]
     np.testing.assert_array_equal(torque[101 : 99 + half], 0.0)
     assert torque[99] == pytest.approx(1.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm that does not do what its controller was told is refused, or braked and held."""
+"""An arm that contradicts the settings gets no torque, or is braked and held."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ FR3 = load('fr3')
 CARRIED = {'gravity_compensation': True, 'friction': True}
 FCI = Settings(target='fci', payload_known_to_robot=False, max_payload=6.0)
 GENTLE = {'kp': KP, 'kd': KD}
-# Stiff enough to keep an arm in place that pushes against a table with a load's weight.
+# Stiff enough to hold an arm that presses on a table with the weight of a load.
 FIRM = {'kp': (600.0,) * 4 + (150.0, 150.0, 50.0), 'kd': (40.0,) * 4 + (1.5, 1.5, 0.5)}
 EFFORT = FER.limit('effort')
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
@@ -35,9 +35,9 @@ LEVER = (
     ).gravity(FER.home)
     - GRAVITY
 )
-# [rad/s] Peak speed with any wrong setting, except for the cases that docs/howto/safety.md names.
+# Peak speed with any wrong setting, except for the cases that docs/howto/safety.md names [rad/s].
 MOST = 2.1
-MEASURED_MOST = 0.3  # the same with measured effort, and more than 1.5 kg or 20 degrees wrong
+MEASURED_MOST = 0.3  # with measured effort, and an error above 1.5 kg or 20 degrees
 
 
 def payload(mass):
@@ -102,7 +102,7 @@ def test_a_wrong_target_without_measured_effort_ends_at_rest(arm, target, carrie
     loop = Loop(settings, description=arm, measures=False, **simulation).run(1.5)
     assert loop.fastest < MOST
     assert loop.controller.holding
-    # Once deactivated it is left with the torque that holds it, not with what the model says.
+    # After deactivation the torque that holds the arm remains, not the model's.
     loop.controller.disable('test')
     loop.run(0.5)
     assert loop.controller.mode is Mode.SILENT
@@ -125,7 +125,7 @@ def test_an_undeclared_load_is_held_and_left_with_its_weight():
 def test_a_push_is_braked_and_ends_at_rest():
     push = Push((0.0, 30.0, 0.0), 0.8, 1.0)
     loop = Loop(Settings(target='fci', **GENTLE), push=push, **CARRIED).run(2.5)
-    # 3 rad/s of the wrist, which weighs next to nothing, where 6 were reached by PD alone.
+    # The light wrist reaches 3 rad/s; with PD alone it reached 6.
     assert loop.fastest < 3.2
     assert loop.controller.holding
     assert np.abs(loop.arm.data.qvel).max() < 0.05
@@ -159,8 +159,8 @@ def test_an_effort_that_is_no_measurement_stops_nothing(effort):
     [(30.0, 0.01, 1.5, False), (12.0, 0.04, 1.5, True), (100.0, 0.01, 1.05, True)],
 )
 def test_a_short_unexplained_torque_stops_nothing_however_often(more, seconds, until, stopped):
-    # Up to 1.8 times the bound, ten times; a longer one at 1.4 times the bound stops the arm, and
-    # one of 6 times the bound at once.
+    # Ten short bumps of up to 1.8 times the bound do not stop the arm. A longer one of 1.4 times
+    # the bound does, and a short one of 6 times the bound.
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.5)
     read = loop.arm.read
 
@@ -176,7 +176,8 @@ def test_a_short_unexplained_torque_stops_nothing_however_often(more, seconds, u
 
 @pytest.mark.parametrize('by', [-1.2, 1.2])
 def test_a_fast_reference_is_followed_either_way(by):
-    # Up to 1.9 rad/s; without a reference half of the limit of 2.175 rad/s is too fast.
+    # The motion reaches 1.9 rad/s; without a reference half of the limit of 2.175 rad/s is
+    # allowed.
     loop = Loop(Settings(target='mujoco', **FIRM), friction=True).run(0.5)
     moving(loop, joint=0, by=by)
     loop.run(1.5)
@@ -199,7 +200,7 @@ def test_a_late_state_answers_to_a_command_that_is_older_by_as_much():
     torques = [GRAVITY + 5.0 * np.sin(0.2 * k) for k in range(405)]
     for torque in torques[:5]:
         late.commanded(torque)
-    for k in range(400):  # how late the first is is not told; that decays
+    for k in range(400):  # the lag of the first state is unknown; its effect decays
         prompt.commanded(torques[k])
         late.commanded(torques[k + 5])
         observe(1e-3 * k)
@@ -291,10 +292,14 @@ def test_a_load_that_is_told_of_and_not_taken_within_the_time_stops_the_arm():
     ('held', 'usual', 'left'),
     [
         (GRAVITY + 0.5, GRAVITY, GRAVITY),
-        (np.zeros(7) + 0.5, GRAVITY, np.zeros(7)),  # somebody else carries the arm
-        (GRAVITY, np.zeros(7), GRAVITY),  # nobody does
+        (np.zeros(7) + 0.5, GRAVITY, np.zeros(7)),  # the receiver carries the arm
+        (GRAVITY, np.zeros(7), GRAVITY),  # the receiver does not carry the arm
         (GRAVITY + 3.0 * LEVER, GRAVITY, GRAVITY + 3.0 * LEVER),
-        (GRAVITY + [20.0, 0, 20.0, 0, 3.0, 0, 0], GRAVITY, GRAVITY),  # a person, from the side
+        (
+            GRAVITY + [20.0, 0, 20.0, 0, 3.0, 0, 0],
+            GRAVITY,
+            GRAVITY,
+        ),  # a push from the side
     ],
 )
 def test_an_arm_is_left_with_what_explains_its_rest(held, usual, left):
@@ -305,9 +310,9 @@ def test_an_arm_is_left_with_what_explains_its_rest(held, usual, left):
 @pytest.mark.parametrize(
     ('loads', 'left'),
     [
-        ((0.0, 6.0), 0.0),  # the arm lies on a table, with 4 kg
+        ((0.0, 6.0), 0.0),  # the arm lies on a table with 4 kg
         (None, 0.0),
-        ((-5.0, 6.0), -4.0),  # 5 kg are declared, and 4 of them are not there
+        ((-5.0, 6.0), -4.0),  # 5 kg are declared, and 4 kg of them are missing
     ],
 )
 def test_no_more_load_is_missing_than_was_declared(loads, left):

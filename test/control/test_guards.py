@@ -54,7 +54,7 @@ def test_gravity_beyond_a_limit_begins_at_the_limit():
 def test_beside_a_receiver_that_holds_a_dead_nodes_torque_a_new_one_begins_there():
     loop = Loop(Settings(target='mujoco', kp=KP, kd=KD), friction=True).run(0.45)
     follow_request(loop.controller, multisine(FER, 3.0, 0.6))
-    loop.run(0.85)  # as one node, then as another; the arm goes on under the last torque
+    loop.run(0.85)  # the receiver goes on applying the last torque
     held = loop.command
     assert loop.fastest > 0.5 and np.abs(held).max() > 20.0
     loop.controller = FeedforwardController(FER, loop.controller.settings)
@@ -66,7 +66,7 @@ def test_beside_a_receiver_that_holds_a_dead_nodes_torque_a_new_one_begins_there
 
 
 def test_an_arm_that_is_moved_by_hand_is_given_no_torque_at_first():
-    # It carries itself. The hand's torque shows in the efforts, and nobody commands it.
+    # The arm carries itself. The efforts show the hand's torque, which nobody commands.
     controller = FeedforwardController(FER, Settings(kp=KP, kd=KD))
     controller.enable()
     speed, model, published = np.array([0.1, 0, 0, 0, 0, 0, 0]), NewtonEulerModel(FER), []
@@ -79,7 +79,7 @@ def test_an_arm_that_is_moved_by_hand_is_given_no_torque_at_first():
 
 
 def test_a_falling_arm_is_given_gravity_at_once():
-    # Nobody holds it, and its drives measure nothing: only the motion shows it.
+    # Nobody holds the arm, and no effort is measured: only the motion shows the fall.
     loop = Loop(GAZEBO)
     loop.arm.braked = False
     loop.run(0.03)
@@ -93,7 +93,7 @@ def test_an_arm_that_shows_nothing_is_ramped_up_to_gravity():
     commands = commands_at_rest(controller, 300)
     np.testing.assert_allclose(commands[0], 0.0, rtol=0, atol=1e-12)
     steps = np.abs(np.diff(commands, axis=0)).max()
-    # g over the 200 cycles of ramp_time.
+    # g, reached in the 200 cycles of ramp_time.
     assert steps <= 1.01 * np.abs(GRAVITY).max() / 200
     np.testing.assert_allclose(commands[-1], GRAVITY, rtol=0, atol=1e-9)
 
@@ -101,7 +101,7 @@ def test_an_arm_that_shows_nothing_is_ramped_up_to_gravity():
 def test_an_arm_that_its_receiver_carries_is_taken_over_only_if_said_so():
     def first(**controller):
         loop = Loop(MUJOCO, controller=controller, brake_release_after=0.0)
-        loop.arm.step(GRAVITY)  # what the dead node sent last, and the receiver holds
+        loop.arm.step(GRAVITY)  # the last torque of a killed node, which the receiver holds
         loop.command = GRAVITY
         return loop.run(0.1)
 
@@ -123,7 +123,7 @@ def test_the_target_stays_while_a_disabled_arm_is_being_stopped(mode):
         q = FER.home + 1e-3 * k * moving
         loop.controller.update(stamp + 1e-3 * k, q, moving, stamp + 1e-3 * k)
     loop.controller.disable('test', brake=mode is Mode.BRAKING)
-    # The torque is not back at g yet, nor the arm at rest.
+    # The torque has not returned to g yet, and the arm is not at rest.
     loop.controller.output.last = GRAVITY + 5.0
     assert loop.controller.mode is mode
     with pytest.raises(SettingsError, match='cannot become fci'):
@@ -164,18 +164,19 @@ def far_away(q, joint=1, distance=1.0, seconds=1.0):
 
 
 def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
-    # Braked for ever, as an arm is that somebody holds.
+    # The brakes stay closed, as if somebody held the arm.
     settings = replace(MUJOCO, kp=(20.0,), kd=KD)
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(2.0)
     assert 'fer_joint2 is 0.2' in loop.controller.fault
     assert loop.controller.holding
-    # 20 N m/rad over 0.2 rad, 6 N m s/rad against 1.5 rad/s and M ddq, instead of 87 N m.
+    # 20 N m/rad times 0.2 rad, 6 N m s/rad times 1.5 rad/s, and M ddq; without the stop it would
+    # be 87 N m.
     assert np.abs(loop.published - GRAVITY).max() < 20.0
-    loop.run(1.0)  # latched: it is held, and nothing begins by itself
+    loop.run(1.0)  # latched: the arm is held, and commanding does not restart
     assert loop.controller.holding
-    # The torque of the fault still presses against the brake: it would move the arm.
+    # The held torque still presses against the closed brake: it would move the arm.
     cleared, why = loop.controller.clear_fault()
     assert not cleared
     assert 'the torque that holds fer_joint2 departs by' in why
@@ -204,7 +205,7 @@ GOAL = FER.home + [0, 1.0, 0, 0, 0, 0, 0]
     ('stream_period', 'times', 'positions', 'sentence'),
     [
         (0.0, (0.0, 1.0), (GOAL, GOAL + 0.1), '1 rad from where fer_joint2'),
-        # Led there from where the arm is desired, it would begin with the same step.
+        # A motion that leads there from the desired position would begin with the same step.
         (0.0, (1.0,), (GOAL,), 'fer_joint2 stands 1 rad from where it is d'),
         (0.05, (0.0,), (GOAL,), '1 rad from where fer_joint2'),
     ],
@@ -214,7 +215,7 @@ def test_a_motion_must_begin_near_the_measured_position(stream_period, times, po
     loop = Loop(settings, brake_release_after=60.0).run(0.3)
     follow_request(loop.controller, far_away(FER.home))
     loop.run(1.1)
-    # The reference stands 1 rad from the arm; what begins there is a step for the arm.
+    # The desired position is 1 rad from the arm; a motion that begins there would be a step.
     request = TrajectoryRequest(FER.joint_names, np.array(times), np.array(positions))
     with pytest.raises(ReferenceRefusedError, match=sentence):
         follow_request(loop.controller, request)
@@ -237,7 +238,7 @@ def test_a_motion_planned_before_a_stop_is_not_followed_after_it():
     loop.controller.disable('test')
     loop.controller.follow(planned)
     assert not loop.controller.reference.active
-    # Whatever else would be at fault with one that comes now, this is told.
+    # This reason is given first, whatever else is wrong with the request.
     with pytest.raises(ReferenceRefusedError, match=r'No torque is being commanded.*test'):
         follow_request(loop.controller, far_away(FER.home + 1.0, distance=0.1))
 
@@ -315,7 +316,7 @@ def test_a_torque_that_is_not_finite_is_not_published(
     controller = running()
     assert controller.mode is Mode.RUNNING
     monkeypatch.setattr(getattr(controller, owner), method, lambda *_: answer)
-    # As of an arm that states no limits, which lets an infinity through.
+    # Like the limiter of an arm without torque limits, which lets an infinity through.
     monkeypatch.setattr(
         controller.output, 'limited', lambda _, desired: LimitedTorque(desired, desired, desired)
     )
@@ -336,7 +337,7 @@ def test_velocity_without_motion_is_found_while_torque_is_small():
         if cycle.command is not None:
             largest = max(largest, float(np.abs(cycle.command).max()))
     assert controller.fault
-    # Ten states at 1000 N m/s; 21.5 N m were commanded for ever without this.
+    # Ten states at 1000 N m/s. Without the check, 21.5 N m were commanded for ever.
     assert largest <= 11.0
 
 
@@ -352,7 +353,7 @@ def test_states_of_two_arms_that_alternate_are_told_apart():
 
 
 def moving(name, target='mujoco', **simulation):
-    """Return a loop of a shipped arm in the midst of a motion, without gains."""
+    """Return a loop of a shipped arm that moves at 0.5 rad/s."""
     description = load(name)
     settings = Settings(
         target=target, kp=(60.0,) * 4 + (15.0, 15.0, 10.0), kd=(6.0,) * 4 + (0.5, 0.5, 0.05)
@@ -380,8 +381,8 @@ def test_a_moving_arm_is_braked_to_rest_before_the_stop(name, target):
     assert loop.controller.mode is Mode.SILENT
     steps = np.abs(np.diff(loop.published[count - 1 :], axis=0)).max()
     assert steps <= 1.0 + 1e-12
-    # What is left of the speed is drift, of feedforward alone; joint 7 of an FR3 without a hand
-    # weighs next to nothing and drifts the fastest.
+    # The remaining speed is drift under feedforward alone; joint 7 of an FR3 without a hand is the
+    # lightest and drifts the fastest.
     assert float(np.abs(loop.arm.data.qvel).max()) < 0.25 * before
 
 
@@ -406,7 +407,7 @@ def test_an_arm_that_is_pushed_on_is_stopped_all_the_same():
     begun = loop.arm.time
     while loop.controller.mode is Mode.BRAKING:
         reading = loop.arm.read()
-        # A state that goes on moving whatever is commanded.
+        # The state goes on moving, whatever is commanded.
         q, dq = reading.position, np.full(7, 0.3)
         loop.arm.data.qvel[:] = dq
         loop.controller.update(reading.time, q, dq, reading.time, effort=reading.effort)
@@ -416,7 +417,7 @@ def test_an_arm_that_is_pushed_on_is_stopped_all_the_same():
 
 
 def test_a_moving_arm_whose_topic_becomes_slow_is_braked():
-    # It was let go in full motion before, and coasted on.
+    # Earlier, such an arm got no torque any more in full motion, and coasted on.
     settings = Settings(target='fci', kp=(60.0,) * 4 + (15.0,) * 3, kd=(6.0,) * 4 + (1.0,) * 3)
     loop = Loop(settings, gravity_compensation=True).run(0.5)
     follow_request(loop.controller, multisine(FER, 20.0, 0.4))

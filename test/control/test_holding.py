@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What may happen to an arm that is held after a fault: pushes, gaps, contact, other faults."""
+"""An arm that is held after a fault: pushes, gaps in the states, contact, other faults."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 
 
 def held(settings=MUJOCO, *, arm=FER, **simulation):
-    """Return a loop whose arm is held at rest after a fault that nothing caused."""
+    """Return a loop whose arm is held at rest after a fault."""
     loop = Loop(
         settings,
         description=arm,
@@ -48,9 +48,9 @@ def test_a_held_arm_that_is_pushed_stays_held(name, target, force):
     start = np.array(loop.arm.data.site_xpos[loop.arm.flange_site])
     loop.run(1.0)
     assert loop.controller.holding
-    # It gives way by 4 to 5 cm; an arm that is let go moves by half a metre.
+    # The arm yields by 4 to 5 cm; an arm that is not held moves by half a metre.
     assert np.linalg.norm(loop.arm.data.site_xpos[loop.arm.flange_site] - start) < 0.1
-    # The push is over, and so is the torque against it.
+    # After the push, the torque against it is gone.
     loop.fastest = 0.0
     loop.run(0.5)
     assert loop.fastest < 0.1
@@ -100,7 +100,7 @@ def test_a_joint_is_not_kept_moving_by_the_compensation_of_its_friction():
     before = loop.arm.data.qpos[6]
     loop.controller.disable('a test')
     loop.run(1.5)
-    # From 2.5 rad/s at the joint's 10 rad/s^2 it is 0.31 rad; friction makes it less.
+    # Braking from 2.5 rad/s with the joint's 10 rad/s^2 takes 0.31 rad, with friction less.
     assert loop.arm.data.qpos[6] - before < 0.35
     assert loop.controller.mode is Mode.SILENT
 
@@ -148,7 +148,7 @@ def test_an_arm_that_moved_while_silent_is_given_gravity_or_the_next_torque(targ
     controller.enable()
     effort = np.zeros(7) if measures else None
     first = commands_at_rest(controller, 100, q=elsewhere, begin=5.0, effort=effort)[0]
-    if measures:  # no torque acts
+    if measures:  # the efforts show that no torque acts
         gravity = NewtonEulerModel(FER).gravity(elsewhere)
         np.testing.assert_allclose(first, gravity, rtol=0, atol=1e-12)
     else:  # a receiver without a time-out may hold the last torque

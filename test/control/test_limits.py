@@ -40,8 +40,8 @@ def test_infinite_limits_still_keep_a_finite_torque_rate(elapsed):
 
 
 def test_a_second_change_within_the_ramp_makes_no_step_either():
-    # The desired torque is 10, then 20 from 0.1 s on, then 5 from 0.2 s on, each ramped for 0.4 s:
-    # what is left of the first change fades anew beside the second.
+    # The desired torque is 10 N m, 20 from 0.1 s on, and 5 from 0.2 s on, each change ramped for
+    # 0.4 s. The second ramp starts while the first one lasts.
     output = CommandOutput(EFFORT, RATE)
     output.take(np.full(2, 10.0), 0.0)
     given, before = [10.0], 10.0
@@ -53,6 +53,6 @@ def test_a_second_change_within_the_ramp_makes_no_step_either():
         given.append(float(torque[0]))
         before = wanted
     steps = np.abs(np.diff(given))
-    # The steepest: 10 + 2.5 N m that are left over 0.4 s, in a millisecond.
+    # In a millisecond of the steepest ramp, which covers at most 15 N m in 0.4 s.
     assert steps.max() < 1.5 * 15.0 / 400.0
     assert given[-1] == 5.0

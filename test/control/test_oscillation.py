@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gains that no loop bears are refused, and a loop that swings without end is stopped."""
+"""Gains that would oscillate are refused, and a loop that oscillates is stopped."""
 
 from collections import deque
 from dataclasses import replace
@@ -60,10 +60,10 @@ def test_damping_of_a_light_wrist_is_refused_before_it_drops_the_arm():
     assert 'oscillate' in loop.controller.waits_for
 
 
-# Gentle gains 12 ms late swung on with 0.65 N m, and 20 ms late they ran away.
+# Weak gains oscillated on with 0.65 N m at a delay of 12 ms, and diverged at 20 ms.
 @pytest.mark.parametrize(('delay', 'most'), [(12, 1.5), (20, 3.5)])
 def test_what_swings_without_end_is_stopped_before_it_runs_away(delay, most):
-    fastest = 0.0  # while torques were commanded [rad/s]
+    fastest = 0.0  # largest joint speed while torques were commanded [rad/s]
 
     def watch(reading, _):
         nonlocal fastest
@@ -72,7 +72,7 @@ def test_what_swings_without_end_is_stopped_before_it_runs_away(delay, most):
 
     loop = Loop(replace(MUJOCO, kp=KP, kd=KD), push=PUSH)
     loop.run(0.25, watch)
-    # From now on torques reach the arm some cycles late.
+    # From now on torques reach the arm `delay` cycles late.
     on_their_way, step = deque([loop.command] * delay), loop.arm.step
 
     def late(torque, fresh):
@@ -93,7 +93,7 @@ def test_gentle_gains_and_a_push_are_no_swing():
 
 
 def swing(frequency, amplitude, decay=0.0, noise=0.0, seconds=3.0):
-    """Return the joint that is found in a torque that swings at joint 3, or None."""
+    """Return the joint that the watch finds if the torque of joint 3 oscillates, or None."""
     watch, random = OscillationWatch(EFFORT), np.random.default_rng(0)
     for k in range(round(1e3 * seconds)):
         t = 1e-3 * k
@@ -112,9 +112,9 @@ def test_what_swings_without_end_is_found(frequency):
 @pytest.mark.parametrize(
     'given',
     [
-        {'frequency': 12.0, 'amplitude': 0.5},  # within two parts in a hundred of the limit
-        {'frequency': 2.0, 'amplitude': 20.0},  # a motion
-        {'frequency': 12.0, 'amplitude': 10.0, 'decay': 5.0},  # dies away
+        {'frequency': 12.0, 'amplitude': 0.5},  # below 2 % of the torque limit
+        {'frequency': 2.0, 'amplitude': 20.0},  # as slow as a motion
+        {'frequency': 12.0, 'amplitude': 10.0, 'decay': 5.0},  # a decaying oscillation
         {'frequency': 0.0, 'amplitude': 0.0, 'noise': 0.04},
     ],
 )

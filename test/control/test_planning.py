@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a requested motion must be: each refusal with its sentence, and what is accepted."""
+"""Requested motions: each refusal with its sentence, and accepted requests."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def request(arm=FER, **changes):
 
 @pytest.mark.parametrize('now', [NOW, 1.7e9])
 def test_a_step_in_velocity_is_refused_however_short(now):
-    # By the system's clock stamps are 240 ns apart at least.
+    # Stamps of the system's clock, as doubles, are multiples of 240 ns.
     times, positions = np.array([0.0, 1.0, 1.0 + 1e-7, 1.5]), np.tile(FER.home, (4, 1))
     velocities = np.zeros((4, 7))
     velocities[2, 0], positions[3, 0] = 1.0, positions[3, 0] + 0.2
@@ -147,7 +147,7 @@ def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     points = [planned.sample(t) for t in np.linspace(NOW, planned.times[-1], 2000)]
     assert (np.abs([point.dq for point in points]) <= FER.limit('velocity')).all()
     assert (np.abs([point.ddq for point in points]) <= FER.limit('acceleration')).all()
-    # The velocity is that of the positions.
+    # The velocity is the derivative of the positions.
     step = points[1].q - points[0].q
     np.testing.assert_allclose(step, along * (planned.times[-1] - NOW) / 1999, atol=1e-5)
 
@@ -182,7 +182,7 @@ def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     ],
 )
 def test_a_set_point_far_from_the_measured_arm_is_refused(start, q, sentence):
-    # Near what was desired last, but not near the arm: a stream must not run away from it.
+    # Near the last desired position but not near the arm: a stream must not run away from it.
     desired = ReferencePoint.at_rest(q)
     point = TrajectoryRequest(FER.joint_names, np.zeros(1), q[None], start=start)
     with pytest.raises(ReferenceRefusedError, match=sentence):
@@ -199,7 +199,7 @@ def test_completed_accelerations_are_means_of_scipys_cubics():
     both = [spline(given.times[1:-1] + side * near, 2) for side in (-1.0, 1.0)]
     np.testing.assert_allclose(full.accelerations[1:-1], np.mean(both, axis=0), atol=1e-6)
     assert not full.accelerations[[0, -1]].any()
-    assert full.velocities is given.velocities  # and positions are kept
+    assert full.velocities is given.velocities  # positions and velocities are kept
     assert full.positions is given.positions
 
 
@@ -208,7 +208,7 @@ def test_completed_accelerations_are_means_of_scipys_cubics():
 def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, amplitude):
     arm = load(name)
     motion = multisine(arm, duration, amplitude)
-    # plan() compares it with every limit, between the points too.
+    # plan() compares the motion with every limit, between the points too.
     assert isinstance(plan(motion, arm, NOW, at_home(arm)), Trajectory)
     np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0, atol=1e-15)
     np.testing.assert_allclose(motion.velocities[[0, -1]], 0.0, rtol=0, atol=1e-12)
@@ -233,7 +233,7 @@ def test_without_accelerations_the_inertia_torque_is_there_all_the_same():
     planned = plan(TrajectoryRequest(FER.joint_names, times, q, dq), FER, NOW, at_home())
     efforts = controller.law.trajectory_efforts(planned)
     model = NewtonEulerModel(FER, (0.0, 0.0, 0.0))
-    inner = slice(2, -2)  # the ends are completed as those of an arm at rest
+    inner = slice(2, -2)  # at both ends the acceleration is set to zero
     expected = model.inverse_dynamics(q[inner], dq[inner], ddq[inner])
     off = np.abs(efforts[inner] - expected).max()
     assert off < 0.05 < 0.02 * np.abs(expected).max() + 0.05
@@ -251,7 +251,7 @@ def running(settings=None, seconds=0.1):
 
 
 def desired_every_millisecond(controller, stamp, seconds):
-    """Feed an arm that is where it is desired; return what was desired, each (k, 7)."""
+    """Feed states equal to the desired ones; return these q, dq, ddq, (k, 7) each."""
     found = []
     for k in range(round(1e3 * seconds)):
         now = stamp + 1e-3 * k
@@ -279,7 +279,7 @@ def test_a_motion_under_way_is_replaced_without_a_jump(count, planning, size, ve
     during = []
 
     class Lock:
-        """Gives the arm states while the motion is planned: after the first use of the lock."""
+        """Feeds states while the motion is planned, after the first use of the lock."""
 
         def __enter__(self):
             pass
@@ -292,7 +292,7 @@ def test_a_motion_under_way_is_replaced_without_a_jump(count, planning, size, ve
     after = desired_every_millisecond(controller, stamp + planning, 1.5)
     q, dq, ddq = (np.vstack(rows) for rows in zip(before, during[0], after))
     assert (np.abs(ddq) <= FER.limit('acceleration') * 1.01).all()
-    # Each is the integral of the next.
+    # Positions are the integral of velocities, these of accelerations.
     for values, slopes, atol in ((q, dq, 1e-5), (dq, ddq, 2e-3)):
         means = 0.5 * (slopes[1:] + slopes[:-1])
         np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The receiver of torques on simulated arms: silent senders, two of them, nonsense."""
+"""The torque receiver on simulated arms: silent senders, two senders, wrong torques."""
 
 import numpy as np
 import pytest
@@ -17,9 +17,9 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from .closed_loop import FER, KD, KP, Loop
 
 TIMEOUT_S = 0.05
-LARGEST_STEP = 1.0 + 1e-9  # [N m] in a cycle: 1000 N m/s
+LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
 LIMIT = FER.limit('effort')
-# By joint, what the receiver in C++ refuses as well (test_cpp_receiver.py).
+# Torques by joint that the receiver in C++ refuses as well (test_cpp_receiver.py).
 BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
 
 
@@ -54,7 +54,7 @@ class Received(Loop):
 
 
 def in_motion(target):
-    """Return a moving arm of a target, whose torques come from a controller."""
+    """Return the loop of a controller and a moving arm of a target."""
     loop = Received(
         Settings(target=target, kp=KP, kd=KD), gravity_compensation=target == 'fci'
     ).run(0.3)
@@ -86,7 +86,7 @@ def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
         np.testing.assert_array_equal(loop.applied[-1], np.zeros(7))
     else:
         assert loop.receiver.state is ReceiverState.HOLDING
-        # What brakes left of its speed is gone within 30 ms: 0.02 rad/s times that, and more.
+        # After braking up to 0.02 rad/s remain, which decay within 30 ms.
         np.testing.assert_allclose(loop.arm.position, stands_at, rtol=0, atol=2e-3)
         gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
         np.testing.assert_allclose(loop.applied[-1], gravity, rtol=0, atol=0.05)
@@ -110,7 +110,7 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
     for k in range(100):
         receiver.step(1e-3 * k, *still)
         assert receiver.take(np.full(7, 5.0), 500 + k) is None
-        # Of a node that was started later, and of one from long before.
+        # The numbers of a node that was started later, and of one that was started long before.
         for number in (1 + k, 9000 + k):
             assert receiver.take(np.full(7, -5.0), number) is Refusal.OTHER_PUBLISHER
     np.testing.assert_array_equal(receiver.applied, np.full(7, 5.0))
@@ -123,7 +123,7 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
 
 def test_a_sender_restarted_at_once_is_followed_after_the_time_out():
     loop = in_motion('mujoco')
-    loop.number = 0  # it counts anew
+    loop.number = 0  # a restarted sender numbers its messages from 1
     loop.run(TIMEOUT_S)
     assert loop.receiver.refused[Refusal.OTHER_PUBLISHER] > 40
     loop.run(0.2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Interpolation against SciPy's Bernstein polynomials; what is desired when."""
+"""Interpolation against SciPy's Bernstein polynomials; references and their events."""
 
 from dataclasses import replace
 
@@ -17,8 +17,8 @@ from franka_dynamics.control.reference import (
 )
 
 N, POINTS = 3, 6
-# Polynomials of degree five over segments of 0.1 to 1 s with values of order one: a few hundred
-# ulp in the second derivative, which divides by the square of the duration.
+# Polynomials of degree five with values of order one. The second derivative divides rounding
+# errors by the square of a duration of 0.1 to 1 s.
 ATOL = 1e-7
 
 
@@ -79,7 +79,10 @@ def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points, after_its
     source = ReferenceSource()
     source.follow(first, times[0])
     source.follow(later, times[0])
-    for before in later.times[0] - [0.5, 1e-6]:  # after its end the first one rests there
+    for before in later.times[0] - [
+        0.5,
+        1e-6,
+    ]:  # `first` may have ended, and rests
         for found, expected in zip(source.sample(before), first.sample(before)):
             np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(source.at(later.times[1]).q, later.sample(later.times[1]).q)
@@ -92,7 +95,7 @@ MOTION = Trajectory(np.array([1.0, 3.0]), np.array([[0.0, 0.0], [0.5, -0.2]]), S
 
 
 def told(source):
-    """Return the events since the last call: number, name and mark."""
+    """Return the number, state and mark of each event since the last call."""
     events = [source.events.popleft() for _ in range(len(source.events))]
     return [(event.number, event.state.value, event.mark) for event in events]
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The running model against the independent one: quiet while they agree, loud when not."""
+"""The running cross-check: silent while the models agree, a fault if they differ."""
 
 from contextlib import nullcontext
 
@@ -53,7 +53,7 @@ def test_payload_and_mount_reach_the_independent_model_too(settings):
 
 
 def test_a_torque_off_by_a_hair_is_told_with_its_pose(terms):
-    # A hundred times the tolerance at configure; joint 3's torque is less than 1 N m.
+    # An error of a hundred tolerances; joint 3's torque is below 1 N m, so it counts absolutely.
     sentence = check_at(
         RunningCrosscheck(1e-3, TOLERANCE),
         terms,

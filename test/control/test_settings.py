@@ -79,7 +79,7 @@ def test_a_base_that_the_arm_file_rotates_is_refused_where_gravity_would_be_wron
 
 
 class Written(float):
-    """A number that counts how often a number is written."""
+    """A float that counts how often such floats are converted to text."""
 
     count = 0
 
@@ -90,7 +90,7 @@ class Written(float):
 
 @pytest.mark.parametrize('name', ['kp', 'payload', 'gravity_vector', 'max_tracking_error'])
 def test_an_array_too_long_is_not_written_out_before_it_is_shortened(name):
-    # Python writes a list without letting the commanding thread in: a second for a million.
+    # While Python converts a list to text, the control thread cannot run: a second for a million.
     Written.count = 0
     with pytest.raises(SettingsError, match=r'0\.5, \.\.\. \(1000 in all\)'):
         replace(Settings(), **{name: (Written(0.5),) * 1000}).validate(FER)
@@ -106,5 +106,5 @@ def test_a_payload_is_read_as_set_load_in_the_flange_frame():
     body = Settings(payload=LOAD).payload_inertia()
     assert body.mass == 1.0
     np.testing.assert_allclose(body.center_of_mass, [0.0, 0.0, 0.05], rtol=0, atol=1e-16)
-    # Steiner by hand: 1 kg at 5 cm adds 0.0025 kg m^2 across the offset.
+    # By the parallel axis theorem, 1 kg at 5 cm adds 0.0025 kg m^2 about x and y.
     np.testing.assert_allclose(np.diag(body.inertia), [3.5e-3, 3.5e-3, 1e-3], rtol=0, atol=1e-15)

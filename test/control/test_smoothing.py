@@ -50,13 +50,13 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
         np.testing.assert_allclose(accelerations, spline(times, 2), rtol=1e-9, atol=1e-9)
 
 
-# Largest error of the inertia torque, as a share of the largest that there is: (w h)^2 / 12 of the
-# fastest joint at 10 Hz is 1.6 %.
+# `share` is the largest error of the inertia torque relative to the largest inertia torque. For
+# the fastest joint, (w h)^2 / 12 is 1.6 % at 10 Hz.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
 def test_the_torque_is_nearly_the_true_motions(rate, share):
     times = np.arange(0.0, 3.01, 1.0 / rate)
     motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
-    inner = np.linspace(0.0, 2.5, 700)  # before it brakes for its end
+    inner = np.linspace(0.0, 2.5, 700)  # before the motion brakes
     q, _, ddq = swing(inner)
     inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
     true, found = (
@@ -77,7 +77,7 @@ def test_points_that_end_in_motion_come_to_rest_within_limits():
     assert np.abs(swing(times)[1][-1]).max() > 0.5
     motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
     require_within_limits(motion)
-    # All points are met, and rest comes after them.
+    # The motion passes through all points, and comes to rest after them.
     np.testing.assert_allclose(
         sampled(motion, times[1:-1])[0], swing(times[1:-1])[0], rtol=0.0, atol=1e-9
     )
@@ -85,12 +85,12 @@ def test_points_that_end_in_motion_come_to_rest_within_limits():
     assert not motion.sample(motion.end).dq.any()
 
 
-# The motion has been met after at most 0.16 s (measured).
-# Stamps of the system's clock are rounded to 0.2 us.
+# ruckig's transition meets the motion after at most 0.16 s (measured). Stamps of the system's
+# clock are rounded to 0.2 us.
 @pytest.mark.parametrize('clock', [0.0, 1.76e9])
 @pytest.mark.parametrize('offset', [1e-4, 0.01, 0.03, 0.06])
 def test_a_chunk_beside_the_present_is_joined_within_limits(offset, clock):
-    # The arm is elsewhere than the new chunk thinks: the nearest points cannot be met.
+    # The arm is beside the first points, which it cannot reach in time.
     times = np.arange(0.0, 1.5, 0.02)
     present = at(0.0)._replace(q=at(0.0).q + offset)
     motion = upsample(clock + times, swing(times)[0], clock, present, ARM)
@@ -105,7 +105,7 @@ def test_a_chunk_beside_the_present_is_joined_within_limits(offset, clock):
 @pytest.mark.parametrize('clock', [0.0, 1.76e9])
 @pytest.mark.parametrize('offset', [1e-6, 1e-4, 0.01, 0.06])
 def test_a_motion_from_rest_is_joined_by_small_accelerations(offset, clock):
-    # An arm that is held beside the beginning of a motion that begins at rest.
+    # The arm is held beside the start of a motion that begins at rest.
     times = np.arange(0.0, 4.0, 0.04)
     q = ARM.home + 0.1 * (1.0 - np.cos(times))[:, None]
     dq, ddq = (0.1 * f(times)[:, None] * np.ones(7) for f in (np.sin, np.cos))
@@ -120,7 +120,8 @@ def test_a_motion_from_rest_is_joined_by_small_accelerations(offset, clock):
 
 
 def test_an_arm_at_rest_joins_a_motion_that_has_just_begun():
-    # The motion goes on while ruckig leads to it: the soonest meeting is approached, never hit.
+    # The motion goes on during the transition, so the earliest meeting time is found only
+    # approximately.
     times = np.arange(0.0, 3.2, 0.02)[:, None]
     amplitude = 0.3 * np.linspace(-1.0, 1.0, ARM.n)
     begun = Trajectory(
@@ -139,7 +140,7 @@ def test_an_arm_at_rest_joins_a_motion_that_has_just_begun():
 
 
 def test_the_fourth_chunk_follows_without_a_step():
-    # A policy at 20 Hz plans 16 points and is asked again after 8: the next takes over in motion.
+    # A policy at 20 Hz plans 16 points, and is asked again after 8 of them, in motion.
     motion, now, steps = None, 0.0, []
     for _ in range(4):
         times = now + 0.05 * np.arange(16)

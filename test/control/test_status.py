@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller says of itself: what it does, why, and what lets it command again."""
+"""The controller's status: mode, reason, and how to make it command again."""
 
 from dataclasses import replace
 
@@ -66,12 +66,12 @@ def test_a_fault_names_what_clears_it_and_only_that_does(controller, until, way)
     controller.latch_fault('too heavy', until)
     status = controller.status()
     assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
-    # What came first is told; a weaker fault or one alike does not take its place.
+    # The first fault is reported; an equally grave one does not replace it.
     controller.latch_fault('another', until)
     assert controller.status().reason == 'too heavy'
     controller.apply(replace(FCI, kp=(5.0,)))  # nor does a change of settings clear it
     assert controller.status().faulty
-    commands_at_rest(controller, 30, begin=1.1)  # an arm that is being braked goes on
+    commands_at_rest(controller, 30, begin=1.1)  # until the arm has been braked
     assert controller.clear_fault()[0] == (until is ClearedBy.ACKNOWLEDGEMENT)
     if until is ClearedBy.ACTIVATION:
         controller.enable()

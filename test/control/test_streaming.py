@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Positions that come one by one, against the motion that they were taken from."""
+"""Motions made from streamed positions, against the motion that the positions were taken from."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from .test_smoothing import ARM, swing
 
 
 def run(arrivals, points, seconds, period, stamps=None):
-    """Feed points as they arrive; return what is desired every millisecond, and steps."""
+    """Feed points as they arrive; return desired states by ms, largest step, and refusals."""
     source, k, steps, refused = ReferenceSource(), 0, [], 0
     source.hold(ARM.home)
     found = []
@@ -42,7 +42,7 @@ def run(arrivals, points, seconds, period, stamps=None):
     return ReferencePoint(*(np.array(rows) for rows in zip(*found))), max(steps), refused
 
 
-# The figures that docs/howto/trajectories.md has for chunks.
+# The same figures as for points that are known in advance (docs/howto/trajectories.md).
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
 def test_the_torque_is_nearly_the_true_motions(rate, share):
     period = 1.0 / rate
@@ -65,7 +65,7 @@ def test_points_that_arrive_with_jitter_are_taken_as_even():
     arrivals = taken + rng.uniform(0.0, 4e-3, len(taken))
     desired, step, _ = run(arrivals, swing(taken)[0], 4.0, period)
     inner = np.arange(2000, 3900)
-    # Behind by the mean jitter too, which nobody can know.
+    # The motion also lags by the mean jitter, which cannot be known.
     ddq = swing(1e-3 * inner - delay(period) - 2e-3)[2]
     assert np.abs(desired.ddq[inner] - ddq).max() < 0.05 * np.abs(ddq).max()
     assert step < 1e-9
@@ -73,7 +73,7 @@ def test_points_that_arrive_with_jitter_are_taken_as_even():
 
 @pytest.mark.parametrize('seed', range(3))
 def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
-    # Points that wander, jump, are missing, and come late.
+    # Points drift, jump, are missing, and come late.
     rng = np.random.default_rng(seed)
     period = (0.1, 0.05, 0.02)[seed % 3]
     count = round(3.0 / period)
@@ -82,11 +82,11 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     arrivals = np.arange(count) * period + rng.uniform(0.0, 0.4 * period, count)
     kept = np.flatnonzero(rng.random(count) > 0.1)
     desired, step, refused = run(arrivals[kept], points[kept], 6.0, period)
-    assert step < 1e-9  # where one motion takes over from another
+    assert step < 1e-9  # where the next motion replaces the last
     assert refused < 0.2 * len(kept)
     for values, name in ((desired.dq, 'velocity'), (desired.ddq, 'acceleration')):
         assert (np.abs(values) <= ARM.limit(name) * (1.0 + 1e-5)).all()
-    # Each is the integral of the next: nothing jumps in between either.
+    # Positions are the integral of velocities, these of accelerations: no jumps in between.
     for values, slopes, atol in (
         (desired.q, desired.dq, 2e-6),
         (desired.dq, desired.ddq, 1.5e-3),
@@ -98,7 +98,7 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
 
 
 def test_the_controller_feeds_a_streams_inertia_forward():
-    # Given an arm that is where it should be, and its controller without gains.
+    # Given an arm at its desired state, and its controller without gains.
     period, start, begin = 0.05, 1.0, 1.1
     controller = FeedforwardController(
         ARM, Settings(target='fci', ramp_time=0.0, stream_period=period)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every fault of a stream of joint states, injected; its named condition; and the way back."""
+"""Every fault of a stream of joint states, its condition, and the recovery."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ class Stream:
         return self
 
     def assert_recovers(self):
-        """Good states bring trust back, but not before enough came in a row."""
+        """Require that states are trusted again after enough good ones, not before."""
         assert not self.send(LIMITS.recovery_samples - 1).trusted
         assert self.send(3).trusted
 
@@ -96,7 +96,7 @@ def test_one_repeated_or_late_message_is_passed_over_and_trust_stays(advance, ne
 
 
 def test_a_clock_that_begins_again_is_not_two_publishers():
-    # A simulation killed before its first second was over and started again.
+    # A simulation is restarted before its first second is over.
     stream = Stream().trusted()
     conditions = [stream.send(advance=-0.9).condition]
     for _ in range(60):
@@ -136,7 +136,7 @@ def test_a_gap_makes_the_state_stale_and_counts_the_lost_ones():
 @pytest.mark.parametrize(
     ('gap', 'announced', 'condition'),
     [
-        (0.049, True, Condition.TRUSTED),  # 50 ms at most, and only where it was announced
+        (0.049, True, Condition.TRUSTED),  # a gap of at most 50 ms is forgiven if it was announced
         (0.051, True, Condition.STALE),
         (0.049, False, Condition.STALE),
     ],
@@ -168,7 +168,8 @@ def test_stamps_that_stand_still_make_the_state_stale():
 def test_a_slow_topics_states_are_valid_but_never_trusted(recovery):
     stream = Stream(SupervisionLimits(recovery_samples=recovery), period=1.0 / 30.0)
     observations, turn = [], 0.3 * np.eye(7)[6]
-    # At the limit of acceleration one state's velocity alone does not take it to the next.
+    # The acceleration is at its limit, so that the velocity of one state does not lead to the
+    # next.
     for phase in 8.0 * stream.period * np.arange(60):
         stream.q = FER.home + turn * (1.0 - np.cos(phase))
         observations.append(stream.send(dq=8.0 * turn * np.sin(phase)))
@@ -195,7 +196,8 @@ def test_a_stamp_is_trusted_or_not_by_its_age(age, expected, said):
 
 @pytest.mark.parametrize('real_time_factor', [0.02, 5.0])
 def test_silence_is_measured_in_simulated_time_at_any_pace(real_time_factor):
-    # A check of silence every 0.02 s of the steady clock, states every 1 ms of simulated time.
+    # Silence is checked every 0.02 s of the steady clock; states come every 1 ms of simulated
+    # time.
     stream = Stream()
     wall = STEP / real_time_factor
     next_check = stream.arrival
@@ -209,7 +211,7 @@ def test_silence_is_measured_in_simulated_time_at_any_pace(real_time_factor):
             assert condition in (Condition.ACQUIRING, Condition.TRUSTED)
             next_check += 0.02
     assert stream.supervisor.counts[Condition.STALE] == 0
-    # Now states cease, and time runs on.
+    # Now states cease, and simulated time goes on.
     clock = stream.stamp
     assert (
         stream.supervisor.check_silence(stream.arrival + 1e3, clock + 0.019) is Condition.TRUSTED
@@ -254,6 +256,6 @@ def test_simulated_time_that_stands_still_is_no_silence():
             stream.supervisor.check_silence(stream.arrival + wait, stream.stamp)
             is Condition.TRUSTED
         )
-    # Set back to zero, it counts from there.
+    # After the clock is set back to zero, silence is counted from there.
     assert stream.supervisor.check_silence(stream.arrival, 0.0) is Condition.TRUSTED
     assert stream.supervisor.check_silence(stream.arrival, 0.021) is Condition.STALE

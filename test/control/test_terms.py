@@ -18,7 +18,7 @@ FER = load('fer')
 STATES = sample_states(FER, 50, seed=5)
 LOAD = (1.5, 0.01, -0.02, 0.08, 4e-3, 1e-4, 0.0, 5e-3, 2e-4, 3e-3)
 TILTED = (3.0, -1.0, -9.28)
-# As the cross-check of the two models: 25 times the largest difference seen.
+# 25 times the largest difference seen, like the tolerance of the cross-check.
 ATOL_NM = 1e-12
 
 

@@ -104,7 +104,8 @@ def trapezoid(goal, scale):
 
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
-    # joint_trajectory_controller repeats the last point with its effort. These end braking.
+    # joint_trajectory_controller repeats the last point with its effort. These goals end
+    # decelerating.
     law = ControlLaw(ARM, Settings(target=target))
     gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
     for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):
@@ -115,10 +116,10 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
         np.testing.assert_allclose(efforts[-1], still, rtol=0.0, atol=1e-9)
         np.testing.assert_array_equal(motion.positions[-1], motion.positions[-2])
         assert not motion.velocities[-1].any() and not motion.accelerations[-1].any()
-        # No faster than FCI tolerates, and no later than that asks for.
+        # The torque changes at FCI's limit.
         rate = np.abs(efforts[-1] - efforts[-2]).max() / np.diff(motion.times)[-1]
         assert rate == pytest.approx(1000.0, rel=1e-6)
-    # What comes to rest by itself gets no more points.
+    # A motion that ends without acceleration gets no more points.
     gentle = replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None])
     assert len(fill(gentle, law, 5.0, Q[0]).motion.times) == len(TIMES)
 
