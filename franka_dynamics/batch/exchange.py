@@ -84,7 +84,7 @@ def _view(name: str, array: Any) -> np.ndarray:
             return np.from_dlpack(array)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).strip().splitlines()[0][:200]
-        raise JointVectorError(f'{name} cannot be read where it is: {reason}') from error
+        raise JointVectorError(f'{name} cannot be read in place: {reason}') from error
     raise JointVectorError(
         f'{name} is in the memory of another device, and BatchModel computes on the processor; '
         'TracedModel computes where the arrays are.'

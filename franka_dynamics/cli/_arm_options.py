@@ -112,8 +112,8 @@ class ArmOptions(NamedArm):
         """Return the ROS parameters that choose this arm in a node."""
         if is_urdf(self.arm):
             raise SettingsError(
-                f'{self.arm} is a URDF, and nodes take arm files; write one with "franka-dynamics '
-                f'arm import {self.arm} --output arm.yaml".'
+                f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
+                f'"franka-dynamics arm import {self.arm} --output arm.yaml".'
             )
         given = {
             'robot_type': self.arm,

@@ -37,7 +37,7 @@ class Derive(ArmOptions):
         choices=('text', 'latex', 'html'),
         default='text',
     )
-    output: Path | None = file_option('write there instead of to the terminal')
+    output: Path | None = file_option('file to write (default: print)')
 
     def run(self) -> int:
         """Derive the formulas and print or write them."""

@@ -30,7 +30,7 @@ class Demo(ArmOptions):
         'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
     )
     output: Path = folder_option(
-        'folder in which a new one is made for figures, pictures, bag and logs',
+        'folder below which figures, pictures, bag and logs get a new folder',
         default=Path('demo_output'),
     )
 

@@ -61,7 +61,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
     refused = _realtime_refusal()
     if not refused:
         yield Check(
-            'real-time permission', GOOD, f'SCHED_FIFO {_PRIORITY} was given when asked for'
+            'real-time permission', GOOD, f'this user may run nodes under SCHED_FIFO {_PRIORITY}'
         )
     else:
         yield Check(
@@ -77,8 +77,8 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         GOOD if realtime else NOTE,
         f'{platform.release()} is PREEMPT_RT'
         if realtime
-        else f'{platform.release()} is not PREEMPT_RT: enough for simulation, not for FCI, which '
-        'needs one for every controller',
+        else f'{platform.release()} is not PREEMPT_RT: enough for simulation, not for FCI, whose '
+        'controllers need a PREEMPT_RT kernel',
     )
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     busy = load > 0.75 * cores

@@ -107,4 +107,4 @@ def _print(found: PayloadEstimate) -> None:
             'Move the wrist faster to identify it.'
         )
     elif abs(found.payload - found.values).max() > 1e-9:
-        say('The estimate belongs to no real body; the payload has the nearest inertia that does.')
+        say('No real body has the estimated inertia; the payload has the nearest physical one.')

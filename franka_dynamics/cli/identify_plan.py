@@ -252,7 +252,7 @@ def _verdict(
         most = problem.torques_left(found.deviations)[small].max()
         said += (
             f'; {_listed(names, small)} are not needed: the uncertainty of each changes no '
-            f'torque by more than {most:.2g} times its noise'
+            f'torque by more than {most:.2g} times the noise'
         )
     if open_ones.any():
         said += (

@@ -182,7 +182,7 @@ class Defaults(Action):
         positional=True,
         default='feedforward',
     )
-    output: Path | None = file_option('write there, not to the screen')
+    output: Path | None = file_option('file to write (default: print)')
     all: Path | None = folder_option(
         'write the parameter files of all nodes below a folder, as the package ships them'
     )

@@ -55,8 +55,8 @@ class PayloadFromMesh(PayloadFiles):
         default=False,
     )
     accept_crossing_faces: bool = option(
-        'do not look for faces that cross or touch: right for parts that touch; volume in'
-        ' which parts overlap counts twice',
+        'do not look for faces that cross or touch: for meshes of parts that touch; where parts '
+        'overlap, the volume counts twice',
         default=False,
     )
     plot: Path | None = picture_option('draw mesh, centre of mass and inertia ellipsoid')

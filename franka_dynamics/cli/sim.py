@@ -54,8 +54,8 @@ class Sim(ArmOptions):
     )
     # At 0.05 states come at 50 Hz, five times the min_input_rate below.
     real_time_factor: float = option(
-        'simulated time relative to real time, at most, 0.05 to 100; it is slower if torques '
-        'are late. 0.25 shows details and saves processor time',
+        'largest ratio of simulated to real time, 0.05 to 100; late torques slow the simulation '
+        'down. 0.25 shows details and saves processor time',
         'F',
         default=1.0,
         least=0.05,

@@ -39,7 +39,7 @@ class View(RecordingOptions, ArmOptions):
         default='127.0.0.1',
     )
     port: int = option(
-        'port; the next free one if it is in use', default=8080, least=0, most=65535
+        'port; if it is in use, the next free port', default=8080, least=0, most=65535
     )
 
     def run(self) -> int:

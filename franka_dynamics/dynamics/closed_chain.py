@@ -124,7 +124,8 @@ class ClosedChain:
         closed = sum(len(loop.directions) for loop in self.loops)
         if len(self.active) + len(self.passive) != tree.n or not len(self.active):
             raise TreeError(
-                f'The active joints {list(active)} are not some of 0..{tree.n - 1}, each once.'
+                f'The active joints must be different numbers from 0 to {tree.n - 1}; got '
+                f'{list(active)}.'
             )
         if not self.loops:
             raise TreeError(

@@ -24,7 +24,7 @@ from ..spatial import quarter_turns
 
 _OF_WHAT = {
     'LOCAL_WORLD_ALIGNED': "v of the frame's origin, axes of the base",
-    'WORLD': 'v of the point that passes the origin of the base, axes of the base',
+    'WORLD': 'v of the body point at the origin of the base, axes of the base',
     'LOCAL': "v of the frame's origin, axes of the frame",
 }
 
@@ -51,12 +51,9 @@ def kinematics(
         Section(
             f'{description.name}: kinematics',
             (
-                's_i, c_i are the sine and cosine of joint i; twists and Jacobians are '
-                '(omega, v), v the '
-                'velocity',
-                'of the point itself in J_mi; J_i are '
-                f'{reference_frame} as Pinocchio names it, halves exchanged: '
-                f'{_OF_WHAT[reference_frame]}.',
+                's_i and c_i are the sine and cosine of joint i. Twists, Jacobians: (omega, v).',
+                "In J_mi, v is the velocity of link i's centre of mass. J_i is Pinocchio's "
+                f'{reference_frame} with its halves exchanged: {_OF_WHAT[reference_frame]}.',
                 'All in {S}.'
                 if np.array_equal(description.base, np.eye(4))
                 else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',
@@ -142,7 +139,7 @@ def equations(description: ArmDescription) -> list[Section]:
             ),
             numbers(dict(zip(names, parameter_values(description)))),
         ),
-        Section('what depends on these numbers alone', (), before),
+        Section('terms that depend on these numbers alone', (), before),
         Section(
             f'{len(lines)} lines, {multiplications} multiplications, {additions} additions',
             ('q_i: position of joint i; dq_i: its velocity.',),

@@ -122,7 +122,7 @@ Q = np.zeros((2, 3))
     ('q', 'out', 'said'),
     [
         (Held(Q, device=(2, 0)), None, 'q is in the memory of another device'),
-        (Held(Q, fault=BufferError('it has a gradient')), None, 'where it is: it has a gradient'),
+        (Held(Q, fault=BufferError('it has a gradient')), None, 'in place: it has a gradient'),
         (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\), expected'),
         (Held(np.zeros((2, 3), complex)), None, 'q has the type complex128'),
         (Held(Q), Held(Q), 'out must be a writeable, C-contiguous NumPy array'),

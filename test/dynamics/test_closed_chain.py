@@ -186,8 +186,8 @@ def tiny_tree():
     ('active', 'loops', 'message'),
     [
         ((0,), [Loop(0, 1, SPHERICAL)], 'loops close 3 directions, but 1 joints are passive'),
-        ((0, 5), [], r'active joints \[0, 5\] are not some of 0\.\.1'),
-        ((), [Loop(0, 1, SPATIAL[:2])], r'active joints \[\] are not some of'),
+        ((0, 5), [], r'different numbers from 0 to 1; got \[0, 5\]'),
+        ((), [Loop(0, 1, SPATIAL[:2])], r'different numbers from 0 to 1; got \[\]'),
         ((0,), [Loop(0, 7, SPATIAL[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
     ],
 )
