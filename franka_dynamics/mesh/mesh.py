@@ -66,7 +66,7 @@ class TriangleMesh:
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     def moved(self, transform: ArrayLike) -> TriangleMesh:
-        """Return the mesh in another frame, in which its own has the pose `transform`, (4, 4)."""
+        """Return the mesh in another frame; `transform` (4, 4) is the pose of its frame there."""
         matrix = np.asarray(transform, dtype=float)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)
 
@@ -149,7 +149,7 @@ DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
 
 
 def in_parameter_order(derivative: Array) -> Array:
-    """Return rows in Kwon's order (m, h, I_diag, I_off) in that of `LinkInertia.parameters()`."""
+    """Reorder rows (m, h, I_diag, I_off), Kwon's order, as in `LinkInertia.parameters()`."""
     return np.asarray(derivative)[np.argsort(DIAGONAL_FIRST)]
 
 
@@ -171,7 +171,7 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     -------
     ndarray, shape (10, V, 3)
         Rows (m, h, I_diag, I_off), Kwon's order with I_off = xy, xz, yz;
-        `in_parameter_order` turns them into that of `LinkInertia.parameters()`.
+        `in_parameter_order` reorders them as in `LinkInertia.parameters()`.
         Units: kg/m, kg, kg m.
 
     """

@@ -12,7 +12,7 @@ import numpy as np
 
 from .mesh import TriangleMesh
 from .solid_check import connected_parts, find_defects
-from ..errors import MeshError, MissingDependencyError
+from ..errors import MeshError, needing
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 SUFFIXES = ('.stl', '.obj', '.ply')
@@ -34,9 +34,9 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     """
     Read a mesh file.
 
-    Coinciding vertices are merged (STL has no shared vertices), and faces of which two corners
-    then coincide are left out. Neither changes the solid. Nothing else is changed without
-    `repair`. The notes say what was changed.
+    Coinciding vertices are merged (STL has no shared vertices), and then faces with coinciding
+    corners are left out. Neither changes the solid. Nothing else is changed without `repair`. The
+    notes say what was changed.
 
     Parameters
     ----------
@@ -70,12 +70,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
 
 def _read(path: Path) -> tuple[Any, list[str]]:
     """Return trimesh's mesh in the file's unit with coinciding vertices merged, and notes."""
-    try:
+    with needing('Reading a mesh file needs trimesh', 'mesh'):
         import trimesh
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading a mesh file needs trimesh: pip install 'franka_dynamics[mesh]'."
-        ) from error
     if path.suffix.lower() not in SUFFIXES:
         raise MeshError(
             f'{path} does not end in {", ".join(SUFFIXES)}; export the mesh as one of these.'
@@ -134,16 +130,12 @@ def _repaired(raw: Any) -> list[str]:
         raw.update_faces(unique)
         notes.append(f'repair: {int((~unique).sum())} repeated faces were removed')
     before = np.array(raw.faces)
-    try:
+    with needing('Repairing a mesh needs networkx', 'mesh'):  # trimesh imports it here
         repair.fix_winding(raw)
         flipped = int((np.asarray(raw.faces) != before).any(axis=1).sum())
         repair.fill_holes(raw, use_fan=True)
-    except ImportError as error:  # networkx, which trimesh only needs here
-        raise MissingDependencyError(
-            "Repairing a mesh needs networkx: pip install 'franka_dynamics[mesh]'."
-        ) from error
     if flipped:
-        notes.append(f'repair: {flipped} faces were turned to be wound like their neighbours')
+        notes.append(f'repair: {flipped} faces were flipped to be wound like their neighbours')
     added = len(raw.faces) - len(before)
     if added:
         notes.append(f'repair: holes were closed by {added} faces')
@@ -159,5 +151,5 @@ def _flipped_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
     faces = np.where(flip[:, None], mesh.faces[:, ::-1], mesh.faces)
     return TriangleMesh(mesh.vertices, faces), [
         f'repair: all {int(flip.sum())} faces of {len(inverted)} part(s) pointed the wrong way '
-        'and were turned'
+        'and were flipped'
     ]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .mesh import mesh_volume, TriangleMesh
-from ..errors import MeshError, MissingDependencyError
+from ..errors import MeshError, needing
 from ..spatial import cross
 from ..typing import Array
 
@@ -26,8 +26,8 @@ class MeshDefects:
     """
     The defects for which a mesh bounds no solid; all are zero, False or empty for a solid.
 
-    `open_edges` is the number of edges with an odd number of faces, `flipped_edges` that of edges
-    whose faces are wound in opposite senses. `flat` says that the mesh encloses no volume.
+    `open_edges` is the number of edges with an odd number of faces, `flipped_edges` the number of
+    edges whose faces are wound in opposite senses. `flat` says that the mesh encloses no volume.
     `inverted_parts` are the connected parts whose normals point the wrong way (inwards, for an
     outermost part). `doubled_parts` lie inside another part, or repeat it, and are not wound as
     cavities, so that their volume counts twice. `intersecting_faces` is the number of pairs of
@@ -96,7 +96,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     """
     Raise an error for a mesh that bounds no solid.
 
-    `name` is the mesh's in the message; `self_intersection` is that of `find_defects`.
+    `name` is the mesh's name in the message; `self_intersection` is as in `find_defects`.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
 
 
 def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
-    """Return the numbers of edges with an odd number of faces, and of flipped edges."""
+    """Return the number of edges with an odd number of faces, and that of flipped edges."""
     start, end = faces.ravel(), np.roll(faces, -1, axis=1).ravel()
     forward = np.where(start < end, 1, -1)
     key = np.minimum(start, end) * np.int64(faces.max() + 1) + np.maximum(start, end)
@@ -191,12 +191,8 @@ def _crossing_pairs(mesh: TriangleMesh) -> int:
 
 
 def _libigl(module: str) -> Any:
-    try:
+    with needing('Checking whether a mesh bounds a solid needs libigl', 'mesh'):
         return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Telling whether a mesh is a solid needs libigl: pip install 'franka_dynamics[mesh]'."
-        ) from error
 
 
 def _parts(numbers: tuple[int, ...]) -> str:

@@ -83,9 +83,9 @@ def broken(kind):
     ('kind', 'told'),
     [
         ('hole', 'repair: holes were closed by 2 faces'),
-        ('flipped', 'repair: 2 faces were turned to be wound like their neighbours'),
+        ('flipped', 'repair: 2 faces were flipped to be wound like their neighbours'),
         ('repeated', 'repair: 1 repeated faces were removed'),
-        ('inverted', 'repair: all 12 faces of 1 part(s) pointed the wrong way and were turned'),
+        ('inverted', 'repair: all 12 faces of 1 part(s) pointed the wrong way and were flipped'),
     ],
 )
 def test_a_broken_mesh_is_repaired_and_the_repair_told(tmp_path, kind, told):
