@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Rigid motions: hat and vee, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
+Rigid motions: hat matrices, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
 
 Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). Functions of shapes with
 `...` take stacks: leading axes are kept.
@@ -83,13 +83,6 @@ def hat(vector: ArrayLike) -> Array:
     return out
 
 
-def vee(matrix: ArrayLike) -> Array:
-    """Return the vector (..., 3) whose `hat` is the skew part of a matrix (..., 3, 3)."""
-    values = np.asarray(matrix, dtype=float)
-    skew = 0.5 * (values - np.swapaxes(values, -1, -2))
-    return np.stack((skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]), axis=-1)
-
-
 def exp3(omega: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     """
     Return the rotation exp([omega] angle) by Rodrigues' formula, shape (..., 3, 3).
@@ -153,7 +146,9 @@ def log3(rotation: ArrayLike) -> Array:
     trace = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None]
     products = np.empty((*matrix.shape[:-2], 4, 4))
     products[..., 0, 0] = 1.0 + trace[..., 0, 0]
-    products[..., 0, 1:] = products[..., 1:, 0] = 2.0 * vee(matrix)
+    skew = matrix - np.swapaxes(matrix, -1, -2)
+    axis = np.stack((skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]), axis=-1)
+    products[..., 0, 1:] = products[..., 1:, 0] = axis
     products[..., 1:, 1:] = matrix + np.swapaxes(matrix, -1, -2) + (1.0 - trace) * np.eye(3)
     largest = np.argmax(np.diagonal(products, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(products, largest[..., None, None], axis=-2)[..., 0, :]

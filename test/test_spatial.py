@@ -19,7 +19,6 @@ from franka_dynamics.spatial import (
     log3,
     rigid_transform,
     rpy,
-    vee,
 )
 
 ATOL = 1e-13  # 20 times the largest difference seen (5e-15 over angles up to 9 rad)
@@ -47,11 +46,6 @@ def test_exp6_of_a_stack_of_angles_takes_each_on_its_own():
     assert stack.shape == (2, 3, 4, 4)
     for i in np.ndindex(2, 3):
         np.testing.assert_allclose(stack[i], expm(angles[i] * hat(twist)), rtol=0.0, atol=ATOL)
-
-
-def test_vee_of_hat_is_the_vector():
-    vector = np.random.default_rng(6).normal(size=(4, 3))
-    np.testing.assert_array_equal(vee(hat(vector)), vector)
 
 
 def test_a_wrong_shape_is_named_by_hat():

@@ -16,7 +16,7 @@ import numpy as np
 
 from .description import ArmDescription
 from .inertia import LinkInertia
-from ..errors import InertiaError, MissingDependencyError
+from ..errors import InertiaError, needing
 from ..typing import Array
 
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
@@ -64,13 +64,8 @@ def _solve(pseudo: Array) -> Array | None:
 
     Both are in units of the rounding; None if there are no such changes.
     """
-    try:
+    with needing('The nearest physically consistent parameters need cvxpy', 'identify'):
         import cvxpy
-    except ImportError as error:
-        raise MissingDependencyError(
-            'The nearest physically consistent parameters need cvxpy; install it with '
-            "pip install 'franka_dynamics[identify]'."
-        ) from error
     directions = [LinkInertia.from_parameters(column).pseudo_inertia() for column in np.eye(10)]
     moves = cvxpy.Variable(10)
     shifted = pseudo + sum(moves[k] * matrix for k, matrix in enumerate(directions))
