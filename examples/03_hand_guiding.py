@@ -229,7 +229,7 @@ def draw(found: dict[str, Run], path: str) -> None:
 
 
 def main() -> None:
-    """Run all rows, print, draw."""
+    """Run all cases, print the table, draw the forces."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -137,7 +137,7 @@ def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
 
 
 def main() -> None:
-    """Follow in each way, print and draw."""
+    """Follow the ellipse in each way, print and draw the errors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='rpr_tracking.png', metavar='FILE')
     arguments = parser.parse_args()
