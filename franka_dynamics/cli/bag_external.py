@@ -116,7 +116,7 @@ class External(MeasuredTorques, ArmOptions):
         return 0
 
     def _about(self, recording: Recording, arm: ArmDescription) -> dict[str, str]:
-        """Return the description of the numbers that is written into the file."""
+        """Return the metadata that is written into the file."""
         return {
             'source': recording.source,
             'first_stamp_ns': str(recording.stamp_ns[0]),

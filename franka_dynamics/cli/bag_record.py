@@ -179,7 +179,7 @@ def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
 @contextmanager
 def _progress_line() -> Iterator[Callable[[str], None]]:
     """
-    Yield a function that shows a status line; it shows none unless in a terminal's foreground.
+    Yield a function that shows a status line if this process is in a terminal's foreground.
 
     In a shell's background it would print over what is typed, and Ctrl-C does not reach it.
     """

@@ -94,7 +94,7 @@ class Demo(ArmOptions):
         return 0 if report.passed and second.passed else 1
 
     def _suggest(self, folder: Path) -> None:
-        """Print commands to go on with."""
+        """Print commands to try next."""
         arm_given, arm_file = self.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
         bag = shlex.quote(str(folder / 'plant_bag'))
         say('now try', style='bold')

@@ -12,11 +12,37 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from franka_dynamics.cli import bag_record
+from franka_dynamics.ros import recording_session
+from franka_dynamics.ros.recording_session import Progress
+
+
+@pytest.fixture
+def bag(tmp_path):
+    return tmp_path / 'a bag'
+
+
+@pytest.fixture
+def run(monkeypatch, bag, answered):
+    """Return a function that runs `bag record` with a stand-in for the recorder and the player."""
+
+    def run(record, *words, player=('sleep', '60')):
+        leads = []
+
+        def playing(_motion, _node, lead):
+            leads.append(lead)
+            return subprocess.Popen(player, stdout=subprocess.PIPE, text=True)
+
+        monkeypatch.setattr(recording_session, 'record', record)
+        monkeypatch.setattr(bag_record, '_playing', playing)
+        return *answered('bag', 'record', '--output', bag, *words), leads
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -37,48 +63,32 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
         *('perhaps of another arm', 'of another arm', 'of the arm'),
     ],
 )
-def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeypatch, tmp_path):
-    from franka_dynamics.ros import recording_session
-
+def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeypatch, run):
     answers = []
 
     def record(*arguments):
         # A busy machine took this long to start.
         monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
-        answers.append(arguments[-1](recording_session.Progress(**progress)))
-        return recording_session.Progress()
+        answers.append(arguments[-1](Progress(**progress)))
+        return Progress()
 
-    monkeypatch.setattr(recording_session, 'record', record)
-    assert main(['bag', 'record', '--output', str(tmp_path / 'bag'), '--duration', '4']) == 1
+    assert run(record, '--duration', '4')[0] == 1
     assert answers == [goes_on]
 
 
 @pytest.mark.parametrize('of_arm', [True, False])
-def test_nothing_moves_while_the_states_are_of_another_arm(of_arm, monkeypatch, tmp_path):
-    from franka_dynamics.cli import bag_record
-    from franka_dynamics.ros import recording_session
-
-    progress = recording_session.Progress(seconds=2.5, heard=2.1, states=2100, of_arm=of_arm)
-    played = []
+def test_nothing_moves_while_the_states_are_of_another_arm(of_arm, run):
+    progress = Progress(seconds=2.5, heard=2.1, states=2100, of_arm=of_arm)
 
     def record(*arguments):
         assert arguments[-1](progress) is of_arm
         return progress
 
-    def playing(*arguments):
-        played.append(arguments)
-        return subprocess.Popen(['sleep', '60'], stdout=subprocess.PIPE, text=True)
-
-    monkeypatch.setattr(recording_session, 'record', record)
-    monkeypatch.setattr(bag_record, '_playing', playing)
-    words = ['--with', 'fr3', '--lead', '2.5', '--output', str(tmp_path / 'bag')]
-    assert main(['bag', 'record', *words]) == 1
-    assert [arguments[-1] for arguments in played] == [2.5] * of_arm
+    status, _, leads = run(record, '--with', 'fr3', '--lead', '2.5')
+    assert (status, leads) == (1, [2.5] * of_arm)
 
 
-def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, tmp_path, capsys):
-    from franka_dynamics.ros import recording_session
-
+def test_the_next_command_names_the_arm_as_it_was_given(simulate, run, bag):
     arm = ['--arm', 'fr3', '--hand', 'none', '--payload', '0.3,0,0,0.05']
     recorded = simulate(load('fr3').with_payload(read_payload(arm[-1])), rate=100.0)
 
@@ -86,24 +96,15 @@ def test_the_next_command_names_the_arm_as_it_was_given(simulate, monkeypatch, t
         write_recording(replace(recorded, joint_names=tuple(names)), path)
         # Faults that the recorder saw and the bag does not show are printed at the end.
         problems = ['/joint_states has been silent for 7 s']
-        return recording_session.Progress(12.0, 12.0, len(recorded), problems=problems)
+        return Progress(12.0, 12.0, len(recorded), problems=problems)
 
-    monkeypatch.setattr(recording_session, 'record', record)
-    bag = tmp_path / 'a bag'
-    assert main(['bag', 'record', '--output', str(bag), *arm]) == 0
-    *said, last = capsys.readouterr().out.splitlines()
-    assert 'note: /joint_states has been silent for 7 s' in said
-    words = shlex.split(last)
-    assert words[-len(arm) - 2 :] == ['replay', str(bag), *arm]
+    status, said, _ = run(record, *arm)
+    assert status == 0 and 'note: /joint_states has been silent for 7 s' in said
+    assert shlex.split(said.rpartition(' replay ')[2]) == [str(bag), *arm]
 
 
 @pytest.mark.parametrize('moves', [True, False])
-def test_a_motion_that_moved_no_joint_is_not_usable(
-    moves, simulate, monkeypatch, tmp_path, answered
-):
-    from franka_dynamics.cli import bag_record
-    from franka_dynamics.ros import recording_session
-
+def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
     fr3 = load('fr3')
     recorded = simulate(fr3, rate=100.0, noise=0.1)
     if not moves:
@@ -114,32 +115,19 @@ def test_a_motion_that_moved_no_joint_is_not_usable(
 
     def record(path, names, *arguments):
         write_recording(replace(recorded, joint_names=tuple(names)), path)
-        progress = recording_session.Progress(
-            12.0, 12.0, len(recorded), heard=12.0, of_arm=True, rate=100.0
-        )
+        progress = Progress(12.0, 12.0, len(recorded), heard=12.0, of_arm=True, rate=100.0)
         while arguments[-1](progress):  # until the motion that was sent has ended
             time.sleep(0.01)
         return progress
 
-    def playing(*_):
-        return subprocess.Popen(['echo', 'sent\nplayed'], stdout=subprocess.PIPE, text=True)
-
-    monkeypatch.setattr(recording_session, 'record', record)
-    monkeypatch.setattr(bag_record, '_playing', playing)
-    status, said = answered(
-        'bag', 'record', '--with', 'fr3', '--arm', 'fr3', '--output', tmp_path / 'bag'
-    )
+    played = ('echo', 'sent\nplayed')
+    status, said, _ = run(record, '--with', 'fr3', '--arm', 'fr3', player=played)
     assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
     assert ('Next:' in said) is moves
 
 
-def test_where_nothing_was_heard_the_sentence_says_where_to_look(monkeypatch, tmp_path, answered):
-    from franka_dynamics.ros import recording_session
-
-    monkeypatch.setattr(
-        recording_session, 'record', lambda *_: recording_session.Progress(seconds=5.0)
-    )
-    status, said = answered('bag', 'record', '--output', tmp_path / 'bag', '--topic', 'states')
+def test_where_nothing_was_heard_the_sentence_says_where_to_look(run):
+    status, said, _ = run(lambda *_: Progress(seconds=5.0), '--topic', 'states')
     assert status == 1
     assert 'not usable: nothing was heard on /states in 5.0 s' in said
     assert 'franka-dynamics doctor' in said

@@ -172,7 +172,7 @@ _JOINTS = 7  # of each arm in these tests
 
 
 def packed(settings):
-    """Return settings as the caller takes them."""
+    """Return settings as the array that the C++ caller reads."""
     targets = ('fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco')
     return np.array(
         [

@@ -52,7 +52,7 @@ def test_vibration_has_its_rms_in_every_band():
 
 @pytest.mark.long
 def test_an_identified_model_follows_better_than_a_published_one(monkeypatch):
-    # Half of the recording, and a third of the motions that it is the best of.
+    # A recording half as long, of the best of a third as many random motions.
     monkeypatch.setattr(model_trial, 'PERIODS', 1)
     monkeypatch.setattr(model_trial, 'DRAWS', 10)
     _, errors = run_trial(load('fr3'), motion=6.0)
