@@ -62,7 +62,7 @@ class CommandReceiver:
 
     @property
     def sentence(self) -> str:
-        """What the receiver does, in words."""
+        """A phrase about what the receiver does."""
         return _SENTENCES[self._receiver.state]
 
     @property

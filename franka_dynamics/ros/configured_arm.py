@@ -88,7 +88,7 @@ class ConfiguredArm:
         self.read_clock()
 
     def read_clock(self) -> None:
-        """Note whether the node uses simulated time."""
+        """Read from its parameter whether the node uses simulated time."""
         simulated = self._node.get_parameter('use_sim_time').value
         with self._lock:
             self._simulated_time = simulated
@@ -114,7 +114,7 @@ class ConfiguredArm:
         self._state_log.activated(topic)
 
     def finish(self) -> None:
-        """Publish the rest of the stop sequence, 1 ms per step, without reading further states."""
+        """Publish the rest of the stop sequence, a step per ms, without reading further states."""
         self.controller.stop('it would not come to rest', brake=False)
         while self.publish_stop_step():
             time.sleep(LONGEST_STEP_S)
@@ -199,15 +199,15 @@ class ConfiguredArm:
         )
 
     def publish_command(self, torque: Array) -> None:
-        """Publish a torque [N m], and note it and its time."""
+        """Publish a torque, shape (n,) [N m]; remember its bytes and the time."""
         data = command_bytes(torque)
-        # Noted first, because the message may be received back before `publish` returns.
+        # Remembered first, because the node may receive the message before `publish` returns.
         self.command_watch.sent(data)
         self._command_publisher.publish(data)
         self._last_publication = time.monotonic()
 
     def publish_stop_step(self) -> bool:
-        """Publish the next torque of the stop sequence; return whether there was one."""
+        """Publish the next torque of the stop sequence; return False at its end."""
         with self._lock:
             torque = self.controller.stop_step(time.monotonic() - self._last_publication)
         if torque is None:

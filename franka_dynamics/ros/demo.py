@@ -52,7 +52,7 @@ _MOST_RATE = 20.0
 # error is near the largest one that the demonstration accepts; at a tenth, it is a hundredth of
 # that.
 _MOST_MISSED = 0.1
-# On a machine with a dozen busy processes, starting may take half a minute.
+# Time-out [s]: on a machine with a dozen busy processes, starting may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
 _SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 

@@ -18,7 +18,7 @@ from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
 
-_NEAR_BOUND = 0.8  # fraction of a guard's bound from which on a warning is published
+_NEAR_BOUND = 0.8  # fraction of the guard's bound above which a warning is published
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -111,7 +111,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.clock = 'system'  # or 'simulated', or 'simulated, stands still'
 
     def note_refused_reference(self, reason: str) -> None:
-        """Remember why the last reference was refused; '' if it was accepted."""
+        """Store why the last reference was refused, '' if it was accepted."""
         self._refused = reason
 
     def publish_all(self) -> None:

@@ -31,12 +31,12 @@ class ExternalWatch:
         self._estimator = WrenchEstimator(self._terms.true, *self._place)
 
     def torque(self) -> Array | None:
-        """Return the external torque at the latest state, shape (n,) [N m], if it is known."""
+        """Return the external torque at the latest state, (n,) [N m]; None while it is unknown."""
         guard = self._controller.guard
         return guard.external if guard.measured and guard.settled else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at a position, shape (n,), if it is known."""
+        """Return the external wrench at a position, shape (n,); None while it is unknown."""
         if self._terms is not self._controller.terms:
             self._terms = self._controller.terms
             self._estimator = WrenchEstimator(self._terms.true, *self._place)

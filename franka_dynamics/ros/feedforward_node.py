@@ -41,7 +41,7 @@ from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
-# By the steady clock; the controller measures braking by stamps
+# Longest wait for the arm to stop, by the steady clock [s]; the controller measures by stamps.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
@@ -268,7 +268,7 @@ class FeedforwardNode(LifecycleNode):
         return answer
 
     def _on_robot_description(self, message: String) -> None:
-        """Latch a fault if robot_description differs from the one that the model was made from."""
+        """Latch a fault if robot_description has changed since the model was made from it."""
         if self._model is not None and message.data != self._model.urdf:
             with self._lock:
                 self.controller.latch_fault(
@@ -289,7 +289,8 @@ class FeedforwardNode(LifecycleNode):
         # The settings were validated when the parameters were set; an error would end the node.
         law = ControlLaw(self.controller.description, settings_from(live))
         with self._lock:
-            # Creating the law held the interpreter, which may have delayed the control thread.
+            # Creating the law may have delayed the control thread, as one thread runs Python at a
+            # time.
             self.controller.supervisor.ignore_next_gap()
             self.controller.use(law)
 

@@ -82,7 +82,7 @@ class GazeboDirectNode(Node):
         if not self._receiver.follows(reading.stamp):
             self._apply()
             self._note_held()
-        # The reading's effort is None if Gazebo sends zeros; the applied torque then replaces it.
+        # The effort is None if Gazebo sends zeros; the applied torque then replaces it.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
             state_message(reading.stamp_message, self._names, position, reading.velocity, effort)

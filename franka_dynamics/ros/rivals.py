@@ -28,7 +28,7 @@ _LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
-    """Return the full name of each publisher's node; DDS lists dead ones for up to 20 s."""
+    """Return the full names of a topic's publishing nodes; DDS lists dead ones up to 20 s long."""
     found = node.get_publishers_info_by_topic(topic)
     return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
 
@@ -43,8 +43,8 @@ class PublisherCounts:
 
     def __init__(self) -> None:
         self._last: int | None = None
-        self._highest: int | None = None  # number before the last fall
-        # Count of messages at each return to the higher numbers
+        self._highest: int | None = None  # number before the numbers fell last
+        # How many messages had come at each return to the higher numbers.
         self._returns: deque[int] = deque(maxlen=2)
         self._taken = 0
 
@@ -97,7 +97,7 @@ class CommandWatch:
         self._own.append(data)
 
     def is_own(self, data: bytes) -> bool:
-        """Return whether a received message is the node's own; forget its own before that one."""
+        """Return whether a received message is the node's own; forget the node's older ones."""
         try:
             before = self._own.index(data)
         except ValueError:

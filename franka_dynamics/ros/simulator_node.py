@@ -39,7 +39,7 @@ from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 
-_MOST_LAG_S = 0.05  # a delay beyond this shifts the schedule instead of being caught up
+_MOST_LAG_S = 0.05  # steps that are later than this are not caught up [s]
 _POLL_S = 0.05
 _MOST_WAITS = 10  # waits without a command, after which the arm runs in real time
 
@@ -73,7 +73,7 @@ class SimulatorNode(Node):
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
         rate = parameters['lockstep_rate']
-        self._shortest_step_s = 1.0 / rate if rate else 0.0  # of real time
+        self._shortest_step_s = 1.0 / rate if rate else 0.0  # of real time [s]
         self._unanswered = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
             raise SettingsError(
@@ -113,7 +113,7 @@ class SimulatorNode(Node):
         """Simulate until asked to stop; return the exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
-        # Otherwise the garbage collector would walk through the objects of set-up during a step.
+        # So that the garbage collector does not search the objects of set-up during a step.
         gc.collect()
         gc.freeze()
         self._began = deadline = time.perf_counter()

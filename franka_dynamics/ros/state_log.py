@@ -157,7 +157,7 @@ _FIRST_WARNING_S, _NEXT_WARNINGS_S = 2.0, 10.0
 
 
 class MissingStates:
-    """Makes a warning while no joint state has come: after 2 s, then every 10 s."""
+    """Warns while no joint state has come: after 2 s, then every 10 s."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

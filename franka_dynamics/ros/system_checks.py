@@ -57,17 +57,17 @@ class _Heard:
 
     @property
     def age(self) -> float:
-        """Median difference of the stamps from this machine's clock [s]."""
+        """Median age of the stamps by this machine's clock [s]."""
         return sorted(self.ages)[len(self.ages) // 2] if self.ages else 0.0
 
     @property
     def off_the_clock(self) -> bool:
-        """Whether the stamps are not this machine's present time."""
+        """Whether the stamps differ from this machine's clock by more than 0.1 s."""
         return abs(self.age) > _OLD_S
 
     @property
     def stamped_rate(self) -> float:
-        """Rate by the stamps, whose time may run slower or faster than the clock [Hz]."""
+        """Rate by the stamps [Hz]; simulated time may be slower or faster than the clock."""
         span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
         return (self.count - 1) / span if span > 0.0 else 0.0
 

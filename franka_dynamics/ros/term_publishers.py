@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes the model terms that somebody subscribes to; others are computed only if needed."""
+"""Publishes model terms on topics; terms without subscribers are not computed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TermPublishers:
         square = [f'{row}/{column}' for row in self._names for column in self._names]
         twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        # By topic: the names of the numbers, and the function that returns them, or None.
+        # By topic: the names of the numbers, and the function that returns them, None if unknown.
         arrays: dict[str, tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = {
             'feedforward': (self._names, lambda _, command: command),
             'gravity': (self._names, lambda state, _: state.gravity),
@@ -163,6 +163,6 @@ class TermPublishers:
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the name Franka's URDF gives the base link of a joint: fer_joint1 -> fer_link0."""
+    """Return the base link in Franka's URDF for the name of joint 1: fer_joint1 -> fer_link0."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'

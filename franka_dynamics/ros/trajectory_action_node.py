@@ -50,13 +50,13 @@ NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
 # Most goals at a time: one that is followed, and some that wait to replace it; each has a thread.
 _MOST_GOALS = 4
-_THREADS = _MOST_GOALS + 3  # further threads: states, the controller's answers, cancelling
+_THREADS = _MOST_GOALS + 3  # the others: states, the controller's answers, cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1
 _LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends [s]
 
 
 class _RefusedError(Exception):
-    """Why a goal is not followed, with the error code of its result."""
+    """The reason why a goal is not followed, with the error code of its result."""
 
     def __init__(self, sentence: str, code: GoalError = GoalError.INVALID_GOAL) -> None:
         super().__init__(sentence)
@@ -79,7 +79,7 @@ class TrajectoryActionNode(Node):
         parameters = declare(self, table('trajectory_action'))
         self._description = load_arm(parameters)
         self._description.require_physical('commanding torques')
-        # Checked here, so that errors appear at the start.
+        # Made only to refuse wrong parameters at the start.
         ControlLaw(self._description, settings_from(parameters))
         try:
             from control_msgs.action import FollowJointTrajectory
@@ -245,7 +245,7 @@ class TrajectoryActionNode(Node):
         return motion_message(self._description.joint_names, *filled)
 
     def _desired(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state of the present motion at a stamp, or None without a motion."""
+        """Return the desired state of the followed motion at a stamp [s]; None without one."""
         with self._lock:
             motion = None if self._followed is None else self._followed.motion
         return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
@@ -302,7 +302,7 @@ def _run(node: TrajectoryActionNode, stop: StopRequest) -> int:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Serve until SIGINT or SIGTERM; 2 for a bad parameter or where control_msgs is missing."""
+    """Serve until SIGINT or SIGTERM; return 2 for a wrong parameter or missing control_msgs."""
     return run_node(TrajectoryActionNode, _run, args, OFF)
 
 

@@ -40,7 +40,7 @@ class NodePart:
 
     def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
         self._node, self._serves = node, serves
-        self.executor: Any = None  # set by the executor
+        self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, kind: str) -> Any:
         """Return an attribute of the node; lists of entities contain only those of this part."""
@@ -104,7 +104,7 @@ class ServiceThread:
         self._executor.add_node(part)  # type: ignore[arg-type]
         self._logger, self._run_due = part.get_logger(), run_due
         self._closing = False
-        self.failure: BaseException | None = None  # error of a callback; the thread has then ended
+        self.failure: BaseException | None = None  # the error of a callback that ended the thread
         self._switch_interval = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
         self._thread = threading.Thread(target=self._serve, name='services', daemon=True)
@@ -126,7 +126,7 @@ class ServiceThread:
                 self._executor.spin_once(timeout_sec=due)
                 due = self._run_due()
             except RCLError as error:
-                # A received message or request does not have its type's format.
+                # The bytes of a message or request do not have its type's format.
                 self._logger.warning(
                     f'a message could not be read: {shortened(str(error), 200)}',
                     throttle_duration_sec=_LOG_PERIOD_S,

@@ -33,13 +33,13 @@ from franka_dynamics.ros.node_group import default_signals  # noqa: E402
 
 from .forked_nodes import ForkedNode  # noqa: E402
 
-# Only reached when something is broken; nothing is decided by how long a step takes.
+# Only reached when something is broken; no test depends on how long a step takes.
 TIMEOUT_S = 180.0
-ANSWER_S = 20.0  # of a service; a transition may publish a stop sequence or wait first
+ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
 COMMAND = 'effort_controller/commands'
-# Of the many nodes that start here; the default of 300 is for arms that nobody has tried.
+# Fewer than the default of 300, because many nodes start here, with well-known arms.
 CROSSCHECK_STATES = 30
-# Of a feedforward node: patience with a slow machine, and none of its own wait.
+# Parameters of a feedforward node for a slow machine, without waiting at activation.
 PATIENT = {
     'crosscheck_states': CROSSCHECK_STATES,
     'listen_before_activation': 0.0,
@@ -47,13 +47,13 @@ PATIENT = {
     'max_state_age': 0.0,
     'remaps': {'feedforward/command': COMMAND},
 }
-# An inclined base, so that the target fci has something to command and to take back.
+# An inclined base, so that with the target fci a torque is commanded.
 INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
-# Of a simulated arm whose doings depend on no clock.
+# Parameters of a simulated arm that depends on no clock.
 LOCKSTEP = {
     'pacing': 'lockstep',
     'lockstep_timeout': 1.0,
-    # No faster than a real arm: it would keep a whole core busy while a test waits.
+    # No faster than a real arm, or it would keep a whole core busy while a test waits.
     'lockstep_rate': 1000.0,
     'brake_release_after': 0.1,
 }
@@ -78,7 +78,7 @@ def started(module, arguments, output, environment) -> subprocess.Popen:
 
 
 class NodeProcess:
-    """One of our nodes, or a script of examples/, as a process of its own."""
+    """A node of this package, or a script of examples/, as a process."""
 
     running_now: ClassVar[list['NodeProcess']] = []
 
@@ -147,7 +147,7 @@ class Probe(Node):
         rclpy.init(context=self._own_context)
         # Probes of one process share a name, and rcl's /rosout keeps one publisher by name.
         super().__init__('probe', context=self._own_context, enable_rosout=False)
-        # It takes a fifth of the other's processor time for a message.
+        # EventsExecutor takes a fifth of the default executor's processor time per message.
         self._own_executor = EventsExecutor(context=self._own_context)
         self._own_executor.add_node(self)
         self._known_clients: dict = {}
@@ -163,7 +163,7 @@ class Probe(Node):
         self._own_executor.spin_once(timeout_sec=seconds)
 
     def until(self, done: Callable[[], object], what: str) -> None:
-        """Spin until something is true; fail with its name if it never gets so."""
+        """Spin until `done` returns True; fail with the text `what` after a time-out."""
         give_up = time.monotonic() + TIMEOUT_S
         while not done():
             self.spin()
@@ -193,13 +193,13 @@ class Probe(Node):
         return text in message or text in ' '.join(pairs.values())
 
     def ask(self, kind: type, service: str, request):
-        """Return the answer of a service, or None if it got lost on the way."""
+        """Return the answer of a service, or None if no answer came."""
         client = self._known_clients.pop(service, None)
         if client is None:
             client = self.create_client(kind, service)
             self.until(client.service_is_ready, f'service {service}')
-            # A server that has not found this client yet throws its answer away, and DDS gives
-            # no way to ask whether it has; so wait a little, and let callers ask again.
+            # A server that has not discovered this client yet discards its answer, and DDS cannot
+            # tell whether it has. So wait, and let callers ask again.
             give_up = time.monotonic() + 0.3
             while time.monotonic() < give_up:
                 self.spin()
@@ -212,7 +212,7 @@ class Probe(Node):
         if not future.done():
             self.destroy_client(client)
             return None
-        self._known_clients[service] = client  # both know each other: nothing is waited for again
+        self._known_clients[service] = client  # discovered: the next call need not wait
         return future.result()
 
     def call(self, kind: type, service: str, request):
@@ -225,7 +225,7 @@ class Probe(Node):
         return answer
 
     def set_parameters(self, node: str, **values):
-        """Set all of them atomically; return the result."""
+        """Set parameters atomically; return the result."""
         names = {name.replace('__', '.'): value for name, value in values.items()}
         request = SetParametersAtomically.Request(
             parameters=[
@@ -286,7 +286,7 @@ class ArmStream:
             self._probe.spin(pause)
 
     def until(self, done: Callable[[], object], what: str) -> None:
-        """Go on publishing good states until something is true, where somebody hears them."""
+        """Publish good states to subscribers until `done` returns True."""
 
         def step() -> object:
             if self._publisher.get_subscription_count() > 0:
@@ -321,7 +321,7 @@ def launching(folder: Path):
 
 @pytest.fixture
 def launch(tmp_path):
-    """Start nodes that are ended with the test; their output is in the test's own folder."""
+    """Start nodes that end with the test; their output is in the test's folder."""
     yield from launching(tmp_path)
 
 
@@ -333,7 +333,7 @@ def launch_for_module(tmp_path_factory):
 
 @pytest.fixture
 def start_node(launch):
-    """Start the feedforward node with patience for a slow machine and without its wait."""
+    """Start the feedforward node with the parameters PATIENT."""
 
     def start(**parameters) -> NodeProcess:
         return launch('feedforward_node', **{**PATIENT, **parameters})
@@ -368,8 +368,8 @@ def arm(probe):
 
 @pytest.fixture
 def commands(probe):
-    # Reliable, as effort controllers subscribe: the node waits until such readers have its last
-    # torque before it ends; others may hear that it has left before they hear the torque.
+    # Reliable, like the subscription of an effort controller: before the node ends it waits until
+    # such readers have its last torque.
     return probe.collect(Float64MultiArray, COMMAND, reliable=True)
 
 

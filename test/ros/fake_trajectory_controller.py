@@ -25,7 +25,7 @@ class FakeController(Node):
         super().__init__('feedforward_trajectory_controller')
         self.received = self.create_publisher(JointTrajectory, '~/received', 10)
         self.cancelled = threading.Event()
-        self.replaced = threading.Event()  # of the goal that is followed
+        self.replaced = threading.Event()  # set when another goal replaces the followed one
         self.server = ActionServer(
             self,
             FollowJointTrajectory,
@@ -60,7 +60,7 @@ class FakeController(Node):
         if wish == UNTIL_CANCELLED:
             while not self.cancelled.wait(1e-3):
                 if replaced.is_set():
-                    # As joint_trajectory_controller ends a goal that another one replaces.
+                    # joint_trajectory_controller ends a replaced goal like this.
                     handle.abort()
                     result.error_code = FollowJointTrajectory.Result.INVALID_GOAL
                     result.error_string = 'preempted'

@@ -31,15 +31,15 @@ NODES = (
     'simulator_node',
     'trajectory_action_node',
 )
-# What these import on their way, where it is installed.
+# Modules that the nodes import later, if they are installed.
 LATER = ('mujoco', 'rosidl_generator_py')
 _MOST_BYTES = 1 << 16
-# pytest changes it with every test, and no node reads it.
+# pytest changes this variable with every test, and no node reads it.
 _IGNORED = 'PYTEST_CURRENT_TEST'
 
 
 class ForkedNode:
-    """A node of ours as a process; like subprocess.Popen as far as tests need it."""
+    """A node as a process, with the part of the interface of subprocess.Popen that tests use."""
 
     _origin: ClassVar['_Origin | None'] = None
 
@@ -86,7 +86,7 @@ class ForkedNode:
 
 
 class _Origin:
-    """The process that is copied, for as long as this one lives."""
+    """The process that is forked for each node; it lives as long as this process."""
 
     def __init__(self, environment) -> None:
         self.environment = _without_test(environment)
@@ -103,7 +103,7 @@ class _Origin:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Let it end."""
+        """Let the process end."""
         self._channel.close()
         self._process.wait()
 
@@ -123,12 +123,13 @@ def _copies(channel):
     while True:
         request, files, *_ = socket.recv_fds(channel, _MOST_BYTES, 1)
         if not request:
-            return lambda: 0  # whose copies these are has ended
+            return lambda: 0  # the process of the tests has ended
         told, tell = os.pipe()
         with catch_warnings():
             simplefilter('ignore', DeprecationWarning)  # Python 3.12's, of LTTng's threads
             between = os.fork()
-            # A copy's copy: its parent ends at once, and it comes to the process of the tests.
+            # A fork of the fork: its parent ends at once, so that the process of the tests adopts
+            # it.
             pid = os.fork() if between == 0 else None
         if between == 0:
             if pid:
@@ -158,7 +159,7 @@ def _node(name, arguments, folder, output):
 
 
 def _run(number: int) -> int:
-    # Ctrl-C in a terminal reaches it too; it ends with the tests.
+    # Ctrl-C in a terminal reaches this process too; it ends with the tests.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path[0] = str(ROOT)
     with socket.socket(fileno=number) as channel:
@@ -167,7 +168,8 @@ def _run(number: int) -> int:
         for name in LATER:
             with suppress(ImportError):
                 import_module(name)
-        # What is there need not be walked through, and thereby copied, in each of them.
+        # The garbage collector need not search, and thereby copy, the imported objects in each
+        # fork.
         gc.collect()
         gc.freeze()
         run = _copies(channel)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states at fault, sent over DDS to a running node: a sentence, and never a torque."""
+"""Wrong joint states, sent over DDS to a running node: it names the fault and stops."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def world(node_world):
 
 
 def send_until_running(world):
-    # Faults of the sensors are latched, and a node that stops too often waits as well.
+    # Sensor faults are latched, and so are too many stops.
     assert world.probe.clear_fault('feedforward').success
     before = len(world.commands)
     world.arm.until(lambda: len(world.commands) > before + 5, 'commands from good states')
@@ -44,7 +44,7 @@ BAD = {
 def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
     changes, sentence = BAD[fault]
     send_until_running(world)
-    # Forget the diagnostics of the test before, which may contain the same sentence.
+    # Forget the diagnostics of the previous test, which may contain the same sentence.
     world.probe.diagnostics.clear()
 
     def told(subject, text):
@@ -52,9 +52,9 @@ def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
         return world.probe.says(subject, text)
 
     world.probe.until(lambda: told(STATES, sentence), f'diagnostics say: {sentence}')
-    # The stop sequence ends at the torque that holds the arm, and then there is silence.
+    # The stop sequence ends at the torque that holds the arm; then nothing is published.
     world.probe.until(lambda: told(COMMANDS, 'silent'), 'the node is silent')
-    # What was told may have overtaken the last command, which was sent before.
+    # Diagnostics may arrive before the last command, which was sent earlier.
     world.arm.send(50, **changes)
     np.testing.assert_allclose(world.commands[-1].data, world.gravity, rtol=0, atol=1e-9)
     count = len(world.commands)
@@ -67,7 +67,7 @@ def test_a_gripper_on_the_arms_topic_does_not_stop_the_arm(world):
     stops = world.probe.diagnostics[COMMANDS][2]['stops']
     before = len(world.commands)
     for _ in range(200):
-        world.arm.send(1, effort=[np.nan] * 7)  # which is no measurement
+        world.arm.send(1, effort=[np.nan] * 7)  # no measurement
         world.arm.send(
             1, name=['finger_joint1'], position=[0.01], velocity=[0.0], effort=[], step_ns=0
         )
@@ -102,7 +102,7 @@ def test_stamps_of_another_clock_never_command_anything(probe, launch, make_arm)
 def test_a_command_carries_names_frame_and_its_states_stamp(world):
     named = world.probe.collect(JointState, '/feedforward/feedforward')
     states = world.probe.collect(JointState, '/joint_states')
-    assert world.probe.clear_fault('feedforward').success  # of the tests before
+    assert world.probe.clear_fault('feedforward').success  # faults of the previous tests
     world.arm.until(lambda: named, 'torques with names')
     world.probe.until(
         lambda: any(state.header.stamp == named[-1].header.stamp for state in states),

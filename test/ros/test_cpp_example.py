@@ -74,7 +74,7 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
             return bool(commands) and np.abs(np.array(commands[-1].data) - expected).max() < 1e-9
 
         still = np.zeros(arm.n)
-        # It holds where it finds the arm, and comes there by a newton metre a cycle.
+        # The controller holds the arm where it is, and reaches its torque by 1 N m per cycle.
         probe.until(
             lambda: settled(arm.home, still, model.gravity(arm.home)), 'the torque that holds'
         )

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration as processes: what it leaves, a machine too busy for it, and its end."""
+"""The demonstration as processes: its figures, a busy machine, and its end by a signal."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from franka_dynamics.ros.node_group import default_signals
 from .conftest import TIMEOUT_S
 from ..processes import descendants
 
-# In a process of its own, because it sets the ROS domain.
+# Run in a separate process, because run_session sets the ROS domain.
 PROGRAM = """
 import json, sys
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_in_lockstep_every_torque_is_new_and_the_figures_are_good(tmp_path):
     assert said['drift'] < 1e-6
     assert said['tracking'] < said['gravity'] / 30.0
     assert not said['errors'] and not said['lost']
-    # The arm waits for a second; a machine that stands still for longer costs a step.
+    # The arm waits a second for a torque; if the machine pauses for longer, a step is missed.
     assert said['missed'] < 0.01 * said['steps'] and said['steps'] > 1800
     assert set(said['processor']) == {'arm', 'node', 'demo'}
 
@@ -69,7 +69,7 @@ DONE = demo.DemoRun(None, (0.0, 1.0), (), RATES, 0.0, (), False)
     [
         (BUSY, DONE, ['wall', 'lockstep'], demo.DemoRun),
         (BUSY, BUSY, ['wall', 'lockstep'], demo.TooBusyError),
-        # A process that fails by the clock is no busy machine.
+        # The failure of a process in real time is not taken for a busy machine.
         (demo.DemoError('feedforward_node ended'), DONE, ['wall'], demo.DemoError),
     ],
 )

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each line of `doctor`, good and bad, about made-up machines and made-up systems."""
+"""Each line of `doctor`, about invented machines and systems."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 
 
 class Graph:
-    """Who publishes what, as a node would tell."""
+    """A node's view of topics and their publishers."""
 
     def __init__(self, listeners=0, **publishers):
         self.publishers = {f'/{topic}': names for topic, names in publishers.items()}
@@ -44,7 +44,7 @@ class Graph:
 
 
 def heard(count=300, rate=1000.0, start=None, effort=True):
-    """Return joint states a millisecond old, or stamped from a start on."""
+    """Return received joint states, 1 ms old, or stamped from `start` on."""
     now = time.time()
     age = 1e-3 if start is None else now - start
     stamps = [now - age + k / rate for k in range(count)]
@@ -58,7 +58,7 @@ def statuses(*told):
 DRIVER = Graph(joint_states=['driver'])
 TWINS = Graph(joint_states=['simulator', 'simulator'])
 SLOW = heard(count=50, start=3.0)
-SLOW.last = 1.0  # 50 a second, each a millisecond of its own time
+SLOW.last = 1.0  # 50 states per second, stamped 1 ms apart
 CARRIED = statuses(Status('ff', 'Guard', 'OK', 'compensated', {}))
 DOUBLED = statuses(Status('ff', 'Guard', 'ERROR', 'twice', {}))
 
@@ -138,7 +138,7 @@ def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
     start_node(target='mujoco')
     probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the arm')
     wanted = ('good  clock: stamps are simulated time of simulator', 'good  joint states')
-    for _ in range(10):  # a busy machine finds nodes late
+    for _ in range(10):  # on a busy machine discovery takes longer
         main(['doctor'])
         said = capsys.readouterr().out
         if all(text in said for text in wanted) and 'of simulated time' in said:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions nobody foresaw, in a transition and in a callback: the arm is stopped first."""
+"""Unexpected exceptions in a transition and in a callback: the arm is stopped first."""
 
 import signal
 
@@ -17,7 +17,7 @@ from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
 
 FER = load('fer')
-# An inclined base, so that the target fci has a torque to command and to take back.
+# An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [
     Parameter(name, value=value)
     for name, value in {
@@ -31,7 +31,7 @@ OVERRIDES = [
 
 @pytest.fixture(autouse=True)
 def process_as_before():
-    """Keep the signal handlers of a node run in this process from staying."""
+    """Restore the signal handlers after a node ran in this process."""
     handlers = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in handlers.items():
@@ -39,7 +39,7 @@ def process_as_before():
 
 
 class RecordingNode(FeedforwardNode):
-    """Keeps what it publishes, and can be made to command without an arm."""
+    """Records its commands, and can command without an arm."""
 
     def __init__(self, **options):
         super().__init__(parameter_overrides=OVERRIDES, **options)
@@ -58,7 +58,7 @@ class RecordingNode(FeedforwardNode):
         return result
 
     def command(self):
-        with self._lock:  # against the thread that checks for silence
+        with self._lock:  # the thread that checks for silence takes it too
             for k in range(300):
                 cycle = self.controller.update(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
                 if cycle.command is not None:
@@ -99,7 +99,7 @@ def test_an_exception_in_a_transition_stops_the_arm(make):
     node.command()
     assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
     assert_stopped_in_steps(node.published)
-    # It starts over: unconfigured, and able to configure again.
+    # The node is unconfigured and can be configured again.
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
 
 

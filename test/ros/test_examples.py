@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The example controllers against the simulated arm, with the node's terms and without."""
+"""The example controllers with the simulated arm and the node's terms."""
 
 import re
 
@@ -16,7 +16,7 @@ from ..messages import stamp
 from ..scripts import example as example_file
 
 FER = load('fer')
-# Standing still, then half a period of both motions: there, and back to the start.
+# Time at rest, and half a period of the examples' motions [s].
 HOLD_S, MOTION_S = 0.5, 1.25
 
 
@@ -43,7 +43,7 @@ def since_start(messages):
 @pytest.mark.parametrize(
     ('name', 'kind', 'read', 'actual', 'most'),
     [
-        # A fiftieth of what is left by kinematics alone, 28.7 mrad and 22.8 mm.
+        # A fiftieth of the tracking error without the terms, 28.7 mrad and 22.8 mm.
         ('joint_impedance', JointState, joint_positions, joint_positions, 0.57e-3),
         ('operational_space', PoseStamped, flange_position, flange_of, 0.45e-3),
     ],
@@ -53,12 +53,12 @@ def test_with_the_terms_an_example_tracks_its_motion(
 ):
     desired = probe.collect(kind, f'/{name}/desired', depth=4000)
     states = probe.collect(JointState, 'joint_states', depth=4000)
-    # All at a time: an arm in lockstep that waits for the others keeps the machine busy.
+    # Started together, because an arm in lockstep that waits for others keeps the machine busy.
     example = launch(example_file(name).name)
-    # Longer than a busy machine lets a controller wait, so that no torque comes late to the arm.
+    # The time-out is long, so that no torque is late on a busy machine.
     start_arm(gravity_compensation=True, lockstep_timeout=2.0)
     start_node(remaps={})
-    # Two readers are found one after the other; without the states nothing can be compared.
+    # Discovery takes time for each of the two subscriptions.
     probe.until(lambda: states, 'the joint states')
 
     def errors():
@@ -69,8 +69,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
             if stamp(message) in position and stamp(message) - stamp(desired[0]) > HOLD_S
         ]
 
-    # DDS may lose some of them, and a slow probe does: the motion goes on until there are
-    # enough of which both came.
+    # DDS may lose messages to a slow probe, so the motion goes on until enough pairs have come.
     seconds = HOLD_S + MOTION_S
     probe.until(lambda: desired and since_start(desired) > seconds, 'the motion')
     while len(found := errors()) <= 100:
@@ -80,7 +79,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
     assert example.end() == 0
     probe.until(lambda: not np.any(commands[-1].data), 'its last torque, which has faded')
     rms = float(np.sqrt(np.mean(np.sum(np.square(found), axis=1))))
-    # What it prints is what was seen from outside, but for states that were lost on the way.
+    # The printed error is the observed one, except for lost states.
     printed = float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     np.testing.assert_allclose(1e-3 * printed, rms, rtol=0.25, atol=0.0)
     assert rms < most

@@ -21,8 +21,8 @@ def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, st
     torques = probe.collect(JointState, '/feedforward/external_torque', depth=1)
     wrenches = probe.collect(WrenchStamped, '/feedforward/external_wrench', depth=1)
     covariances = probe.collect(JointState, '/feedforward/external_wrench_covariance', depth=1)
-    bounds = {'guard.joint_factors': [5.0]}  # it is pushed on purpose
-    # Held by a stiff PD, so that the arm gives way little and soon stands still again.
+    bounds = {'guard.joint_factors': [5.0]}  # the push must not stop the arm
+    # Held by a stiff PD, so that the arm yields little and soon rests again.
     start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [1.0] * 3, **bounds)
     push = {'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0}
     start_arm(publish_clock=True, **push)
@@ -34,9 +34,9 @@ def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, st
         'the arm gave way',
     )
     jacobian = NewtonEulerModel(FER).jacobian(np.array(states[-1].position))
-    # It creeps by 1e-3 rad/s at most, and turns the force's levers by as little.
+    # The arm creeps by 1e-3 rad/s at most, which hardly changes the levers of the force.
     np.testing.assert_allclose(torques[-1].effort, -jacobian[:3].T @ FORCE, rtol=0, atol=0.02)
-    # What the arm exerts is opposite to what acts on it, in the axes of its base.
+    # The arm exerts the opposite of the force that acts on it, in the axes of its base.
     assert wrenches[-1].header.frame_id == 'fer_link0'
     force, moment = wrenches[-1].wrench.force, wrenches[-1].wrench.torque
     np.testing.assert_allclose([force.x, force.y, force.z], -FORCE, rtol=0, atol=0.1)

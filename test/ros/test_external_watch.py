@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What is told about the arm begins anew where it must; where it fails, the torque goes on."""
+"""External torque follows the settings; a term that fails does not stop the others."""
 
 from builtin_interfaces.msg import Time
 import numpy as np
@@ -18,7 +18,7 @@ FER = load('fer')
 
 
 class Publisher:
-    """Keeps what is published; everybody listens."""
+    """Records messages, and has a subscriber."""
 
     def __init__(self, topic):
         self.topic_name, self.published = topic, []
@@ -31,7 +31,7 @@ class Publisher:
 
 
 class Node:
-    """Gives out publishers and keeps errors."""
+    """Makes publishers and records logged errors."""
 
     def __init__(self):
         self.publishers, self.errors = {}, []
@@ -100,7 +100,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller, watch):
     came = {topic: len(one.published) for topic, one in node.publishers.items()}
     assert came['~/gravity'] == came['~/mass_matrix'] == 50
     assert came['~/external_torque'] > 20 and came['~/external_wrench'] == 0
-    # Each topic that rests on it is told of once, in a sentence of bounded length.
+    # Each topic that needs the failing function is logged once, in a sentence of bounded length.
     told = [text for text in node.errors if 'argmax of an empty sequence' in text]
     assert len(told) == len(node.errors) == 2
     assert max(map(len, told)) < 400

@@ -18,10 +18,10 @@ from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.received import JointStateReader
 from franka_dynamics.ros.trajectories import read_trajectory, reference_of
 
-# `make fuzz` looks longer, and elsewhere each time.
+# `make fuzz` tries more examples, others each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
 EXAMPLES, SEED = int(FUZZ or 300), None if FUZZ else 0
-LONGEST_SENTENCE = 1500  # a dozen names of 60 characters, and what to do
+LONGEST_SENTENCE = 1500  # a dozen names of 60 characters, and the fix
 FER = load('fer')
 NAMES = list(FER.joint_names)
 STATE = bytes(
@@ -40,7 +40,7 @@ TRAJECTORY = bytes(
 
 
 def mutations(data):
-    """Yield what becomes of good bytes on the way: cut, flipped, put together, or nothing like."""
+    """Yield corrupted copies of good bytes: cut, spliced, changed, or random."""
     rng = np.random.default_rng(SEED)
     for k in range(EXAMPLES):
         one, other = rng.integers(len(data), size=2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The direct way into Gazebo: what is passed on, both ways, and who ends a torque."""
+"""The node beside plain Gazebo: states, forces, and the end of a torque."""
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -14,7 +14,7 @@ from .conftest import COMMAND
 
 
 class Gazebo:
-    """Tells the state of a model at its start, whose zero it is, and keeps the joint forces."""
+    """Publishes the state of a model at its start pose, Gazebo's zero; records joint forces."""
 
     def __init__(self, probe, description) -> None:
         self.names = description.joint_names
@@ -26,7 +26,7 @@ class Gazebo:
         self._milliseconds = 0
 
     def publish(self, running=False) -> None:
-        """Tell the state, as Gazebo does after every iteration, paused or not."""
+        """Publish the state, as Gazebo does after every iteration, paused or not."""
         zeros = [0.0] * len(self.names)
         self._milliseconds += running
         message = JointState(name=list(self.names), position=zeros, velocity=zeros, effort=zeros)
@@ -50,7 +50,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     probe.until(lambda: gazebo.publish() or states, 'joint states')
     assert tuple(states[-1].name) == gazebo.names
     np.testing.assert_array_equal(states[-1].position, description.home)
-    # A command that cannot be one leaves the forces as they are.
+    # A command of the wrong size does not change the forces.
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     probe.until(lambda: publisher.get_subscription_count() > 0, 'the direct node listening')
     publisher.publish(Float64MultiArray(data=[1.0, 2.0]))
@@ -63,13 +63,13 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
         return at(wanted)
 
     probe.until(sent, 'the next command on every joint')
-    # Without another one it is taken back, once time has run for long enough.
+    # Without another command the receiver ends the torque after the time-out.
     probe.until(lambda: gazebo.publish(running=True) or at(held), 'the arm held again')
     assert 'braking by the model' in direct.text
     for force, one, other in zip(gazebo.forces, held, wanted):
         torques = np.array([message.data for message in force])
         assert min(one, other) - 1e-9 <= torques.min() <= torques.max() <= max(one, other) + 1e-9
-        assert len(set(torques.round(9))) > 2  # there by steps
-    # Another arm in its place is named.
+        assert len(set(torques.round(9))) > 2  # the torque changed in steps
+    # A wrong arm is named.
     gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
     probe.until(lambda: gazebo.publish() or 'lacks fr3_joint1' in direct.text, 'the joint named')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bytes, transitions and parameters no sound client sends, over DDS to a running node."""
+"""Nonsensical bytes, transitions and parameters, sent over DDS to a running node."""
 
 import os
 import random
@@ -21,7 +21,7 @@ from rcl_interfaces.srv import (
 )
 
 NODE = 'feedforward'
-# `make fuzz` asks more often, and something else each time.
+# `make fuzz` sends more requests, others each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
 REQUESTS = int(FUZZ or 300) // 10
 LONGEST_REASON = 600
@@ -40,13 +40,13 @@ def world(node_world):
 
 @pytest.fixture(autouse=True)
 def lives(world):
-    """Whatever is sent, the node goes on: it is active, and answers states with torques."""
+    """Require that the node is still active and answers states with torques."""
     world.probe.clear_fault(NODE)
     count = len(world.commands)
     world.arm.until(lambda: len(world.commands) > count + 5, 'commands before')
     yield
     assert world.node.running
-    # Nor do numpy's warnings of an invalid value reach a terminal.
+    # And numpy has printed no warning of an invalid value.
     assert 'Traceback' not in world.node.text
     assert 'RuntimeWarning' not in world.node.text
     world.probe.clear_fault(NODE)
@@ -121,7 +121,7 @@ SERVICES = {
 
 
 def random_request(rng, kind):
-    """Return a request of a service without sense."""
+    """Return a nonsensical request of a service."""
     name = rng.choice(['', 'scale', 'kp', 'payload', 'target', 'no.such', 'ü' * 50, 'robot_typ'])
     parameter = entry(
         name,
@@ -154,11 +154,11 @@ def test_any_sequence_of_requests_is_answered(world):
         request = random_request(rng, kind)
         assert world.probe.call(kind, f'{NODE}/{service}', request) is not None, request
         assert world.node.running, request
-        # By one client: thousands that come and go would be a test of discovery.
+        # With one client per service: thousands of clients would test discovery.
         now = world.probe.call(GetState, f'{NODE}/get_state', GetState.Request())
         if now.current_state.label == 'inactive':
             assert world.probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
-    # Whatever was set by luck, gains and loads among it, is set back.
+    # Parameters that were set by chance are set back.
     assert world.probe.set_parameters(
         NODE, payload=[0.0] * 10, kp=[0.0], kd=[0.0], scale=1.0
     ).successful

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The network of tests, demonstration and benchmarks: nothing leaves the machine."""
+"""The network of tests, demonstration and benchmarks does not leave the machine."""
 
 import subprocess
 import sys
 
-# A node in a process of its own; then its sockets and what it maps of shared memory.
+# Runs a node, and prints the sockets and shared memory of its process.
 SCRIPT = """
 from pathlib import Path
 import os
@@ -42,8 +42,8 @@ def test_a_node_on_the_loopback_network_binds_nothing_else():
 
 
 def test_processes_side_by_side_get_a_domain_each():
-    # Of thirty domains by chance among 101, 99 % hold a pair that is alike. A process keeps all
-    # that it claims, so that two are enough.
+    # Of thirty random domains among 101, two are equal with a probability of 99 %. A process keeps
+    # the domains that it claimed, so that two processes suffice.
     script = (
         'import os; from franka_dynamics.ros.node_group import use_isolated_network\n'
         'for _ in range(15):\n'

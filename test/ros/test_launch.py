@@ -32,7 +32,7 @@ from .conftest import COMMAND, TIMEOUT_S
 from ..launch_files import launching
 from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
 
-# A hiccup of a busy machine moves the last joint of a bare fr3 by a radian, and it comes back.
+# A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
 TOLERANCE_RAD = 0.1
 LAUNCH = """
 import sys
@@ -97,7 +97,7 @@ def prefix(tmp_path):
 
 @pytest.fixture
 def launched(tmp_path, prefix):
-    """Return a function that launches a file of ours; what it starts ends with the test."""
+    """Return a function that runs a launch file; its processes end with the test."""
     log = tmp_path / 'launch.log'
     running = []
 
@@ -123,7 +123,7 @@ def launched(tmp_path, prefix):
 
 @pytest.fixture
 def controllers(probe):
-    """Return a function: the controllers that a real controller manager has, and their states."""
+    """Return a function that returns a real controller manager's controllers and their states."""
     messages = pytest.importorskip('controller_manager_msgs.srv')
     if not PREFIXES:
         pytest.skip('FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control')
@@ -197,7 +197,7 @@ def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
     probe, make_arm, launched, tmp_path, controllers, manager
 ):
     parameters = tmp_path / 'own.yaml'
-    # Its robot adds its own gravity: a torque is needed for a base that is mounted otherwise.
+    # The robot compensates gravity, so a torque is commanded only for an inclined base.
     parameters.write_text(f'{PARAMETERS}    gravity_vector: [4.0, 0.0, -8.9]\n')
     fr3 = load('fr3')
     arm = make_arm(fr3.joint_names, fr3.home, 'franka/joint_states')
@@ -254,7 +254,7 @@ def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
     np.testing.assert_allclose([at[name] for name in fr3.joint_names], fr3.home)
     os.kill(int(re.search(NODE_STARTED, log.read_text())[1]), signal.SIGKILL)
     probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    # A generated package whose plugin cannot be loaded: nobody would take the torques.
+    # The plugin of a generated package cannot be loaded: no controller would take the torques.
     config = prefix / 'share/fr3_feedforward/config'
     config.mkdir(parents=True)
     (prefix / INDEX / 'packages/fr3_feedforward').touch()
@@ -282,7 +282,7 @@ def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path
     with NodeClient('feedforward', patience=TIMEOUT_S) as client:
         assert {name: client.get(name) for name in given} == given
         assert client.get('use_sim_time') is False
-        assert client.get('default_gains') is True  # of the dump
+        assert client.get('default_gains') is True  # from the dump
 
 
 def test_the_first_commands_end_the_motion_where_it_should_and_a_stop_is_told(probe, launched):

@@ -24,7 +24,7 @@ BARE = NewtonEulerModel(FER).gravity(FER.home)
 LOADED = NewtonEulerModel(
     FER.with_payload(Settings(payload=tuple(LOAD)).payload_inertia())
 ).gravity(FER.home)
-# What the fade leaves after its end is rounding.
+# After the end of the ramp only rounding remains.
 ATOL_NM = 1e-12
 
 
@@ -36,7 +36,7 @@ def world(node_world):
 
 
 def settle(world, expected):
-    """Publish states until the command is what is expected."""
+    """Publish states until the command is the expected torque."""
     world.arm.until(
         lambda: np.allclose(world.commands[-1].data, expected, rtol=0, atol=ATOL_NM),
         f'a command of {expected}',
@@ -118,7 +118,7 @@ def load_file(tmp_path, capfd):
 
 def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
     probe = world.probe
-    # A whole dump, read-only parameters and ROS's own among them, changes nothing.
+    # A complete dump, with read-only parameters and ROS's own, changes nothing.
     status, text = load_file(dumped(probe))
     assert (status, 'set: nothing' in text) == (0, True), text
     dump = dumped(probe)
@@ -127,7 +127,7 @@ def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
     status, text = load_file(dump)
     assert status == 0, text
     assert (value(probe, 'scale'), list(value(probe, 'kp'))) == (0.25, [3.0])
-    # The second is refused, so the first is not set either.
+    # The second parameter is refused, so the first is not set either.
     status, text = load_file({'/**': {'ros__parameters': {'scale': 0.5, 'kd': [-1.0]}}})
     assert status == 2
     assert 'kd' in text

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What the live view takes from a running system."""
+"""The live view of a running system."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from franka_dynamics.ros.node_group import default_signals
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
 
 FER = load('fer')
-# Ctrl-C in the middle of rclpy's making of a message, where an exception would be lost.
+# Ctrl-C while rclpy makes a message, where an exception would be lost.
 INTERRUPTED_IN_A_MESSAGE = """
 import os, signal, sys
 from sensor_msgs.msg import JointState

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A model from the running system: robot_description that comes, is late, changes, or lies."""
+"""A model from robot_description, which is late, changes, or describes another arm."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ FER = load('fer')
 LATCHED = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )
-# The URDF is text of finitely many decimals, and its angles are rounded.
+# The numbers in the URDF have finitely many decimals.
 ATOL_NM = 1e-6
 
 
@@ -42,7 +42,7 @@ def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
     np.testing.assert_allclose(
         gravity[-1].effort, NewtonEulerModel(FER).gravity(FER.home), rtol=0, atol=ATOL_NM
     )
-    describe(urdf)  # the same once more is no change
+    describe(urdf)  # the same text once more is no change
     arm.until(lambda: len(commands) > 100, 'commands')
     describe(urdf.replace('<robot ', '<!-- another --><robot ', 1))
     arm.until(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `franka-dynamics node monitor` tells: of made-up diagnostics, and beside running nodes."""
+"""`franka-dynamics node monitor`, with invented diagnostics and beside running nodes."""
 
 import json
 import math
@@ -26,16 +26,16 @@ NAMED = {'robot_type': 'fer', 'arm_prefix': 'left_'}
 
 @pytest.fixture
 def left(launch):
-    """Start a FER in a namespace of its own."""
+    """Start a FER and its node in a namespace."""
     remap = {'__ns': '/left'}
-    # A quarter of a real arm's pace: what a second of it costs, nobody here needs.
+    # A quarter of a real arm's rate, to save processor time.
     launch('simulator_node', **{**LOCKSTEP, 'lockstep_rate': 250.0}, remaps=remap, **NAMED)
     remaps = {**remap, **PATIENT['remaps']}
     launch('feedforward_node', **{**PATIENT, 'remaps': remaps}, target='mujoco', **NAMED)
 
 
 def asked_once(capsys):
-    """Return what the monitor says as soon as the arm runs."""
+    """Return the output of the monitor as soon as the arm runs."""
     asked = ['node', 'monitor', '--once', '--json', f'--timeout={PATIENCE_S}', '--namespace=left']
     give_up = time.monotonic() + PATIENCE_S
     while True:
@@ -51,7 +51,7 @@ def asked_once(capsys):
 def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, capsys):
     node = asked_once(capsys)
     assert node['torque_limits'] == dict(zip(ARM.joint_names, ARM.limit('effort')))
-    # Of what reached it: on a busy machine not every state does.
+    # The rate of received states: on a busy machine some are lost.
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
     assert node['statuses']['Guard']['values']['effort'] == 'measured'
     assert node['command_rate_hz'] > 0.0
@@ -90,7 +90,7 @@ def test_the_command_rate_is_the_counts_difference_over_time():
     assert view.command_rate == pytest.approx(1000.0)
     view.take(
         told('Guard', 'OK', 'the arm does what the model says', {}), 11.2
-    )  # out of turn; no new count
+    )  # an additional message with the same count
     view.take(command(2500), 12.0)
     assert view.command_rate == pytest.approx(1000.0)
 

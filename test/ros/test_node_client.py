@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A motion played by NodeClient: only what is reported of it decides how it ended."""
+"""NodeClient: motions, parameters and faults of a node."""
 
 from concurrent.futures import ThreadPoolExecutor
 import math
@@ -18,7 +18,7 @@ from franka_dynamics.ros.trajectories import read_trajectory_file
 
 @pytest.fixture
 def play(probe):
-    """Return a function that plays to a node that answers as told, and how the motion ended."""
+    """Return a function that plays a motion to a fake node and returns how it ended."""
     motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
     reports = probe.create_publisher(
         DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
@@ -34,7 +34,7 @@ def play(probe):
             return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
 
     def play(*answers):
-        """Answer with states, each of this motion or of another one."""
+        """Report states, each of this motion or of another one."""
         tell('refused', '')
         with ThreadPoolExecutor(1) as pool:
             future, told = pool.submit(played), False
@@ -76,7 +76,7 @@ def test_without_reports_nothing_is_sent(probe):
 
 @pytest.fixture(scope='module')
 def world(node_world):
-    """Return one node for all tests: a client finds its node by name."""
+    """Return one node for all tests."""
     return node_world(target='mujoco')
 
 

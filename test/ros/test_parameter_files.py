@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A parameter file at fault is one sentence with exit status 2, and no node runs."""
+"""A wrong parameter file ends a node with one sentence and exit status 2."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def section(text, name='/**'):
     return f'{name}:\n  ros__parameters:\n    {text}\n'
 
 
-# What is in the file, and what the sentence must say: of its form, and of its parameters.
+# Contents of a file and the expected message: first wrong forms, then wrong parameters.
 FORMS = [
     (
         section('payload: [0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0]'),
@@ -85,7 +85,7 @@ def test_an_argument_ros_cannot_read_ends_a_node_with_a_sentence(sentence):
     text = sentence(section('scale: 0.5'), '-p', 'scale:=')
     assert text.startswith('the command line was not understood: ')
     assert "'-p scale:='" in text
-    assert '.c:' not in text  # places in C sources help nobody
+    assert '.c:' not in text  # no line of rcl's C sources
 
 
 @pytest.mark.parametrize(('text', 'expected'), FORMS)

@@ -22,7 +22,7 @@ FILES = sorted((share_directory() / 'config/parameters').glob('*.yaml'))
 def test_its_generated_code_declares_the_same_parameters(path, tmp_path):
     written = tmp_path / f'{path.stem}.py'
     generator.run(str(written), str(path))
-    # Our own validator has no word of its library's; it bounds when, not what.
+    # Our own validator is not in the library; it restricts when a parameter may change.
     names = {'franka_dynamics': SimpleNamespace(while_inactive=lambda parameter: '')}
     exec(compile(written.read_text(encoding='utf-8'), str(written), 'exec'), names)
     context = Context()

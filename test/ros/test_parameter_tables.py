@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The committed parameter files are generated from the tables, and the nodes take them whole."""
+"""The committed parameter files are generated from the tables; nodes accept all of them."""
 
 import dataclasses
 
@@ -36,7 +36,7 @@ PARAMETER_FILES = sorted(
 
 @pytest.fixture
 def make_node():
-    """Return a function that makes a node with our parameters, or ours, and a parameter file."""
+    """Return a function that makes a node, plain or of a class, with a parameter file."""
     made = []
 
     def make(name, path, kind=None):
@@ -109,7 +109,7 @@ def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node, tmp_path
 
 @pytest.mark.parametrize('name', sorted(NAMES))
 def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path):
-    # Given what `ros2 param dump` writes, with ROS's own parameters among it.
+    # Given the output of `ros2 param dump`, with ROS's own parameters.
     node = make_node(name, share_directory() / f'config/{name}/default.yaml')
     names = node.list_parameters([], depth=0).names
     assert 'use_sim_time' in names
@@ -119,7 +119,7 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path
     }
     path = tmp_path / 'dump.yaml'
     path.write_text(yaml.safe_dump({f'/{node.get_name()}': {'ros__parameters': dump}}))
-    # When another node is started with it, then it is not refused, and has the same values.
+    # When another node is started with this file, then it has the same values.
     again = make_node(name, path)
     for one in table(name):
         assert again.get_parameter(one.name).value == node.get_parameter(one.name).value

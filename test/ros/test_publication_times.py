@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a node tells of how it is, and when: once per second, and soon after a change."""
+"""Diagnostics: when they are published, and the status of the guard."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ from ..control.closed_loop import Loop
 
 @pytest.fixture
 def published(monkeypatch):
-    """Return a function: the times of publication in ten seconds with changes at given times."""
+    """Return a function that returns the times of publication for changes at given times [s]."""
 
     def run(changes):
         now, published = 100.0, []
@@ -42,7 +42,7 @@ def test_without_a_change_it_is_told_once_per_second(published):
 
 def test_a_change_is_told_within_a_tenth_of_a_second(published):
     times = published([2.5, 2.55, 7.3])
-    # The two that are close together are told once.
+    # The two changes that are close together are published once.
     np.testing.assert_allclose(times[2:4] - [2.6, 3.6], 0.0, rtol=0, atol=0.05)
     assert np.abs(times - 7.4).min() < 0.05
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What asking for real-time scheduling does to a process; tried in processes of their own."""
+"""Effects of request_realtime, in separate processes."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ OURS = (
 
 
 def ask(before='', **environment):
-    """Return whether it runs under SCHED_FIFO, whether it said why not, and the transports."""
+    """Return whether a process runs under SCHED_FIFO, whether it said why not, and transports."""
     kept = {name: value for name, value in os.environ.items() if name not in OURS}
     answer = subprocess.run(
         [sys.executable, '-c', IMPORT + before + ASK],
@@ -37,7 +37,7 @@ def ask(before='', **environment):
 
 @pytest.fixture(scope='module')
 def permitted():
-    """Skip where this user may not use SCHED_FIFO."""
+    """Skip if this user may not use SCHED_FIFO."""
     fifo, _, _ = ask()
     if fifo != 'True':
         pytest.skip('this user may not use SCHED_FIFO')
@@ -63,7 +63,7 @@ def test_realtime_switched_off_changes_nothing():
 
 
 def test_without_permission_realtime_says_why_and_stays_off():
-    # What an ordinary account has: a limit of zero, which root is above.
+    # The limit of an ordinary account, zero; it does not restrict root.
     forbid = (
         'resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); '
     )

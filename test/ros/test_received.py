@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint states found by name in any order, and what is refused of them."""
+"""Joint states read by joint names, and refused ones."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
         ([0.0, 0.0, 0.0], False),
         ([0.0, 0.0, 1e-9], True),
         ([np.nan] * 3, False),  # joint_state_broadcaster without an effort interface
-        ([np.nan, 1.0, 1.0], True),  # a faulty sensor, for the controller to refuse
+        ([np.nan, 1.0, 1.0], True),  # a faulty sensor; the controller refuses the state
     ],
 )
 def test_efforts_that_are_all_zero_or_no_numbers_are_nobodys_measurement(effort, measured):
@@ -65,7 +65,7 @@ def test_a_message_of_other_joints_alone_is_told_from_one_that_lacks_some():
 
 
 def changed(**changes):
-    """Return the bytes of a good joint state, some fields of it given."""
+    """Return the bytes of a good joint state with some fields changed."""
     return bytes(serialize_message(message(WANTED, [float(k) for k in range(9)], **changes)))
 
 
@@ -104,7 +104,7 @@ GOOD = changed()
             r'j11, \.\.\. \(1000 in all\)',
         ),
     ],
-    # Not the bytes: what pads them is left to chance, and workers must agree on names.
+    # Names without the bytes: their padding is random, and test workers must agree on names.
     ids=lambda value: value if isinstance(value, str) else 'bytes',
 )
 def test_a_message_at_fault_is_refused_in_a_bounded_sentence_and_the_next_is_read(data, sentence):

@@ -17,7 +17,7 @@ from ..messages import stamp
 
 FER = load('fer')
 COMMANDS = 'feedforward: Command'
-# The requirement; both sides compute in double precision from the same doubles.
+# The required tolerance; both sides compute in double precision from the same doubles.
 ATOL_NM = 1e-9
 PERIOD_NS = 10**9 // 30  # thirty states per second: enough for terms, and too few for a command
 
@@ -42,17 +42,17 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         return told and all(terms.values()) and all(matrices.values())
 
     world.probe.until(slow, 'the stop, and terms')
-    # What was told may have overtaken the last command, which was sent before.
+    # Diagnostics may arrive before the last command, which was sent earlier.
     world.arm.send(20, step_ns=PERIOD_NS)
     count = len(world.commands)
 
     def ask(**state):
-        """Send a state until both terms of it have come; return its stamp."""
+        """Send a state until both of its terms have come; return its stamp [s]."""
         again = 0.0
 
         def came():
             nonlocal again
-            if time.monotonic() > again:  # it, or what answers it, may be lost on the way
+            if time.monotonic() > again:  # state or terms may be lost
                 world.arm.send(1, step_ns=PERIOD_NS, **state)
                 again = time.monotonic() + 1.0
             newest = stamp(world.arm.message())
@@ -71,7 +71,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         found = {stamp(message): message.effort for message in terms[name]}
         actual = [found[one] for one in stamps]
         np.testing.assert_allclose(actual, expected, rtol=0, atol=ATOL_NM)
-    # Of matrices, row by row, some may be lost; each is that of the state with its stamp.
+    # Some matrices may be lost; each is compared with the state of its stamp.
     for name, expected in (
         ('mass_matrix', independent.mass_matrix(recording.q)),
         ('coriolis_matrix', independent.coriolis_matrix(recording.q, recording.dq)),
@@ -84,7 +84,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         np.testing.assert_allclose(
             actual, expected[both].reshape(len(both), -1), rtol=0, atol=ATOL_NM
         )
-    # Who follows a trajectory by feedback of his own gets torques with it all the same.
+    # Torques are added to a trajectory also for a controller with its own feedback.
     told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
     filled = world.probe.collect(
         JointTrajectory, '/feedforward/feedforward_trajectory', reliable=True

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`bag record`: with a motion that it plays, and in a shell's background."""
+"""`bag record` with a motion, and in a shell's background."""
 
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ COMMAND = [sys.executable, '-m', 'franka_dynamics', 'bag', 'record', '--arm', 'f
 @pytest.fixture(scope='module')
 def holding(launch_for_module):
     """Start a simulated arm and the node that holds it."""
-    # Less than a real arm's pace: while a command starts, the arm costs little.
+    # Below a real arm's rate, to save processor time while a command starts.
     launch_for_module('simulator_node', **{**LOCKSTEP, 'lockstep_rate': 400.0})
     launch_for_module('feedforward_node', **PATIENT, target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
     probe = Probe()
@@ -40,7 +40,7 @@ def holding(launch_for_module):
 
 def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe, tmp_path):
     states = probe.collect(JointState, 'joint_states')
-    # It plays the motion by `node play`, and passes the end on as Ctrl-C.
+    # `bag record` plays the motion by `node play`, and interrupts it at its own end.
     process = subprocess.Popen(
         [*COMMAND, '--with', 'fer'],
         cwd=tmp_path,
@@ -55,7 +55,7 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
     said, _ = process.communicate(timeout=TIMEOUT_S)
     assert ('brought to rest' in said) or ('comes to rest' in said), said
     ended = stamp(states[-1])
-    # Rest comes within two seconds by the arm's time, of which some have gone; the motion has ten.
+    # The arm rests within two seconds of simulated time; the motion takes ten.
     probe.until(lambda: stamp(states[-1]) > ended + 2.5, 'the arm goes on')
     resting = [state for state in states if stamp(state) > ended + 2.0]
     assert np.abs([state.velocity for state in resting]).max() < 0.05
@@ -91,11 +91,11 @@ def test_in_a_shells_background_no_line_is_written_over_and_it_says_how_it_ends(
             ready = select.select([terminal], [], [], 0.1)[0]
             return os.read(terminal, 4096).decode(errors='replace') if ready else ''
         except OSError:
-            return ''  # Linux's way to say that nobody writes any more
+            return ''  # on Linux, an error says that no process writes any more
 
     while 'kill -INT' not in shown:
         shown += read()
-    until = time.monotonic() + 1.5  # six lines, were they written
+    until = time.monotonic() + 1.5  # time for six lines
     while time.monotonic() < until:
         shown += read()
     os.kill(int(shown.partition('kill -INT ')[2].split()[0]), signal.SIGINT)

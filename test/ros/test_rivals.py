@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Others on the node's topics, noticed while it commands; a moving arm braked to its stop."""
+"""Other publishers on the node's topics; a moving arm is braked before its node ends."""
 
 import signal
 import time
@@ -42,7 +42,7 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
     arm.until(both, 'two are told apart')
     assert probe.says(COMMANDS, 'publishers listed: ')
     arm.until(lambda: probe.says(COMMANDS, 'silent'), 'silence')
-    # Diagnostics may overtake the last of them; nothing comes after it.
+    # Diagnostics may arrive before the last command.
     probe.until(lambda: not any(commands[-1].data), 'zero')
     probe.destroy_publisher(second)
     answer = probe.clear_fault('feedforward')
@@ -54,7 +54,7 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 100 and COMMANDS in probe.diagnostics, 'commands')
     rival = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    # A publisher alone is none that commands; from here on a message of it reaches the node.
+    # A publisher without messages does not count. From now on its messages reach the node.
     heard = 'publishers of commands heard'
     arm.until(lambda: probe.diagnostics[COMMANDS][2].get(heard) == '2', 'the rival is heard')
     probe.until(lambda: rival.get_subscription_count() == 2, 'both sides know of each other')
@@ -64,8 +64,8 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     arm.until(lambda: not any(commands[-1].data), 'zero')
     arm.until(lambda: probe.says(COMMANDS, '(1 messages that are not ours)'), 'why it stopped')
     level, said, _ = probe.diagnostics[COMMANDS]
-    assert level == 2  # an error
-    # The remedy is told once.
+    assert level == 2  # level ERROR
+    # The remedy is stated once.
     assert 'stop the other one' in said and said.count(' activate ') == 1
 
 
@@ -88,10 +88,10 @@ def test_a_message_that_is_repeated_or_out_of_order_is_not_ours():
     ('numbers', 'found'),
     [
         ([*range(1, 500)], False),
-        ([1, 2, 3, 50, 51, 52], False),  # lost on the way
+        ([1, 2, 3, 50, 51, 52], False),  # lost messages
         ([*range(400, 500), *range(1, 1000)], False),  # killed and restarted at once
         ([1, 2, 1, 3, 2, 4, 3, 5], True),  # started together
-        ([900, 901, 1, 902, 2], True),  # a later one beside it
+        ([900, 901, 1, 902, 2], True),  # a later publisher beside it
     ],
 )
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
@@ -103,11 +103,11 @@ def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
     publisher = probe.create_publisher(Float64MultiArray, 'watched', 1)
     rival = probe.create_publisher(Float64MultiArray, 'watched', 1)
     watch = CommandWatch(probe, MutuallyExclusiveCallbackGroup(), publisher.topic_name)
-    # By no executor, as in the node: the watch takes its messages itself.
+    # No executor serves the group, as in the node: the watch takes its messages itself.
     wait_for(lambda: watch.check() == '' and watch.heard_publishers == 2, 'both are heard')
     wait_for(lambda: publisher.get_subscription_count() == 1, 'ours is connected')
     wait_for(lambda: rival.get_subscription_count() == 1, 'the other is connected')
-    # Given one message of the other and then a hundred of ours, before any is looked at.
+    # Given one message of the rival and then a hundred of ours, before the watch checks.
     ours = bytes(serialize_message(Float64MultiArray(data=[1.0] * 7)))
     rival.publish(Float64MultiArray(data=[0.5] * 7))
     for _ in range(100):
@@ -118,7 +118,7 @@ def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
 
 
 def wait_for(done, what):
-    """Look at the middleware alone, whose own threads go on, until something is true."""
+    """Wait, without spinning, until `done` returns True."""
     give_up = time.monotonic() + TIMEOUT_S
     while not done():
         time.sleep(0.01)
@@ -127,11 +127,11 @@ def wait_for(done, what):
 
 @pytest.mark.parametrize('by', ['signal', 'transition'])
 def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, start_node, by):
-    # By a signal the thread of the cycles stops the node, by a transition the other one; and
-    # where time is simulated its clock is not heard meanwhile.
+    # After a signal the control thread stops the node, at a transition the service thread, which
+    # then does not receive simulated time.
     simulated = by == 'transition'
     states = probe.collect(JointState, 'joint_states')
-    # Longer than a busy machine lets the node wait, so that no torque comes late to the arm.
+    # The time-out is long, so that no torque is late on a busy machine.
     start_arm(gravity_compensation=not simulated, lockstep_timeout=0.3, publish_clock=simulated)
     node = start_node(
         target='mujoco' if simulated else 'fci',
@@ -151,7 +151,7 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     if simulated:
         request = ChangeState.Request()
         request.transition.id = Transition.TRANSITION_DEACTIVATE
-        change.call_async(request)  # its answer may get lost on the way; the log tells
+        change.call_async(request)  # the answer may be lost; the log shows the transition
         probe.until(lambda: ']: deactivated' in node.text, 'the transition')
         assert node.running
     else:
@@ -162,8 +162,8 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     ended = len(states)
     probe.until(lambda: len(states) > ended + 3, 'states after the end')
     fastest = [np.abs(state.velocity).max() for state in states[since:]]
-    # Let go at rest; what is left is what drifts, and no arm that coasts at 0.4 rad/s.
-    # A state at rest may be lost on the way here; it moved at 20 times REST_SPEED.
+    # The arm comes to rest and may drift afterwards; it does not coast at 0.4 rad/s, which is 20
+    # times REST_SPEED. The state at rest may be lost.
     assert min(fastest) < 3.0 * REST_SPEED
     assert fastest[-1] < 0.1
     assert 'not braked to rest' not in node.text

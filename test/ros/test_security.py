@@ -38,7 +38,7 @@ ACTION_SERVICES = ('send_goal', 'cancel_goal', 'get_result')
 
 
 def allowed(enclave, node=None):
-    """Return the resolved names that a policy allows a node: kind of end point to names."""
+    """Return the resolved names that a policy allows a node, by kind of end point."""
     node = node or enclave
     profile = (
         ElementTree.parse(POLICIES / f'{enclave}.policy.xml')
@@ -78,7 +78,7 @@ def resolved(name, node):
 
 
 def seen(probe, node):
-    """Return the end points that the graph shows for a node; nothing while it is not there."""
+    """Return the end points that the graph shows for a node; none while the node is absent."""
     if (node, '/') not in probe.get_node_names_and_namespaces():
         return {}
     return {
@@ -99,15 +99,15 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
         QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
     )
     description.publish(String(data=(share_directory() / 'urdf' / 'fer.urdf').read_text()))
-    # The feedforward node listens to its own topic once there is somebody beside it.
+    # With a second publisher, the feedforward node subscribes to its own command topic.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
     policy = allowed(node)
     found = {kind: set() for kind in ('publisher', 'subscriber', 'service', 'client')}
     if node == 'trajectory_action':
-        found['subscriber'].add('/joint_states')  # subscribed to while a goal is looked at
+        found['subscriber'].add('/joint_states')  # subscribed to only while a goal is prepared
 
     def missing():
-        """Return what the policy allows and the node has not shown yet."""
+        """Return the allowed end points that the node has not shown yet."""
         for kind, names in seen(probe, node).items():
             found[kind] |= names
         return {
@@ -118,13 +118,13 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
         }
 
     *others, last = CONFIGURATIONS[node]
-    for configuration in others:  # each lacks what the last one has
+    for configuration in others:  # each lacks some end points of the last one
         process = launch(f'{node}_node', **configuration)
         probe.until(lambda: seen(probe, node) and len(missing()) <= 2, f'most of {policy}')
         process.end()  # a killed one would stay in the graph for 20 s
     launch(f'{node}_node', **last)
     probe.until(lambda: not missing(), f'all of {policy}')
-    for _ in range(100):  # what comes later, if anything
+    for _ in range(100):  # time for further end points
         probe.spin()
     missing()
     superfluous = {
@@ -176,7 +176,7 @@ def test_the_policy_allows_exactly_what_unloading_the_controller_needs(probe):
 
 
 def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatch):
-    # Keys and permissions are an enclave's; without its name a client would have none.
+    # Keys and permissions belong to an enclave; without its name a client would have none.
     command = ['feedforward_node', '--ros-args', '-r', '__node:=left', *ENCLAVE[1:]]
     monkeypatch.setattr(sys, 'argv', command)
     with guest_node('client'):
@@ -205,7 +205,7 @@ KEYS = (*CERTIFICATES, 'key.pem', 'governance.p7s', 'permissions.p7s')
 
 
 def keystore(folder):
-    """Make the files rcl looks for; what is in them is read by the middleware alone."""
+    """Make the files that rcl looks for; only the middleware reads their contents."""
     for enclave in ('', 'feedforward'):
         (folder / 'enclaves' / enclave).mkdir(parents=True, exist_ok=True)
         for name in KEYS:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a session shows of the node: states in the log, references, gains, clock."""
+"""A session with the node: log, references, gains, simulated time."""
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
@@ -24,7 +24,7 @@ NODE = '/feedforward'
 
 @pytest.fixture
 def commanding(probe, arm, commands, start_node):
-    """Return a function that starts a node in front of a made-up arm until it commands."""
+    """Return a function that starts a node, and waits until it commands."""
 
     def start(**parameters):
         node = start_node(target='mujoco', **parameters)
@@ -69,17 +69,17 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
         expected = model.inverse_dynamics(point.positions, point.velocities, point.accelerations)
         np.testing.assert_allclose(point.effort, expected, rtol=0, atol=1e-9)
     assert planned[0].header.stamp.sec > 0
-    # The second, long enough for a busy machine, is interrupted by a stop in mid-motion.
+    # The second motion, long enough for a busy machine, is interrupted by a stop.
     message = request_message(multisine(FER, 20.0, 0.001))
-    message.header.frame_id = 'x' * 100  # its mark
+    message.header.frame_id = 'x' * 100  # the sender's identifier
     references.publish(message)
-    # Its torques are computed beside the cycle, which may say before that it is followed.
+    # The other thread computes its torques, perhaps after the event that it is followed.
     arm.until(lambda: len(told) == 5 and len(planned) == 2, 'the second is followed')
     arm.send(1, position=[np.nan] * 7)
     probe.until(lambda: told[-1][0] == 'interrupted', 'the interruption')
     assert 'not_finite' in told[-1][1] and told[-1][2] == 'x' * 64
     assert not any(way[:-1]) and way[-1].startswith('clear the fault once its cause is gone')
-    # The third comes during the stop, which has latched.
+    # The third motion comes after the stop, which has latched a fault.
     references.publish(message)
     probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
     assert 'No torque is being commanded' in told[-1][1] and told[-1][2] == 'x' * 64
@@ -94,7 +94,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
         ] == ['1', '1', '1']
 
     arm.until(counted, 'the counts in diagnostics')
-    assert len(planned) == 2  # nothing of the third, which nobody follows
+    assert len(planned) == 2  # the third motion was refused
 
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
@@ -125,12 +125,12 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, comma
     def step():
         nanoseconds = arm.stamp_ns + 10**6
         clock.publish(Clock(clock=Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)))
-        arm.send(1, pause=0.025)  # 0.04 of real time
+        arm.send(1, pause=0.025)  # simulated time at 0.04 of real time
         return len(commands) > 60
 
     probe.until(step, 'commands in slow time')
     stops = node.text.count('stopping')
-    # Then time stands: it is said once, and nothing stops.
+    # Then simulated time stands still: this is logged once, and the node does not stop.
     probe.until(lambda: 'simulated time stands still' in node.text, 'the pause')
     count = len(commands)
 

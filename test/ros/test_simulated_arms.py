@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm: held, and in lockstep patient, but not for ever."""
+"""A simulated arm: held by a node, and waiting for torques in lockstep."""
 
 import signal
 import time
@@ -43,26 +43,26 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
         return before == len(states)
 
     probe.until(stands, 'simulated time standing still')
-    # At 0.7 s a step these would take longer than is waited for here.
+    # At 0.7 s per step, these steps would exceed the time-out of the test.
     probe.until(lambda: len(states) > count + 400, 'time goes on without a node')
     node.signal_again(signal.SIGCONT)
     probe.until(lambda: probe.says('feedforward: Command', 'torques are published'), 'torques')
     probe.until(
         lambda: probe.says('feedforward: Guard', 'the arm does what the model says'), 'the guard'
     )
-    # Without feedback an error of rounding grows; that on ten seconds is to be below 1e-3.
+    # Without feedback rounding errors grow; the demonstration allows 1e-3 rad in ten seconds.
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
 
 def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
-    rate = 100.0  # unbounded it would be some two thousand
+    rate = 100.0  # without the bound, about 2000 steps per second
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     start_arm(lockstep_rate=rate, gravity_compensation=True)
     told = []
 
     def note(message):
         for one in read_statuses(message):
-            # Until the first command it goes by the clock.
+            # Until the first command the arm runs in real time.
             if one.subject == 'Simulated arm' and int(one.values['steps commanded']):
                 told.append((stamp(message), float(one.values['simulated time [s]'])))
 
@@ -74,7 +74,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
 
     probe.until(answered, 'diagnostics')
     elapsed, simulated = np.subtract(told[-1], told[0])
-    # After a pause of the machine, up to 0.05 s are caught up with.
+    # After a pause of the machine, up to 0.05 s are caught up.
     assert 1 < simulated / 1e-3 <= rate * (elapsed + 0.05) + 2
 
 
@@ -82,7 +82,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     first, second = (probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2))
     statuses = probe.collect(DiagnosticStatus, 'simulator/status')
     states = probe.collect(JointState, 'joint_states')
-    # A busy machine that sends late is no silent sender.
+    # A sender on a busy machine must not count as silent.
     arm = start_arm(gravity_compensation=True, brake_release_after=0.0, command_timeout=10.0)
 
     def sent(torque, publisher, done):
@@ -91,7 +91,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
     probe.until(lambda: sent(1.0, first, lambda: 'following' in arm.text), 'the first followed')
     before = len(states)
-    # The second's numbers, which begin at 1, must not come near to what the first has got to.
+    # The message numbers of the second sender begin at 1, far from those of the first.
     probe.until(lambda: sent(1.0, first, lambda: len(states) > before + 400), 'many steps')
 
     def refused():
@@ -106,14 +106,14 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     assert counts['refused: other publisher'] > 0
 
     def short():
-        """Send a torque of a joint too few, until it is counted."""
+        """Send a torque with a joint missing, until it is counted."""
         first.publish(Float64MultiArray(data=[1.0] * 6))
         counts = {value.key: int(value.value) for value in statuses[-1].values}
         return counts['refused: wrong size'] > 0
 
     probe.until(short, 'the wrong size on ~/status')
-    # Of 1 and 10 N m the sensors see the first one, beside the arm's own compensation of gravity
-    # one step before.
+    # Of 1 and 10 N m the sensors show 1 N m, plus the arm's gravity compensation of the step
+    # before.
     last = states[-1]
     gravity = NewtonEulerModel(FER).gravity(np.array(last.position))
     np.testing.assert_allclose(last.effort - gravity, 1.0, rtol=0, atol=0.5)

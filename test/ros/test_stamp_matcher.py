@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Messages matched by their stamps, in whatever order and with whatever losses they come."""
+"""Messages matched by their stamps, in any order and with any losses."""
 
 from builtin_interfaces.msg import Time
 import pytest
@@ -10,7 +10,7 @@ from franka_dynamics.ros.stamp_matcher import StampMatcher
 
 
 class NoNode:
-    """Counts subscriptions; the test hands the messages over itself."""
+    """Counts subscriptions; the test passes messages to the matcher itself."""
 
     def __init__(self):
         self.topics = []
@@ -27,7 +27,7 @@ def message(ms):
 
 @pytest.fixture
 def matched():
-    """Return a matcher of a, b and c, and the list of what it handed over."""
+    """Return a matcher of the topics a, b and c, and the list of matched stamps."""
     found = []
     matcher = StampMatcher(
         NoNode(),
@@ -38,7 +38,7 @@ def matched():
 
 
 def play(matcher, text):
-    """Hand over messages written as `a1 b1`: name and stamp [ms]."""
+    """Pass messages to the matcher, written as `a1 b1`: name and stamp [ms]."""
     for word in text.split():
         matcher.add(word[0], message(int(word[1:])))
 
@@ -48,12 +48,12 @@ def play(matcher, text):
     [
         ('a1 b1 c1 a2 b2 c2', [1, 2]),
         ('c1 a1 b1 b2 c2 a2', [1, 2]),  # in any order of topics
-        ('a1 b1 a2 b2 c2', [2]),  # one lost
-        ('a1 b1 a2 b2 c2 c1', [2]),  # one so late that a newer one is out
+        ('a1 b1 a2 b2 c2', [2]),  # a lost message
+        ('a1 b1 a2 b2 c2 c1', [2]),  # later than a newer complete stamp
         ('a1 b1 a2 b2 c1 c2', [1, 2]),  # late, but still in time
-        ('a1 a1 b1 c1', [1]),  # twice the same
+        ('a1 a1 b1 c1', [1]),  # a repeated message
         ('a1 b1 c1 a1 b1 c1', [1]),
-        ('a9000 b9000 c9000 a5 b5 c5', [9000, 5]),  # a simulation that was reset
+        ('a9000 b9000 c9000 a5 b5 c5', [9000, 5]),  # a reset simulation
     ],
 )
 def test_each_complete_stamp_is_handed_over_once(matched, text, expected):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How the node ends: signals, transitions, kills; and who may command beside it."""
+"""The end of the node by signals, transitions and kills; another node that commands."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ NODE = 'feedforward'
 @pytest.mark.parametrize(
     ('signals', 'target', 'parameters', 'resting'),
     [
-        # A terminal signals every process of its group, as it closes too, and launch each again.
+        # A terminal that closes signals every process of its group; launch signals each again.
         ((signal.SIGHUP, signal.SIGINT), 'fci', INCLINED, ZERO),
         ((signal.SIGTERM,), 'mujoco', {}, GRAVITY),
     ],
@@ -48,7 +48,7 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
         lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'the resting torque'
     )
     steps = np.abs(np.diff([message.data for message in commands], axis=0)).max()
-    # Messages may be lost on the way here: ten in a row are allowed for.
+    # Up to ten messages in a row may be lost.
     assert steps <= 10.0
 
 
@@ -97,7 +97,7 @@ def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, star
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
     probe.until(lambda: 'holding the arm until a command' in simulator.text, 'the arm held')
-    # DDS lists the dead node for 20 s.
+    # DDS still lists the dead node for 20 s.
     start_node(target='mujoco', held_until_commanded=True)
     probe.diagnostics.clear()
     command = 'feedforward: Command'
@@ -106,7 +106,7 @@ def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, star
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-4)
-    assert simulator.text.count('following') >= 2  # more often where this machine is busy
+    assert simulator.text.count('following') >= 2  # more often on a busy machine
 
 
 def test_activation_is_refused_while_somebody_else_commands(arm, probe, start_node):
@@ -126,7 +126,7 @@ def test_zero_is_reached_while_bad_states_come_without_a_pause(arm, probe, start
     bad = {'position': [float('nan')] * 7}
 
     def at_zero():
-        # As fast as this process can: a stop that waits for a pause would wait for ever.
+        # As fast as possible: a stop that waits for a pause of states would never end.
         for _ in range(20):
             arm.send(1, pause=0.0, **bad)
         return np.array_equal(commands[-1].data, ZERO)
@@ -135,14 +135,14 @@ def test_zero_is_reached_while_bad_states_come_without_a_pause(arm, probe, start
 
 
 def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm, start_node):
-    # The node trusts twenty states of an arm before it commands; an arm that finds it there from
-    # its beginning waits for a torque after each of them. It stands still meanwhile.
+    # The node commands after twenty trusted states; in lockstep the arm waits for a torque after
+    # each of them.
     arm = {'publish_clock': True, 'lockstep_timeout': 0.05}
     first = start_arm(**arm)
     start_node(target='mujoco', state_timeout=0.3, use_sim_time=True, max_state_age=0.1)
     probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     first.end(signal.SIGKILL)
-    # With the simulator its clock has gone: nothing is late in a time that stands.
+    # Without the simulator simulated time stands still, so no state is late.
     probe.until(
         lambda: probe.says('feedforward: Joint states', 'stands still'), 'that time stands is told'
     )
@@ -164,7 +164,7 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     ids=['command', 'module'],
 )
 def test_a_signal_while_a_node_is_imported_ends_it_in_order(started, tmp_path):
-    # Given an import that takes its time.
+    # Given a slow import.
     (tmp_path / 'rclpy.py').write_text(
         "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
     )

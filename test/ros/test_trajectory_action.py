@@ -90,11 +90,11 @@ def test_a_goal_goes_on_with_torques_and_its_result_comes_back(make_world):
     assert handle.accepted
     end = world.end(handle)
     assert end.status == GoalStatus.STATUS_SUCCEEDED
-    # The stand-in answers with the tolerance that it was given.
+    # The stand-in returns the tolerance of the goal.
     assert (end.result.error_code, end.result.error_string) == (Result.SUCCESSFUL, 'passed on')
     world.probe.until(lambda: world.received and world.feedback, 'the goal and feedback')
     assert list(world.feedback[0].feedback.actual.positions) == [0.25] * 7
-    assert world.received[0].header.stamp.sec == 0  # on arrival, as was asked
+    assert world.received[0].header.stamp.sec == 0  # zero: start on arrival, as requested
     weightless = NewtonEulerModel(FER, (0.0, 0.0, 0.0))
     efforts = [list(point.effort) for point in world.received[0].points]
     expected = [
@@ -107,7 +107,7 @@ def test_a_goal_goes_on_with_torques_and_its_result_comes_back(make_world):
 
 def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
     world = make_world()
-    # Another controller's rejection has no words; here it is an end with some.
+    # A controller rejects without a reason; this node aborts with a sentence.
     end = world.end(world.send(goal(REJECT)))
     assert end.status == GoalStatus.STATUS_ABORTED
     assert end.result.error_code == Result.INVALID_GOAL
@@ -125,7 +125,7 @@ def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
     end = world.end(handle)
     assert end.status == GoalStatus.STATUS_CANCELED
     assert end.result.error_string == 'cancelled there'
-    # What the checks of references refuse never reaches the controller.
+    # A goal that is refused never reaches the controller.
     world.probe.until(lambda: len(world.received) == 2, 'the two goals that reached it')
     beyond = multisine(FER, 2.0, 0.2).positions.copy()
     beyond[len(beyond) // 2] += 3.0
@@ -152,7 +152,7 @@ def test_a_goal_takes_the_place_of_another(make_world):
     assert end.status == GoalStatus.STATUS_ABORTED
     assert (end.result.error_code, end.result.error_string) == (Result.INVALID_GOAL, 'preempted')
     world.probe.until(lambda: len(world.received) == 2, 'both goals at the controller')
-    # The second is still followed: it alone is cancelled.
+    # Only the second goal, which is still followed, is cancelled.
     world.arm.until(second.cancel_goal_async().done, 'an answer to the wish')
     end = world.end(second)
     assert (end.status, end.result.error_string) == (GoalStatus.STATUS_CANCELED, 'cancelled there')

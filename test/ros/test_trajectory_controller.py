@@ -112,7 +112,7 @@ class Stack:
         )
 
     def efforts(self, since=0):
-        """Return the commands of the states from one on, shape (k, 7) [N m]."""
+        """Return the commands in the states from number `since` on, shape (k, 7) [N m]."""
         rows = []
         for state in self.states[since:]:
             order = [state.name.index(name) for name in NAMES]
@@ -132,7 +132,7 @@ def stack(probe, tmp_path):
 
 
 class Client:
-    """A client of the action node, which stands before the trajectory controller."""
+    """A client of the action node, which relays to the trajectory controller."""
 
     def __init__(self, stack, launch):
         self.stack = stack
@@ -182,7 +182,7 @@ def goal(stretch=1.0):
 
 
 def away_from_lines(efforts, corners):
-    """Return how far each of (k, 7) efforts is from the nearest line between corners."""
+    """Return the distance of each effort, (k, 7), from the polygon through the corners [N m]."""
     start, step = corners[:-1], np.diff(corners, axis=0)
     length = np.maximum((step**2).sum(axis=1), 1e-30)
     share = ((efforts[:, None] - start) * step).sum(axis=2) / length
@@ -201,7 +201,7 @@ def test_a_goal_is_followed_with_our_torques(client):
     )
     followed = efforts[np.abs(efforts).max(axis=1) > 0.0]
     assert len(followed) > 100
-    # The controller interpolates efforts linearly; on mock hardware its gains of 0 add nothing.
+    # The controller interpolates efforts linearly; its gains are 0.
     assert away_from_lines(followed, expected).max() < 1e-9
     assert np.ptp(followed, axis=0).max() > 1.0
 
@@ -221,7 +221,7 @@ def braking_goal():
 
 
 def test_what_the_controller_holds_the_arm_with(client):
-    # The controller's own rules, on which our last point and the pages rely.
+    # The controller's rules, on which the added last point and the pages rely.
     stack = client.stack
 
     def held():
@@ -245,7 +245,7 @@ def test_what_the_controller_holds_the_arm_with(client):
     assert client.end(client.send(braking)).status == GoalStatus.STATUS_SUCCEEDED
     weight = NewtonEulerModel(ARM).gravity(np.array(braking.trajectory.points[-1].positions))
     np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
-    # Cancelled later, it holds with the effort of the last success, wherever the arm is.
+    # After a later cancel the controller applies the effort of the last success.
     cancelled()
     np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
 

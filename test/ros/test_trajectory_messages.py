@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a trajectory message asks for."""
+"""Requests read from trajectory messages."""
 
 from itertools import combinations
 
@@ -90,7 +90,7 @@ def test_a_message_that_is_too_long_is_not_read():
 def test_a_message_without_points_ends_what_is_followed():
     assert reference_of(message(2, 0, [])).ends_motion
     with pytest.raises(ReferenceRefusedError, match='has no points; send between one and 2000'):
-        request_of(message(2, 0, []))  # of a goal, whose result would mean nothing
+        request_of(message(2, 0, []))  # a goal without points is refused
 
 
 def test_a_files_times_are_read_to_the_nanosecond(tmp_path):

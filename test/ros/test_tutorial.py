@@ -26,14 +26,13 @@ pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 600.0  # only reached when something is broken
-# The page's optimisation takes half a minute, and models that agree on a hundred states agree on a
-# thousand; what is tested here is the way from verb to verb.
+# Fewer iterations and states, to save time: this test is about the sequence of commands.
 SHORTER = {
     'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split(),
     'arm check': '--states 100'.split(),
 }
 FROM_FILES = {'bag replay', 'identify arm', 'arm compare', 'arm check'}
-# doctor says "to do" where the machine that tests it is no controller's.
+# Commands that may exit with 1, for instance doctor on a machine without real time.
 MAY_SAY_NO = {'doctor', 'node monitor', 'arm compare'}
 
 
@@ -47,12 +46,12 @@ def commands(page):
 
 
 def verb(words):
-    """Return the word, with the action if it has any."""
+    """Return the word, with its action if there is one."""
     return ' '.join(words[: 1 if isinstance(WORDS[words[0]], str) else 2])
 
 
 class Shell:
-    """Runs commands as a user would in one folder; what is left at its end is killed."""
+    """Runs commands as a user would in one folder; kills the remaining processes at its end."""
 
     def __init__(self, folder):
         self.folder, self.behind = folder, []
@@ -73,13 +72,13 @@ class Shell:
         return self.behind[-1]
 
     def attempt(self, words):
-        """Run in a terminal of 200 columns; return exit status and what is on its screen."""
+        """Run a command in a terminal of 200 columns; return exit status and output."""
         terminal, screen = os.openpty()
         termios.tcsetwinsize(screen, (50, 200))
         process = self._open(words, stdin=screen, stdout=screen, stderr=screen)
         os.close(screen)
         shown = b''
-        with open(terminal, 'rb', buffering=0) as reader, suppress(OSError):  # EIO is its end
+        with open(terminal, 'rb', buffering=0) as reader, suppress(OSError):  # EIO at the end
             while part := reader.read(65536):
                 shown += part
         text = re.sub(r'\x1b\[[0-9;?]*[A-Za-z]', '', shown.decode().replace('\r\n', '\n'))
@@ -128,7 +127,7 @@ def running(shell, *options, factor):
 
 
 def recorded(shell, words):
-    """Record; again where a busy machine left gaps in it, as the verb itself then says."""
+    """Record, again if a busy machine left gaps, which the command reports."""
     give_up = time.monotonic() + TIMEOUT_S
     bag = shell.folder / words[words.index('--output') + 1]
     while True:
@@ -140,7 +139,7 @@ def recorded(shell, words):
 
 
 def through(shell, page):
-    """Run a page's commands in their order; a system they start ends once it was recorded."""
+    """Run a page's commands in order; a simulated system ends after its recording."""
     said, system = {}, None
     for words in commands(page):
         if words[0] == 'sim':
@@ -150,7 +149,7 @@ def through(shell, page):
             system.send_signal(signal.SIGINT)
             assert system.wait(TIMEOUT_S) == 0, shell.logs()
             system = None
-        # An arm that stands still is told from one that moves in less than ten seconds.
+        # Three seconds suffice to see whether the arm stands still.
         few = ['--duration', '3'] if '--duration' in words else SHORTER.get(verb(words), [])
         if verb(words) == 'bag record':
             said['bag record'] = recorded(shell, [*words, *few])
@@ -165,21 +164,21 @@ def test_the_commands_of_getting_started_run(shell):
     said = through(shell, 'getting-started.md')
     assert said['node get target'].strip() == 'mujoco'
     assert said['node state'].splitlines() == ['active', 'running: torques are published']
-    # The simulated arm is none of the sets: about what a real arm leaves, half a newton metre.
+    # The simulated arm differs from all inertial sets by about half a newton metre.
     assert 'N m with the arm file' in said['bag replay recording']
     assert (shell.folder / 'my_arm.yaml').is_file()
     assert 'pass' in said['arm check --arm my_arm.yaml']
-    # Nobody holds the arm any more.
+    # The node has ended.
     status, said = shell.attempt('node monitor --once --timeout 3'.split())
     assert status == 1
     assert 'No feedforward node was heard' in said
 
 
 def test_the_commands_for_the_real_arm_run(shell):
-    # An arm that carries itself stands in for the real one, and nothing moves it.
+    # A simulated arm with gravity compensation stands in for the real arm.
     running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.12')
     said = through(shell, 'howto/real-arm.md')
-    # Nobody moved it, which its recorder tells, and the simulated arm is its own model.
+    # The recorder notes that no joint moved; the simulated arm equals its model.
     assert 'note: no joint has moved' in said['bag record']
     assert 'No hand seems to be on' in said['bag replay before --arm']
     assert said['node get scale'].strip() == '0.0'

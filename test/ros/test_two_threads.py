@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The service thread goes on where an entity is gone, and ends where a callback fails."""
+"""The service thread goes on after an entity was destroyed, and ends if a callback fails."""
 
 import threading
 
@@ -18,7 +18,7 @@ PATIENCE_S = 30.0  # only reached when something is broken
     [(InvalidHandle('destruction was requested'), True), (ValueError('a fault'), False)],
 )
 def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
-    # An event may be of an entity that the control thread destroys meanwhile: rclpy then raises
+    # If the control thread destroys an entity that has a queued event, rclpy raises InvalidHandle
     # from the executor, as this callback does.
     rclpy.init()
     node = rclpy.create_node('served')
