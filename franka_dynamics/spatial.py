@@ -83,25 +83,12 @@ def hat(vector: ArrayLike) -> Array:
     return out
 
 
-def exp3(omega: ArrayLike, angle: ArrayLike = 1.0) -> Array:
-    """
-    Return the rotation exp([omega] angle) by Rodrigues' formula, shape (..., 3, 3).
-
-    Parameters
-    ----------
-    omega : array_like, shape (..., 3)
-        Rotation axis of any length.
-    angle : array_like, shape (...)
-        Factor on the axis: the angle of rotation [rad] if the axis is a unit vector.
-
-    """
-    return _exponential(np.asarray(omega, dtype=float) * np.asarray(angle, dtype=float)[..., None])
-
-
-def _exponential(phi: Array) -> Array:
-    sine, versine, _ = _coefficients(phi)
-    cross = hat(phi)
-    return np.eye(3) + sine * cross + versine * (cross @ cross)
+def exp3(phi: ArrayLike) -> Array:
+    """Return the rotation exp([phi]) of a rotation vector (..., 3) [rad], shape (..., 3, 3)."""
+    vector = np.asarray(phi, dtype=float)
+    sine, versine, _ = _coefficients(vector)
+    cross = hat(vector)
+    return np.eye(3) + sine * cross + versine * (cross @ cross)  # Rodrigues' formula
 
 
 def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
@@ -127,7 +114,7 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     cross = hat(phi)
     left = np.eye(3) + versine * cross + rest * (cross @ cross)
     out = np.zeros((*scaled.shape[:-1], 4, 4))
-    out[..., :3, :3] = _exponential(phi)
+    out[..., :3, :3] = exp3(phi)
     out[..., :3, 3] = np.einsum('...ij,...j->...i', left, scaled[..., :3])
     out[..., 3, 3] = 1.0
     return out
