@@ -17,7 +17,7 @@ from .options import IdentificationOptions
 from .prior import Prior, prior_misfit, PRIOR_PRECISION, shown_precision
 from .results import Fit
 from .samples import Part, parts, QRFactors, residual_inflation, Summary, total
-from .scoring import PartScore, PublishedFit, Score
+from .scoring import ParameterSet, PartScore, Score
 from .solve import estimate, find_noise, friction_alone, left_out_error, Noise
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
@@ -138,23 +138,17 @@ class Problem:
             start=self.start,
             friction_deviations=base.deviations[len(model.base) :],
         )
-        published = []
+        unscaled = np.ones(model.n)
+        sets = [
+            ParameterSet('base parameters', base.theta, unscaled),
+            ParameterSet('consistent', consistent.theta, unscaled),
+        ]
         for arm in (self.start, *self.published):
-            own = (
-                relative_scale(samples, prior, arm) if options.scale_unknown else np.ones(model.n)
-            )
+            own = relative_scale(samples, prior, arm) if options.scale_unknown else unscaled
             scaled = samples.with_rigid_scaled(own)
             theta = friction_alone(scaled, noise, prior, model.base.values(arm))
-            published.append(PublishedFit(f'{arm.inertial_set}, {arm.hand}', theta, own))
-        return Fit(
-            prior,
-            noise,
-            base,
-            consistent,
-            tuple(published),
-            scale,
-            precision,
-        )
+            sets.append(ParameterSet(f'{arm.inertial_set}, {arm.hand}', theta, own))
+        return Fit(prior, noise, base, consistent, tuple(sets), scale, precision)
 
     def with_measured_inflation(self, summaries: Sequence[Summary]) -> Problem:
         """
@@ -195,31 +189,13 @@ class Problem:
         # There is one fit for all test recordings, or one for each left-out part.
         every = list(fits) * (len(left_out) // len(fits))
         unseen = [self.seen_by(fit, part) for part, fit in zip(left_out, every)]
-
-        def tried(fit: Fit) -> list[PublishedFit]:
-            one = np.ones(self.model.n)
-            return [
-                PublishedFit('base parameters', fit.base.theta, one),
-                PublishedFit('consistent', fit.consistent.theta, one),
-                *fit.published,
-            ]
-
         scores = []
-        for k, whole in enumerate(tried(final)):
-            each = [tried(fit)[k] for fit in every]
-            scores.append(
-                Score(
-                    whole.name,
-                    whole.theta,
-                    ResidualRms.of_squares(
-                        samples.with_rigid_scaled(whole.base_scale).squares(whole.theta),
-                        samples.samples,
-                        self.unit,
-                    ),
-                    tuple(
-                        PartScore.of(part, fit.prior.model, one.theta, one.base_scale, self.unit)
-                        for part, fit, one in zip(unseen, every, each)
-                    ),
-                )
+        for k, one in enumerate(final.sets):
+            squares = samples.with_rigid_scaled(one.base_scale).squares(one.theta)
+            train = ResidualRms.of_squares(squares, samples.samples, self.unit)
+            parts = (
+                PartScore.of(part, fit.prior.model, fit.sets[k], self.unit)
+                for part, fit in zip(unseen, every)
             )
+            scores.append(Score(one.name, one.theta, train, tuple(parts)))
         return scores

@@ -13,7 +13,7 @@ from .effort_scale import EffortScale
 from .explanations import Diagnosis
 from .options import IdentificationOptions
 from .prior import Prior, ShownPrecision
-from .scoring import PublishedFit, Score
+from .scoring import ParameterSet, Score
 from .solve import Estimate, Noise
 from .torque_model import TorqueModel
 from .verdict import Verdict
@@ -43,8 +43,9 @@ class Fit:
         Base parameters and friction, fitted with the prior.
     consistent : ConsistentFit
         The physically consistent arm.
-    published : tuple of PublishedFit
-        The starting set, then the published ones, with friction fitted to the same samples.
+    sets : tuple of ParameterSet
+        `base` and `consistent`; the starting set and the published sets, with friction fitted to
+        the same samples.
     scale : EffortScale
         The scale from recorded efforts to torques [N m per unit].
     precision : ShownPrecision
@@ -57,7 +58,7 @@ class Fit:
     noise: Noise
     base: Estimate
     consistent: ConsistentFit
-    published: tuple[PublishedFit, ...]
+    sets: tuple[ParameterSet, ...]
     scale: EffortScale
     precision: ShownPrecision
 

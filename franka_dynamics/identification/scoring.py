@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +15,9 @@ from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedFit:
+class ParameterSet:
     """
-    A set of parameters with friction fitted to the recordings.
+    Parameters that predict torques, with friction fitted to the recordings.
 
     `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies each joint's
     rigid-body torque; for starting and published sets it differs from one if effort scales were
@@ -59,27 +58,18 @@ class PartScore:
         return ResidualRms.of_squares(self.rigid, self.samples, self.unit).whole
 
     @classmethod
-    def of(
-        cls, part: Part, model: TorqueModel, theta: Array, base_scale: Array, unit: Unit
-    ) -> PartScore:
+    def of(cls, part: Part, model: TorqueModel, parameters: ParameterSet, unit: Unit) -> PartScore:
         """Return the score of parameters on a part whose efforts are torques."""
-        factors, base = part.factors.with_rigid_scaled(base_scale), theta[: len(model.base)]
+        theta, factors = parameters.theta, part.factors.with_rigid_scaled(parameters.base_scale)
         return cls(
             part.name,
             factors.samples,
             factors.squares(theta),
-            factors.squares(base),
-            factors.squares_beside_friction(model, base),
+            factors.squares(theta[: len(model.base)]),
+            factors.squares_beside_friction(model, theta[: len(model.base)]),
             factors.squares(theta, unfiltered=True),
             unit,
         )
-
-
-def pooled(scores: Sequence[PartScore], of: Callable[[PartScore], Array]) -> ResidualRms:
-    """Return the errors over all parts together."""
-    squares = np.sum([of(one) for one in scores], axis=0)
-    samples = sum(one.samples for one in scores)
-    return ResidualRms.of_squares(squares, samples, scores[0].unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,19 +98,25 @@ class Score:
     @property
     def test(self) -> ResidualRms:
         """Errors on the left-out parts, friction and offset included."""
-        return pooled(self.parts, lambda one: one.filtered)
+        return self._pooled('filtered')
 
     @property
     def test_rigid(self) -> ResidualRms:
         """Errors of the prediction without friction and offset, the node's default command."""
-        return pooled(self.parts, lambda one: one.rigid)
+        return self._pooled('rigid')
 
     @property
     def test_inertias(self) -> ResidualRms:
         """Errors with friction, but no offset, fitted to each left-out part itself."""
-        return pooled(self.parts, lambda one: one.inertias)
+        return self._pooled('inertias')
 
     @property
     def test_unfiltered(self) -> ResidualRms:
         """Errors of the same predictions as `test`, compared with the unfiltered effort."""
-        return pooled(self.parts, lambda one: one.unfiltered)
+        return self._pooled('unfiltered')
+
+    def _pooled(self, kind: str) -> ResidualRms:
+        """Return the errors over all parts together, from one of the sums of `PartScore`."""
+        squares = np.sum([getattr(one, kind) for one in self.parts], axis=0)
+        samples = sum(one.samples for one in self.parts)
+        return ResidualRms.of_squares(squares, samples, self.parts[0].unit)
