@@ -14,6 +14,7 @@ determines its scale better. So wrong inertias of a few links hardly change the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,9 +99,16 @@ def find_effort_scale(
                 "found: give every joint's with --effort-scale, or record a motion that loads "
                 'it.'
             )
-    per_torque, deviation = alone.starts(), alone.residual
+    sizes, relative = np.log(np.abs(alone.slopes)), alone.deviations / np.abs(alone.slopes)
+    # Weight of each joint in the common factor.
+    share = 1.0 / (relative**2 + _STARTING_SET_PART**2)
+    share /= share.sum()
+    # A poorly determined slope begins with the median's size.
+    common = alone.braking * np.exp(_median(sizes, share))
+    per_torque = np.where(relative < _STARTING_SET_PART, alone.slopes, common)
     # Prior of the logarithms of the slopes: weak about the initial ones, narrow where held.
     center, width = np.log(np.abs(per_torque)), np.full(n, _PRIOR_DEVIATION)
+    deviation = alone.residual
     held, spread = np.zeros(n, dtype=bool), np.zeros(n)
     # Without torque limits the prior of friction depends on the largest torque, here in N m.
     largest = np.where(np.isfinite(limit), limit, prior.effort / np.abs(per_torque))
@@ -116,9 +124,9 @@ def find_effort_scale(
         logarithms = np.log(np.abs(per_torque))
         known = np.zeros((n + 1, equations[0].shape[1]))
         known[:n, b : b + n] = np.diag(1.0 / width)
-        known[n, b : b + n] = alone.share / _COMMON_DEVIATION
-        common = _median(alone.logarithms - logarithms, alone.share) / _COMMON_DEVIATION
-        right = np.append((center - logarithms) / width, common)
+        known[n, b : b + n] = share / _COMMON_DEVIATION
+        shift = _median(sizes - logarithms, share) / _COMMON_DEVIATION
+        right = np.append((center - logarithms) / width, shift)
         free = scaled.rows(PRIOR_PRECISION, np.full(n, np.inf))
         found = solve([equations, free, (known, right)])
         deviation = np.abs(per_torque) * np.sqrt(torques.squares(theta) / max(factors.samples, 1))
@@ -166,8 +174,7 @@ def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Arr
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
 
-@dataclass(frozen=True, eq=False)
-class _JointFits:
+class _JointFits(NamedTuple):
     """
     Separate fits of each joint's effort with given inertias and free friction, (n,) each.
 
@@ -180,26 +187,6 @@ class _JointFits:
     deviations: Array
     residual: Array
     braking: Array
-
-    @property
-    def share(self) -> Array:
-        """Weight of each joint in the common factor; the weights sum to one."""
-        relative = self.deviations / np.abs(self.slopes)
-        weights = 1.0 / (relative**2 + _STARTING_SET_PART**2)
-        return np.asarray(weights / weights.sum())
-
-    @property
-    def logarithms(self) -> Array:
-        """Logarithms of the absolute slopes."""
-        return np.asarray(np.log(np.abs(self.slopes)))
-
-    def starts(self) -> Array:
-        """Return initial slopes (n,); a poorly determined slope gets the median's size."""
-        relative = self.deviations / np.abs(self.slopes)
-        shown = relative < _STARTING_SET_PART
-        common = np.exp(_median(self.logarithms, self.share))
-        sign = np.where(shown, np.sign(self.slopes), self.braking)
-        return np.asarray(sign * np.where(shown, np.abs(self.slopes), common))
 
 
 def _median(values: Array, weights: Array) -> float:

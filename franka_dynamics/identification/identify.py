@@ -26,11 +26,10 @@ from .checks import about_hands, contradictions, require_motion, slow_joints
 from .effort_scale import doubts
 from .explanations import contacts, diagnose, Explanation
 from .options import IdentificationOptions
-from .prior import Prior
 from .problem import Problem
 from .results import Fit, Identification, Recorded
 from .samples import filter_inflation, Part, parts, Summary, total
-from .solve import Estimate, estimate, without_prior
+from .solve import estimate, without_prior
 from .torque_model import TorqueModel
 from .verdict import judge
 from ..arm import ArmDescription
@@ -170,13 +169,14 @@ def identify(
     diagnosis = replace(diagnosis, fault=likeliest)
     wholes = [problem.seen_by(final, one.whole) for one in summaries]
     equations = total(one.factors for one in wholes).weighted(final.noise.weights)
+    unshown = estimate(equations, final.prior, 1.0).deviations / final.prior.deviations
     return Identification(
         final.prior.model,
         start,
         asked,
         final,
         without_prior(equations),
-        _not_shown(estimate(equations, final.prior, 1.0), final.prior),
+        tuple(name for name, one in zip(model.base.names, unshown) if one > NOT_SHOWN),
         tuple(scores),
         start_score,
         verdict,
@@ -219,12 +219,6 @@ def _contact(
         if found is not None:
             return found
     return None
-
-
-def _not_shown(weakly: Estimate, prior: Prior) -> tuple[str, ...]:
-    """Return base parameters that the motion does not show, by a fit with precision one."""
-    share = weakly.deviations / prior.deviations
-    return tuple(name for name, one in zip(prior.model.base.names, share) if one > NOT_SHOWN)
 
 
 def _about_hands(

@@ -263,11 +263,6 @@ class TorqueModel:
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return Y theta for every sample of a motion, shape (N, n) [N m]."""
         rigid, friction_columns = self.blocks(motion)
-        base, friction = self.split(theta)
-        return np.asarray(rigid @ base + np.einsum('tjk,jk->tj', friction_columns, friction))
-
-    def split(self, theta: ArrayLike) -> tuple[Array, Array]:
-        """Return base parameters (b,) and friction (n, terms of a joint) of parameters (p,)."""
-        values = np.asarray(theta, dtype=float)
-        b = len(self.base)
-        return values[:b], values[b:].reshape(self.n, -1)
+        base, friction = np.split(np.asarray(theta, dtype=float), [len(self.base)])
+        terms = friction.reshape(self.n, -1)
+        return np.asarray(rigid @ base + np.einsum('tjk,jk->tj', friction_columns, terms))
