@@ -44,20 +44,9 @@ def contradictions(
     Two bags contradict each other if a fit to both has much larger residuals than separate fits,
     per degree of freedom, because a fit to a short bag also fits its noise. There is one sentence
     for a bag that contradicts every bag it was compared with, and one for any other contradicting
-    pair. If no bags contradict each other, bags are reported whose residual under `theta` is far
-    above the median bag's.
-
-    Parameters
-    ----------
-    bags : sequence of Part
-        One part for each bag, with efforts in N m.
-    noise : Noise
-        The joints' noise in the fit to all bags.
-    prior : Prior
-        The prior of all fits.
-    theta : ndarray, shape (p,)
-        The parameters fitted to all bags.
-
+    pair. If no bags contradict each other, bags are reported whose residual under `theta` (p,),
+    the parameters fitted to all bags, is far above the median bag's. Efforts are in N m; `noise`
+    is that of the fit to all bags.
     """
     if len(bags) < 2:
         return ()
@@ -150,27 +139,11 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return sentences on bags with another hand than declared, and on a load in the hand.
+    Return sentences on bags with another hand than declared, and at most one on a load.
 
-    Every bag is judged by `mounted_verdict`. The load is estimated from all bags together, because
-    `contradictions` reports bags with different loads.
-
-    Parameters
-    ----------
-    bags : sequence of Part
-        One part for each bag, with efforts in N m.
-    model : TorqueModel
-        The model to identify.
-    start : ArmDescription
-        The starting set, with the declared hand.
-    candidates : sequence of ArmDescription
-        Published sets, without a hand and with each hand.
-
-    Returns
-    -------
-    tuple of (tuple of str, tuple of str)
-        One sentence for each bag with another hand; at most one sentence on a load.
-
+    Every bag (a part with efforts in N m) is judged by `mounted_verdict`, with `candidates`:
+    published sets without a hand and with each hand. The load in the declared hand is estimated
+    from all bags together, because `contradictions` reports bags with different loads.
     """
     named = 'no hand' if start.hand == NO_HAND else start.hand
     contradictions = []

@@ -61,15 +61,9 @@ class ConsistentFit:
     """
     A physically consistent arm and its parameters.
 
-    Attributes
-    ----------
-    arm : ArmDescription
-        The arm with identified links, friction, and rotor inertias if they were identified.
-    theta : ndarray, shape (p,)
-        The arm's base parameters, then its friction parameters.
-    regularization : float
-        The precision of the prior in the fit, at least 0.01.
-
+    `arm` has identified links, friction, and rotor inertias if they were identified; `theta` (p,)
+    are its base parameters, then its friction parameters. `regularization` is the precision of the
+    prior in the fit, at least 0.01.
     """
 
     arm: ArmDescription

@@ -43,16 +43,10 @@ _MOST_OF_LIMIT = 1.5
 @dataclass(frozen=True, eq=False)
 class EffortScale:
     """
-    The scale of each joint's effort.
+    The scale of each joint's effort, (n,) [N m per unit].
 
-    Attributes
-    ----------
-    scale : ndarray, shape (n,)
-        [N m per unit].
-    deviation : ndarray, shape (n,)
-        Relative standard deviation of each scale with respect to the others; zeros if the scales
-        were given.
-
+    `deviation` (n,) are relative standard deviations with respect to the other joints' scales;
+    zeros if the scales were given.
     """
 
     scale: Array

@@ -102,19 +102,11 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory, its predicted deviations, and random trajectories to compare with.
+    An optimised trajectory within all limits, its predicted deviations, and random trajectories.
 
-    Attributes
-    ----------
-    trajectory : FourierTrajectory
-        The trajectory, within all limits.
-    deviations : ndarray, shape (p,)
-        Predicted standard deviations of all parameters.
-    left_open : ndarray, shape (b,)
-        Remaining fraction of the prior standard deviation of each base parameter.
-    random_worst : ndarray
-        The largest entry of `left_open` for each random trajectory of the same form and limits.
-
+    `deviations` (p,) are the predicted standard deviations of all parameters, `left_open` (b,) the
+    remaining fractions of the prior standard deviations of the base parameters. `random_worst` has
+    the largest entry of `left_open` for each random trajectory of the same form and limits.
     """
 
     trajectory: FourierTrajectory
@@ -260,22 +252,10 @@ def repeated(
     problem: ExcitationProblem, found: Excitation, fewest: int, most: int
 ) -> tuple[Excitation, int]:
     """
-    Return the smallest number of repetitions that identifies all essential base parameters.
+    Return the motion with its deviations after some repetitions, and their number.
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        Arm and noise; `duration` is not used.
-    found : Excitation
-        The motion.
-    fewest, most : int
-        Bounds of the number; `most` is returned even if it is not enough.
-
-    Returns
-    -------
-    tuple of (Excitation, int)
-        The motion with the deviations after so many repetitions, and their number.
-
+    The number is the smallest, from `fewest` to `most`, that identifies all essential base
+    parameters, or `most` if none does. The problem's `duration` is not used.
     """
     period = found.trajectory.period
     states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)

@@ -97,19 +97,9 @@ class ExcitationProblem:
     """
     The optimisation problem of finding an excitation motion for an arm.
 
-    Attributes
-    ----------
-    arm : ArmDescription
-        The arm, whose inertias give the torques to limit and the centre of the prior.
-    limits : ExcitationLimits
-        The limits that a motion must keep.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    duration : float
-        Duration of the whole recording, repetitions included [s].
-    known : ndarray, shape (p, p), optional
-        Information (inverse covariance) that earlier recordings already give.
-
+    The arm's inertias give the torques to limit and the centre of the prior. `gravity` is in the
+    space frame [m/s^2], `duration` is that of the whole recording, repetitions included [s], and
+    `known` (p, p) the information (inverse covariance) that earlier recordings give.
     """
 
     arm: ArmDescription
@@ -259,22 +249,11 @@ def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
 
 def smooth_least(values: Array) -> Array:
     """
-    Return a smooth lower bound of the minimum over samples.
+    Return a smooth lower bound, (..., m), of the minimum over samples of values (..., samples, m).
 
     It is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design
     by optimizing a vector performance index"). The plain minimum has kinks, at which sequential
     quadratic programming stops, at different points on different machines.
-
-    Parameters
-    ----------
-    values : ndarray, shape (..., samples, m)
-        Margins of every sample to each of m limits.
-
-    Returns
-    -------
-    ndarray, shape (..., m)
-        The bounds, in the units of the margins.
-
     """
     from scipy.special import logsumexp  # installed: only the optimiser calls this
 

@@ -337,22 +337,13 @@ def tilted_gravity(prior: Prior, explanation: Explanation) -> Array:
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
     """
-    Each joint's residual on the left-out parts, and a fault of the recordings if one is clear.
+    Each joint's residual on unseen parts, and a fault of the recordings if one is clear.
 
-    Attributes
-    ----------
-    times : ndarray, shape (n,)
-        Each joint's residual on unseen parts divided by its usual residual.
-    gains : tuple of Explanation
-        The best-fitting gain of each joint's effort, fault or not. Joints whose motion does not
-        show the gain are left out; empty if the effort scales were identified.
-    fault : Explanation or None
-        The fault of the log that best explains the residuals.
-    rotors : Explanation or None
-        The missing rotor inertias, if they explain the residuals at least as well as any fault.
-    scale_doubts : tuple of str
-        One sentence for each reason not to believe identified effort scales.
-
+    `times` (n,) are residuals on unseen parts divided by usual residuals. `gains` are the
+    best-fitting gains of joints whose motion shows the gain, faulty or not; empty if the effort
+    scales were identified. `fault` is the fault that best explains the residuals, or None.
+    `rotors` are missing rotor inertias, if they explain the residuals at least as well as any
+    fault. `scale_doubts` are sentences with reasons not to believe identified effort scales.
     """
 
     times: Array

@@ -37,19 +37,8 @@ def scales_shown(
     """
     Return whether a motion shows each joint's effort scale, shape (n,) of bool.
 
-    Measured efforts matter only for `inflation`, and for `prior.effort` of an arm without limits.
-
-    Parameters
-    ----------
-    factors : QRFactors
-        The factors of the motion's samples.
-    prior : Prior
-        The prior of inertias and friction.
-    regularization : float
-        Precision of the prior on inertias.
-    inflation : ndarray, shape (n,)
-        Number of samples per independent sample.
-
+    Measured efforts matter only for `inflation`, (n,), the number of samples per independent
+    sample, and for `prior.effort` of an arm without limits.
     """
     n, b = prior.model.n, len(prior.model.base)
     # The usual residual is taken as noise, because it includes errors of the model.

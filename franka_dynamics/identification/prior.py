@@ -105,16 +105,9 @@ class Prior:
     """
     The prior of a model's parameters: inertias towards a reference arm, friction towards zero.
 
-    Attributes
-    ----------
-    model : TorqueModel
-        The model to identify.
-    reference : ArmDescription
-        The starting set, after `with_minimum_gyration`.
-    effort, velocity : ndarray, shape (n,)
-        The joints' torque limits [N m] (if unknown, multiples of the largest torques) and velocity
-        limits [rad/s], which give the standard deviations of friction.
-
+    `reference` is the starting set after `with_minimum_gyration`. The joints' torque limits
+    `effort` (n,) [N m] (if unknown, multiples of the largest torques) and velocity limits
+    `velocity` (n,) [rad/s] give the standard deviations of friction.
     """
 
     model: TorqueModel
@@ -210,14 +203,8 @@ class ShownPrecision:
     """
     The smallest precisions of a starting set that agree with the samples' torques.
 
-    Attributes
-    ----------
-    masses : float
-        Precision of masses and centres of mass: their relative standard deviation is 1 /
-        sqrt(masses).
-    inertias : float
-        Precision of inertias about the centres of mass, and of rotors.
-
+    Masses and centres of mass have a relative standard deviation of 1 / sqrt(masses), inertias
+    about the centres of mass and rotors one of 1 / sqrt(inertias).
     """
 
     masses: float
@@ -229,12 +216,8 @@ class PriorMisfit:
     """
     Covariance of s P (theta0 - theta), the error that a starting set theta0 causes.
 
-    Attributes
-    ----------
-    claimed, shown : ndarray, shape (b, k)
-        Factors L of the covariance L L^T: `claimed` if the starting set has the precision s of the
-        fit, `shown` if it has the precisions that the samples show.
-
+    The factors L, (b, k), of the covariance L L^T are `claimed` if the starting set has the
+    precision s of the fit, and `shown` if it has the precisions that the samples show.
     """
 
     claimed: Array
@@ -251,15 +234,7 @@ def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision)
     """
     Return the error that a starting set causes if it is less precise than the fit assumes.
 
-    Parameters
-    ----------
-    prior : Prior
-        The prior.
-    regularization : float
-        The precision s that the fit assumes.
-    precision : ShownPrecision
-        The starting set's precision by the samples; larger values count as s.
-
+    The fit assumes the precision s = `regularization`; larger values in `precision` count as s.
     """
     masses, inertias = _spreads(prior)
     spread = np.concatenate(
@@ -278,15 +253,8 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
     """
     Return the smallest precisions of a starting set that agree with the samples.
 
-    A precision below one (relative errors above 100 %) is returned only if it is the likeliest.
-
-    Parameters
-    ----------
-    equations : tuple of ndarray
-        The result of `QRFactors.weighted`, weighted so that residuals have unit variance.
-    prior : Prior
-        The prior.
-
+    `equations` are those of `QRFactors.weighted`, weighted so that residuals have unit variance. A
+    precision below one (relative errors above 100 %) is returned only if it is the likeliest.
     """
     triangle, effort = equations
     b = len(prior.model.base)
@@ -313,13 +281,8 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
     """
     Return the log-likelihood of `off` for each pair of precisions, of masses and of inertias.
 
-    Parameters
-    ----------
-    off : ndarray, shape (b,)
-        Measured torques minus torques of the starting set, in units of noise.
-    masses, inertias : ndarray, shape (b, k)
-        The factors of `_spreads`, mapped to torques.
-
+    `off` (b,) are measured torques minus torques of the starting set, in units of noise; `masses`
+    and `inertias` (b, k) are the factors of `_spreads`, mapped to torques.
     """
     table = np.empty((len(_PRECISIONS), len(_PRECISIONS)))
     for row, precision in zip(table, _PRECISIONS):

@@ -48,23 +48,10 @@ class Problem:
     """
     The data that all fits of one identification share; calling it with parts returns their fit.
 
-    Attributes
-    ----------
-    model : TorqueModel
-        The model with the slip elements of all choices.
-    start, published : ArmDescription and tuple of ArmDescription
-        The starting set; sets to compare with.
-    options : IdentificationOptions
-        The user's options.
-    inflation : ndarray, shape (n,)
-        Number of filtered samples per independent sample.
-    strongest : ndarray, shape (n,)
-        Largest effort of each joint, in the recording's unit.
-    unit : Unit
-        Unit of the error E.
-    shown : ndarray, shape (n,) of bool, optional
-        Joints whose torques count for the base parameters; if None, all joints.
-
+    `model` has the slip elements of all choices. `inflation` (n,) is the number of filtered
+    samples per independent sample, `strongest` (n,) the largest effort of each joint in the
+    recording's unit, and `unit` the unit of E. `shown` (n,) of bool tells the joints whose torques
+    count for the base parameters; None: all joints.
     """
 
     model: TorqueModel

@@ -36,16 +36,9 @@ def relations(
     """
     Return one relation per row of the map from standard to base parameters.
 
-    Parameters
-    ----------
-    names : sequence of str, length p
-        Names of the standard parameters, such as XX_1.
-    columns : sequence of int, length b
-        For each base parameter the index of the standard parameter whose column it keeps, and
-        which comes first in the relation.
-    matrix : ndarray, shape (b, p)
-        The map from standard to base parameters.
-
+    `names` are those of the p standard parameters, such as XX_1. `columns` has for each base
+    parameter the index of the standard parameter whose column it keeps and which comes first in
+    the relation. `matrix` (b, p) is the map.
     """
     found = []
     for column, row in zip(columns, matrix):

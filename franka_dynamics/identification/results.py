@@ -33,25 +33,12 @@ class Fit:
     """
     All parameters fitted to one set of samples.
 
-    Attributes
-    ----------
-    prior : Prior
-        The prior, with the chosen friction terms.
-    noise : Noise
-        Noise of the joints' residuals.
-    base : Estimate
-        Base parameters and friction, fitted with the prior.
-    consistent : ConsistentFit
-        The physically consistent arm.
-    sets : tuple of ParameterSet
-        `base` and `consistent`; the starting set and the published sets, with friction fitted to
-        the same samples.
-    scale : EffortScale
-        The scale from recorded efforts to torques [N m per unit].
-    precision : ShownPrecision
-        Smallest precisions of the starting set that agree with the samples. The standard
-        deviations of `base` follow from them.
-
+    `prior` has the chosen friction terms, and `noise` is that of the joints' residuals. `base` are
+    base parameters and friction under the prior, `consistent` is the physically consistent arm.
+    `sets` are these two, then the starting set and the published sets with friction fitted to the
+    same samples. `scale` turns recorded efforts into torques. `precision` has the smallest
+    precisions of the starting set that agree with the samples; the standard deviations of `base`
+    follow from them.
     """
 
     prior: Prior
@@ -68,19 +55,10 @@ class Recorded:
     """
     The recordings behind an identification.
 
-    Attributes
-    ----------
-    bags : tuple of (str, float)
-        Name of each recording and its root mean square error E under the final fit, tests last.
-    unseen_bags : int
-        Number of test recordings; 0 if parts were left out in turn.
-    signal : SignalOptions
-        The options with which the recordings were prepared.
-    notes : tuple of BagNote
-        One entry for each used bag.
-    failures : tuple of str
-        One sentence for each bag that could not be used.
-
+    `bags` has each recording's name and its root mean square error E under the final fit, the
+    `unseen_bags` test recordings last (0 if parts were left out in turn). All were prepared with
+    the options `signal`. `notes` has an entry for each used bag, `failures` a sentence for each
+    unusable bag.
     """
 
     bags: tuple[tuple[str, float], ...]

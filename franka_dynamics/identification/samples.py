@@ -238,13 +238,7 @@ def with_load(free: QRFactors, loaded: QRFactors, loads: Array) -> QRFactors:
     """
     Return the factors of samples without and with a load, with k shared columns for the load.
 
-    Parameters
-    ----------
-    free, loaded : QRFactors
-        The samples without and with the load.
-    loads : ndarray, shape (b, k)
-        Change of the base parameters by each of the load's k parameters.
-
+    `loads` (b, k) are the changes of the base parameters by each of the load's k parameters.
     """
     columns = loaded.r_factors[:, :, : len(loads)] @ loads
     return free.with_shared(np.zeros_like(columns)) + loaded.with_shared(columns)
@@ -255,13 +249,7 @@ class Part:
     """
     The samples of a bag, of a stretch of it, or of several bags, as factors.
 
-    Attributes
-    ----------
-    name : str
-        The bag's name, followed by the stretch's number if it is not the whole bag.
-    factors : QRFactors
-        The factors of its samples.
-
+    `name` is the bag's name, followed by the stretch's number unless the part is the whole bag.
     """
 
     name: str
@@ -288,15 +276,9 @@ class Summary:
     """
     One recording as factors; their size does not depend on the length of the recording.
 
-    Attributes
-    ----------
-    stretches : tuple of Part
-        Five consecutive stretches, which cover the recording.
-    windows : QRFactors
-        The factors of moving sums from `QRFactors.of_windows`.
-    fastest, strongest : ndarray, shape (n,)
-        Largest filtered speed [rad/s] and filtered effort, as recorded, of each joint.
-
+    `stretches` are five consecutive stretches that cover the recording, `windows` the factors of
+    `QRFactors.of_windows`. `fastest` and `strongest` (n,) are each joint's largest filtered speed
+    [rad/s] and filtered effort, in the recording's unit.
     """
 
     stretches: tuple[Part, ...]

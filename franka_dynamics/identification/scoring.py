@@ -77,17 +77,8 @@ class Score:
     """
     Errors of one set of parameters.
 
-    Attributes
-    ----------
-    name : str
-        Name of the set.
-    theta : ndarray, shape (p,)
-        The parameters, fitted to all recordings.
-    train : ResidualRms
-        Errors of `theta` on all recordings.
-    parts : tuple of PartScore
-        Errors on the unseen parts, each by a fit without that part.
-
+    `theta` (p,) are the parameters fitted to all recordings, `train` are their errors on all
+    recordings. `parts` are errors on the unseen parts, each by a fit without that part.
     """
 
     name: str

@@ -41,15 +41,9 @@ class Noise:
     """
     Noise of the joints' residuals.
 
-    Attributes
-    ----------
-    deviation : ndarray, shape (n,)
-        Standard deviation of a filtered sample's residual [N m].
-    inflation : ndarray, shape (n,)
-        Number of filtered samples per independent sample.
-    least : float
-        Smallest deviation for the weights, relative to the joints' root mean square.
-
+    `deviation` (n,) is the standard deviation of a filtered sample's residual [N m], `inflation`
+    (n,) the number of filtered samples per independent sample, and `least` the smallest deviation
+    for the weights, relative to the joints' root mean square.
     """
 
     deviation: Array
@@ -68,15 +62,9 @@ class Estimate:
     """
     Parameters with their covariance.
 
-    Attributes
-    ----------
-    theta : ndarray, shape (p,)
-        Base parameters, then friction parameters.
-    factor : ndarray, shape (p, p)
-        Triangular factor of the weighted equations and the prior: covariance = (F^T F)^-1.
-    misfit : PriorMisfit, optional
-        Adds to the covariance the part of the starting set's error that the prior leaves out.
-
+    `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
+    factor F of the weighted equations and the prior: covariance = (F^T F)^-1. `misfit` adds to the
+    covariance the part of the starting set's error that the prior leaves out.
     """
 
     theta: Array

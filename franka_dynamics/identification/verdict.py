@@ -36,21 +36,12 @@ class Verdict:
     """
     Whether an identified arm is better than the best published set with friction fitted alike.
 
-    Attributes
-    ----------
-    best : str
-        Name of the best published set; empty if there is none.
-    gain, spread : float
-        Mean over the parts of the best published set's E minus the identified arm's, and twice
-        that mean's standard error, which is NaN with a single part.
-    inertias, start_inertias : float
-        E of the identified arm and of the starting set on all unseen parts, each with friction
-        fitted to the part itself.
-    least : float
-        Smallest useful gain; a smaller one does not count as better.
-    lost : tuple of str
-        Whole bags on which the published set's E is lower than the identified arm's, or equal.
-
+    `best` is the name of that set; empty if there is none. `gain` is the mean over the parts of
+    the best published set's E minus the identified arm's, `spread` twice this mean's standard
+    error (NaN with a single part), and `least` the smallest useful gain. `inertias` and
+    `start_inertias` are E of the identified arm and of the starting set on all unseen parts, each
+    with friction fitted to the part itself. `lost` are whole bags on which the identified arm's E
+    is not below the published set's.
     """
 
     best: str

@@ -27,17 +27,8 @@ class LogColumns:
     The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
     A file without column names, such as a bare matrix, is one array with the name ''; columns are
-    then chosen by number, counted from 1.
-
-    Parameters
-    ----------
-    source : str
-        Path of the file.
-    arrays : mapping of str to ndarray
-        One- and two-dimensional arrays of numbers; RecordingError is raised if there are none.
-    remarks : tuple of str
-        A sentence if an incomplete last row was left out.
-
+    then chosen by number, counted from 1. RecordingError is raised if there are no arrays.
+    `remarks` has a sentence if an incomplete last row was left out.
     """
 
     def __init__(

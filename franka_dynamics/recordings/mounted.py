@@ -37,16 +37,9 @@ class Weighing:
     """
     The estimated mass on the flange that an arm's description does not contain.
 
-    Attributes
-    ----------
-    arm : ArmDescription
-        A published set, without or with a hand.
-    mass : float
-        The mass [kg]; negative if the flange carries less than described.
-    without, explained : float
-        Root mean square torque error E [N m] without the mass and with it; viscous and Coulomb
-        friction are fitted in both cases.
-
+    `arm` is a published set, without or with a hand. The mass [kg] is negative if the flange
+    carries less than described. `without` and `explained` are the root mean square torque errors E
+    [N m] without the mass and with it, viscous and Coulomb friction fitted in both cases.
     """
 
     arm: ArmDescription
@@ -70,19 +63,10 @@ class MountedVerdict:
     """
     Whether a hand or load seems to be mounted, and why.
 
-    Attributes
-    ----------
-    mounted : bool or None
-        Whether anything is mounted; None if the recording does not show it.
-    sentence : str
-        The reason with figures; empty unless sets without and with a hand were tried.
-    load : bool
-        Whether the mass differs from those of all known hands.
-    mass : float
-        The estimated mass on the flange of the arm without a hand [kg]; NaN if not estimated.
-    lightest : float
-        Mass of the lightest hand that was tried [kg]; NaN if there was none.
-
+    `mounted` is None if the recording does not show it. `sentence` has the reason with figures; it
+    is empty unless sets without and with a hand were tried. `load` says whether the mass differs
+    from those of all known hands. `mass` is the estimated mass on the flange of the arm without a
+    hand, and `lightest` the mass of the lightest hand that was tried [kg]; NaN if unknown.
     """
 
     mounted: bool | None
@@ -171,22 +155,12 @@ def weighed(
     """
     Return the estimate of the mass on the flange, fitted together with friction.
 
+    `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
+    rows, k) are each joint's friction columns, and `residual` (n, rows) is measured torque minus
+    that of the arm's rigid bodies [N m]; the rows represent so many samples.
+
     The centre of mass is fitted but not returned, because few motions determine it: runs of one
     real arm with one beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
-
-    Parameters
-    ----------
-    arm : ArmDescription
-        A set, without or with a hand.
-    loads : ndarray, shape (n, rows, 4)
-        Torque that each of the `unit_loads` adds, joint by joint.
-    friction_columns : ndarray, shape (n, rows, k)
-        Friction columns of each joint.
-    residual : ndarray, shape (n, rows)
-        Measured torque minus that of the arm's rigid bodies [N m].
-    samples : int
-        Number of samples that the rows represent.
-
     """
     # Friction is eliminated by projecting each joint's rows orthogonally to its friction columns.
     along = np.linalg.qr(friction_columns)[0]

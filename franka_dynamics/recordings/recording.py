@@ -301,24 +301,10 @@ class _Messages:
 
 def require_sound(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
     """
-    Raise RecordingError for values that are not finite, and stamps that do not increase.
+    Raise RecordingError for values that are not finite, stamps that do not increase, or one row.
 
-    Parameters
-    ----------
-    recording : Recording
-        The recording to check.
-    where : str
-        Origin of the recording, for error messages.
-    rows : sequence of str
-        Names of the rows, for error messages: 'message 1', ...
-    later : str
-        Advice at the end of the error about stamps that do not increase.
-
-    Raises
-    ------
-    RecordingError
-        Naming row, joint and value or stamp; or if there is a single row.
-
+    The message names `where` the recording comes from, the row (by `rows`: 'message 1', ...),
+    joint and value; `later` is advice for stamps that do not increase.
     """
     for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
@@ -404,24 +390,11 @@ def write_bag(
     about: Mapping[str, str] | None = None,
 ) -> None:
     """
-    Write joint states and wrenches to a rosbag2 in MCAP; no incomplete bag is left on an error.
+    Write joint states and wrenches to a new folder, a rosbag2 in MCAP.
 
-    Parameters
-    ----------
-    path : str or Path
-        Folder to create; it must not exist.
-    states : sequence of Recording
-        Joint states, each recording written to its own topic.
-    wrenches : sequence of Wrenches
-        Wrenches, written as geometry_msgs/WrenchStamped.
-    about : mapping of str to str, optional
-        Entries for custom_data in the bag's metadata.yaml.
-
-    Raises
-    ------
-    RecordingError, MissingDependencyError
-        As for `write_recording`.
-
+    Each recording and each item of `wrenches` (geometry_msgs/WrenchStamped) is written to its own
+    topic, `about` to custom_data in metadata.yaml. An incomplete bag is never left. Errors are
+    those of `write_recording`.
     """
     bag = Path(path).expanduser()
     if bag.exists():

@@ -42,13 +42,8 @@ class Unit:
     """
     Unit of the error E over all joints.
 
-    Attributes
-    ----------
-    name : str
-        'N m', or '% of the limits' for arms with prismatic joints, whose efforts are in N.
-    per_joint : tuple of float
-        Factor from each joint's effort [N m or N] to the unit.
-
+    `name` is 'N m', or '% of the limits' for arms with prismatic joints, whose efforts are in N.
+    `per_joint` are the factors from each joint's effort [N m or N] to the unit.
     """
 
     name: str

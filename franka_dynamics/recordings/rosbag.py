@@ -160,20 +160,9 @@ def joint_columns(
     """
     Return the indices of the arm's joints in a message, or None if it has none of them.
 
-    Parameters
-    ----------
-    present : sequence of str
-        Joint names of the message, in its order.
-    joints : sequence of str
-        The arm's joint names from base to tip.
-    where : str
-        Bag, topic and message, for the error.
-
-    Raises
-    ------
-    RecordingError
-        If some of the arm's joints are missing, or one appears twice.
-
+    `present` are the joint names of the message in its order, `joints` the arm's from base to tip;
+    `where` names bag, topic and message for the error. RecordingError is raised if some of the
+    arm's joints are missing, or one appears twice.
     """
     if not any(name in present for name in joints):
         return None

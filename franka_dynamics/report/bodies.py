@@ -19,18 +19,11 @@ _MOST_FACES = 20000  # of more faces every k-th is drawn, because matplotlib sor
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return the homogeneous ellipsoid that has the mass and the inertia of a body.
+    Return half axes [m], (3,), and directions, (3, 3), of a body's inertia ellipsoid.
 
-    A solid ellipsoid of mass m and half axes a, b, c has the principal moments
-    m (b^2 + c^2) / 5, ...; solved for the half axes.
-
-    Returns
-    -------
-    half_axes : ndarray, shape (3,)
-        Half axes [m].
-    directions : ndarray, shape (3, 3)
-        Principal directions in the body's frame, as columns, right-handed.
-
+    This homogeneous ellipsoid has the body's mass m and inertia: with half axes a, b, c its
+    principal moments are m (b^2 + c^2) / 5, ... The directions are right-handed columns in the
+    body's frame.
     """
     moments, directions = np.linalg.eigh(inertia.inertia_at_center_of_mass)
     squares = 2.5 * (moments.sum() - 2.0 * moments) / inertia.mass
