@@ -187,7 +187,7 @@ def detect_arm(
     if arm is not None:
         if prefix is None:
             return _by_chain(document, arm)
-        # The URDF lacks these joints, which `read_chain` then says.
+        # `read_chain` will raise an error that names the missing joints.
         return arm, tuple(prefix + name for name in arm.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(
@@ -201,7 +201,11 @@ def detect_arm(
 def _by_name(
     document: UrdfDocument, arm: ArmDescription | None, prefix: str | None
 ) -> list[tuple[ArmDescription, tuple[str, ...]]]:
-    """Return each arm, of a given or all shipped ones, and prefix whose joints the URDF has."""
+    """
+    Return arms whose joints are all in a URDF, each with its joint names there.
+
+    Tried are the given arm or all shipped ones, with every prefix of the first joint's name.
+    """
     found = []
     shipped = (load(name) for name in (*available_arms(), *ALIASES))
     for description in shipped if arm is None else (arm,):
@@ -218,7 +222,7 @@ def _by_name(
 def _by_chain(
     document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
-    """Return an arm and the first joints, of any names, of the only chain that is long enough."""
+    """Return an arm and the names of the first n joints of the only chain that is long enough."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
     if len(long_enough) != 1:
         chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'

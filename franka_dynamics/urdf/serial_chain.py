@@ -81,7 +81,7 @@ class SerialChain:
 
     @property
     def flange(self) -> str | None:
-        """The link after the last joint with the name of a flange; None if there is none."""
+        """The link fixed to the last moving link that has a flange's name, or None."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tool_frames if name.endswith(one))
         return next(named, None)

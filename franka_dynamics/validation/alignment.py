@@ -5,7 +5,7 @@ Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 
 The rows follow the joint axes at position zero. They are not unique: between parallel axes d is
 arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
-base or to the first row. Where there is a choice, the rows follow the other arm's.
+base or to the first row. Where there is a choice, the other arm's values are taken.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def alignments(
     Yield the second arm in rows of the first's convention, once for each choice of rows.
 
     An arm already in this convention comes unchanged first. Links are in the frames of the rows.
-    What a URDF lacks (rotors, friction, accelerations, a flange if no link is named like one)
-    comes from the first arm.
+    What a URDF lacks (rotors, friction, accelerations, and the flange if no link has a flange's
+    name) comes from the first arm.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -54,7 +54,7 @@ def alignments(
 def _aligned(
     first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
 ) -> ArmDescription:
-    """Return the second arm in rows along its own axes, like the first's where rows are free."""
+    """Return the second arm in rows along its axes, with the first arm's values where free."""
     lines, frames = _axes_and_frames(second)
     rows = _with_rows(first, follow_axes(first.base, lines, sequence_of(first))[0])
     if own_last_frame:

@@ -121,7 +121,7 @@ def compare_described(
         (*_signs(first, reversed_joints, probe), *_measured(geometry, probe)),
         tuple(_links(first, aligned, probe, tolerance)),
         (*others, *_measured(differing, probe)),
-        # Before joints are reversed to match: a reversed joint has an effect, too.
+        # Of the arm before joints are reversed, because a reversed joint changes torques, too.
         probe.effect(unreversed),
     )
 
@@ -177,7 +177,11 @@ def nearest_alignment(
 def _align_signs(
     first: ArmDescription, second: ArmDescription, tolerance: float
 ) -> tuple[ArmDescription, list[int], int]:
-    """Return the second arm with joints reversed where that helps, which, and the differences."""
+    """
+    Return the second arm with joints reversed where this reduces the number of differences.
+
+    Returns also the numbers of the reversed joints, and the number of differences that remain.
+    """
     found: list[int] = []
     count = _count(first, second, tolerance)
     for i in range(first.n):

@@ -84,7 +84,7 @@ class Agreement:
     description : ArmDescription
         The arm.
     gravity : tuple of float
-        In the space frame [m/s^2].
+        Gravity in the space frame [m/s^2].
     states, seed : int
         Number of random states, and their seed.
     reference : str
@@ -177,15 +177,17 @@ def compare_formulations(
     if models is None:
         models = {name: make(description, gravity) for name, make in FORMULATIONS.items()}
     states = sample_states(description, count, seed)
-    (reference, runs), *others = models.items()
+    (reference, reference_model), *others = models.items()
     differences = {}
     for quantity in QUANTITIES:
         if quantities and quantity.name not in quantities:
             continue
-        expected = _rows(runs, quantity, states, runs)
+        expected = _rows(reference_model, quantity, states, reference_model)
         size = np.maximum(1.0, np.abs(expected).max(axis=1, keepdims=True))
         differences[quantity.name] = {
-            name: float((np.abs(_rows(model, quantity, states, runs) - expected) / size).max())
+            name: float(
+                (np.abs(_rows(model, quantity, states, reference_model) - expected) / size).max()
+            )
             for name, model in others
         }
     fall = tuple(float(value) for value in np.asarray(gravity))
@@ -220,17 +222,20 @@ def crosscheck(
 
 
 def _rows(
-    model: DynamicsModel, quantity: ComparedQuantity, states: JointStates, runs: DynamicsModel
+    model: DynamicsModel,
+    quantity: ComparedQuantity,
+    states: JointStates,
+    reference_model: DynamicsModel,
 ) -> Array:
     """
     Return a quantity of a model, one row per state.
 
-    `runs` is the reference model: its inverse dynamics gives the torques of the forward dynamics,
-    its mass matrix converts the resulting accelerations to torques.
+    The reference model's inverse dynamics gives the torques of the forward dynamics; its mass
+    matrix converts the resulting accelerations to torques.
     """
     if quantity.name == 'forward_dynamics':
-        states = states._replace(ddq=runs.inverse_dynamics(*states))
+        states = states._replace(ddq=reference_model.inverse_dynamics(*states))
     values = np.asarray(getattr(model, quantity.name)(*states[: quantity.inputs]))
     if quantity.name == 'forward_dynamics':
-        values = np.einsum('sij,sj->si', runs.mass_matrix(states.q), values)
+        values = np.einsum('sij,sj->si', reference_model.mass_matrix(states.q), values)
     return values.reshape(len(states.q), -1)

@@ -30,9 +30,9 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import JointVectorError
 from ..typing import Array
 
-_ROUNDING = 1e-9  # [N m] rms of a torque difference that is rounding error
-# Of the original torque difference: a candidate explains at least this much, and two candidates
-# that leave the same torques within it cannot be distinguished.
+_ROUNDING = 1e-9  # [N m]; a torque difference with a smaller rms is a rounding error
+# Relative to the rms torque difference before a fit: a candidate explains at least this much, and
+# two candidates whose fits leave torques within it of each other cannot be distinguished.
 _NOTICEABLE = 1e-5
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15

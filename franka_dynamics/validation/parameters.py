@@ -25,8 +25,8 @@ class Parameter:
     """
     One parameter of an arm.
 
-    `place` is a joint's name, 'base', 'flange' or 'arm'; `value` is NaN if the arm has none.
-    `write(value)` returns the arm with another value; it is None if no torque depends on the
+    `place` is a joint's name, 'base', 'flange' or 'arm'; `value` is NaN if the arm states none.
+    `write(value)` returns the arm with another value; `write` is None if no torque depends on the
     parameter.
     """
 
@@ -109,7 +109,7 @@ def geometry_parameters(arm: ArmDescription) -> list[Parameter]:
 def _row(
     place: str, row: DHRow, change: Callable[[str, Any], ArmDescription] | None = None
 ) -> list[Parameter]:
-    """Return the four parameters of a row; `change('row', row)` returns the arm with another."""
+    """Return the parameters of a DH row; `change('row', row)` returns the arm with another row."""
 
     def write(name: str, value: float) -> ArmDescription:
         assert change is not None

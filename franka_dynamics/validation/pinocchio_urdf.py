@@ -39,7 +39,7 @@ def reading_differences(
     model = with_joints_alone(pinocchio_model(xml, 'the URDF'), names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
     pose = np.asarray(mount, dtype=float)
-    # URDF has no rotor inertia, so Pinocchio's torques lack that of the rotors.
+    # URDF has no rotor inertias, so Pinocchio's torques lack their part.
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
     ours = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
     torque, flange = 0.0, 0.0

@@ -190,7 +190,7 @@ def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> Erro
 def _last_link_pattern(
     found: LinkInertia, first: ArmDescription, neighbours: dict[str, LinkInertia]
 ) -> ErrorPattern | None:
-    """Return the hand or tool, or the error with or without a known hand, behind a last link."""
+    """Return the hand, tool or error that explains a last link, or None."""
     flange = first.flange_transform()
     bare = first.links[-1]
     if first.hand != NO_HAND and hand_file(first.hand).is_file():
@@ -224,7 +224,7 @@ def _last_link_pattern(
 
 def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
     """
-    Return the angle [deg] by which a tool is the hand rotated about the flange's z.
+    Return the angle [deg] about the flange's z by which a hand must be rotated to equal a tool.
 
     Multiples of 15 degrees are tried; None if none fits.
     """
@@ -239,7 +239,7 @@ def likeliest_error_pattern(
     found: LinkInertia, known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> ErrorPattern | None:
     """
-    Return the error pattern that turns a known link into the one found, or None.
+    Return the error pattern that turns a known link into the found link, or None.
 
     Both are in the same frame. `neighbours` are the other links of the known set, by name, with
     which slipped rows of a table are found.
@@ -248,7 +248,7 @@ def likeliest_error_pattern(
     matches = {cause: match(found, link) for cause, link in wrong.items()}
     for level in (Match.EXACT, Match.ROUNDED):
         for cause, link in wrong.items():
-            # An error within this match of the known link itself explains nothing.
+            # An error after which a link still matches the known one explains nothing.
             if matches[cause] <= level and match(link, known) > level:
                 return ErrorPattern(cause)
     return None
@@ -257,7 +257,7 @@ def likeliest_error_pattern(
 def _written_wrongly(
     known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> dict[str, LinkInertia]:
-    """Return what each error makes of a known link, by the error in words."""
+    """Return a known link with each error in turn, by the description of the error."""
     m, c, h = known.mass, known.center_of_mass, known.first_moment
     at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
     about_center = LinkInertia.from_center_of_mass
