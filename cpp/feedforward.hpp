@@ -21,7 +21,7 @@ namespace @NAME@
 {
 
 /// Largest change of a torque [N m/s], whatever the arm file allows, and the longest time between
-/// two commands for which it is granted, one control cycle [s]. FCI stops a robot at a faster one.
+/// two commands for which it is granted, one control cycle [s]. Beyond it FCI stops a robot.
 constexpr double kMostRate = 1000.0;
 constexpr double kLongestStep = 1e-3;
 
@@ -35,7 +35,7 @@ class TorqueLimiter
 {
 public:
   /// The torque nearest to `desired` that may follow `previous` after `elapsed` seconds. At most
-  /// kLongestStep of them count; a negative time or NaN counts as zero.
+  /// kLongestStep of the time counts; a negative time or NaN counts as zero.
   static Vector limit(const Vector & desired, const Vector & previous, double elapsed) noexcept
   {
     const double seconds = elapsed > 0.0 ? std::min(elapsed, kLongestStep) : 0.0;
@@ -120,7 +120,7 @@ public:
   }
 
 private:
-  // Samples below twice kRestSpeed (velocities ripple with the gears) that make an arm at rest.
+  // An arm is at rest after so many samples below twice kRestSpeed; velocities ripple by the gears.
   static constexpr int kRestSamples = 20;
   // A brake takes kinetic energy out of the arm. If it adds energy, the model or the velocity is
   // wrong. Earlier torques still act for kLate, and a person may push for kLongestGain.
@@ -145,7 +145,7 @@ class Feedforward
 public:
   /// Use other settings from the next update on. The step in the command is faded out, and the
   /// friction elements' state becomes unknown. Returns nullptr, or why the settings are refused;
-  /// the present ones then stay in use.
+  /// the present settings then stay in use.
   const char * configure(const Settings & settings) noexcept
   {
     if (const char * reason = refuse(settings)) {
@@ -193,9 +193,9 @@ public:
 
   /// Compute the torque `tau` for one joint state; the caller publishes it.
   ///
-  /// Without a `reference` the last one's position stays the reference; if there was none and there
-  /// are gains, the present position becomes it. `torque`, if given, comes from upstream and is
-  /// added before the limits.
+  /// Without a `reference` the position of the last reference is kept; if there was none and there
+  /// are gains, the present position becomes the reference. `torque`, if given, comes from upstream
+  /// and is added before the limits.
   Outcome update(
     double stamp, const Vector & q, const Vector & dq, const Reference * reference,
     Vector & tau, const Vector * torque = nullptr) noexcept
@@ -397,7 +397,7 @@ private:
         add(total, part);
       }
       if (settings.friction && reference) {
-        // At the desired velocity, because that of the measured one follows the sensor's noise.
+        // Friction at the measured velocity would follow the sensor's noise.
         friction.feedforward(reference->dq, part);
         add(total, part);
       }

@@ -119,7 +119,7 @@ private:
       for (std::size_t k = 0; k < kSliding; ++k) {
         sum += along * kFrictionCoefficients[k][i] * x[k] - kFrictionLeft[k][i] * std::abs(x[k]);
       }
-      // The torque is concave in an element's state, so that it is least at one of the extremes.
+      // The torque is concave in an element's state, so the least torque is at one of the extremes.
       for (std::size_t e = 0; e < kElements; ++e) {
         const std::size_t k = kSliding + e;
         double lower = 0.0;

@@ -214,7 +214,7 @@ public:
   // For any thread.
   State state() const noexcept {return state_;}
   const char * fault() const noexcept {return fault_;}
-  /// How often the torques that were followed ceased.
+  /// The number of time-outs while commands were followed.
   std::uint64_t timeouts() const noexcept {return timeouts_;}
 
   /// Start again; commands received so far are forgotten.
@@ -284,7 +284,7 @@ public:
   Inbox inbox{};
 
 private:
-  // [s] With a longer one the arm would follow the last torque too long.
+  // Largest time-out [s]: until it is over the arm follows the last torque.
   static constexpr double kLongestTimeout = 1.0;
 
   State found(bool commanded, bool given) const noexcept

@@ -61,11 +61,11 @@ struct Settings
   double max_payload = 0.0;  ///< largest payload accepted [kg]; 0: the arm's rated load
   double scale = 1.0;        ///< of Coriolis, inertia and friction torque, 0 to 1
   double ramp_time = 0.2;    ///< time in which a step of the command is faded out [s]
-  /// The torque given to update() comes from a controller upstream. If that one ceases, the
+  /// The torque given to update() comes from a controller upstream. If that torque ceases, the
   /// gravity torque that the target does not add is commanded here, even if `gravity` is false.
   bool torque_from_upstream = false;
   Vector kp{}, kd{};         ///< optional joint PD [N m/rad, N m s/rad]
-  /// Largest distance of a joint from its reference [rad]; beyond it the arm is stopped. 0: any.
+  /// Largest distance of a joint from its reference [rad]; beyond it the arm is stopped (0: never).
   Vector max_tracking_error = filled(0.2);
 
   static constexpr Vector filled(double value) noexcept
