@@ -1,17 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the collision guard over a recording, and learns the guard's bounds from it."""
+"""Runs the guard with its default bounds over a recording, and learns bounds from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .external_torque import LONGEST_STEP_S, MomentumObserver
-from .guard import AT_ONCE, GuardLimits, HOLD_S, joint_factors, MEASURED
+from .guard import AT_ONCE, HOLD_S, MEASURED
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -51,7 +51,6 @@ def replay_guard(
     effort: Array,
     *,
     gravity: ArrayLike = GRAVITY,
-    limits: GuardLimits | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GuardReplay:
     """
@@ -61,10 +60,9 @@ def replay_guard(
     subtracted from the measured efforts (the node does so by default for the target fci only).
     `time`, shape (N,), are increasing stamps [s], `q` [rad], `dq` [rad/s] and the measured
     torque `effort` [N m] have shape (N, n), `gravity` is in the space frame [m/s^2].
-    `limits` default to the node's. `progress` is called with the number of states done and of all
-    states. Raises SettingsError if the joint factors do not fit the arm.
+    `progress` is called with the number of states done and of all states.
     """
-    bound = MEASURED * joint_factors(limits or GuardLimits(), arm) * arm.limit('effort')
+    bound = MEASURED * arm.limit('effort')
     observer, friction = (
         MomentumObserver(PinocchioModel(arm, gravity)),
         FrictionState(arm.friction),
@@ -90,14 +88,13 @@ def replay_guard(
     return GuardReplay(largest / bound, largest, watched, stopped)
 
 
-def learnt(found: GuardReplay, limits: GuardLimits | None = None) -> GuardLimits:
+def learnt(found: GuardReplay) -> tuple[float, ...]:
     """
-    Return the guard's limits learnt from the replay of a recording without contact.
+    Return guard.joint_factors learnt from the replay of a recording without contact.
 
-    Each joint's bound becomes LEARNING_MARGIN times its largest residual, but never lower than in
-    `limits`: a short recording can show that a bound is too low, not that it is too high.
+    Each joint's bound becomes LEARNING_MARGIN times its largest residual, but never lower than the
+    default: a short recording can show that a bound is too low, not that it is too high.
     """
-    limits = limits or GuardLimits()
-    factors = np.array(limits.joint_factors) * np.maximum(1.0, LEARNING_MARGIN * found.share)
+    factors = np.maximum(1.0, LEARNING_MARGIN * found.share)
     # Rounded up, so that the number in a parameter file is no lower.
-    return replace(limits, joint_factors=tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist()))
+    return tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist())

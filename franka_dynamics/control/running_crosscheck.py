@@ -22,13 +22,13 @@ class RunningCrosscheck:
     difference that the cross-check at configuration found.
     """
 
-    def __init__(self, period: float, tolerance: float, at_configure: float = 0.0) -> None:
+    def __init__(self, period: float, tolerance: float) -> None:
         self._tolerance = tolerance
         self._period = period
         self._offered_at = -np.inf
         self._offered: tuple[StateTerms, TermModel] | None = None
         self._checked_terms: TermModel | None = None
-        self.at_configure = at_configure
+        self.at_configure = 0.0
         self.largest = 0.0
         self.checks = 0
 

@@ -214,7 +214,7 @@ def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
 
 def guard_parameters(found: GuardReplay, source: str) -> str:
     """Return guard parameters, learnt from a recording without contacts, as YAML text."""
-    factors = list(learnt(found).joint_factors)
+    factors = list(learnt(found))
     return (
         f'# Learnt from {source} ({found.watched:.0f} s that nobody touched): {LEARNING_MARGIN:g} '
         "times each joint's\n# largest residual as a share of its default bound, and at least 1.\n"

@@ -24,7 +24,7 @@ from .configured_arm import ConfiguredArm
 from .controller_unloading import require_messages, unload
 from .messages import with_number
 from .model_source import make_controller, resolve_model, ResolvedModel
-from .node_process import run_lifecycle_node
+from .node_process import run_lifecycle, run_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
@@ -297,7 +297,7 @@ class FeedforwardNode(LifecycleNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT, SIGTERM or shutdown; return a process exit status."""
-    return run_lifecycle_node(FeedforwardNode, args)
+    return run_node(FeedforwardNode, run_lifecycle, args)
 
 
 if __name__ == '__main__':

@@ -49,7 +49,6 @@ class LiveView:
         description: ArmDescription,
         joint_states: str,
         node: str,
-        args: list[str] | None = None,
     ) -> None:
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
@@ -59,7 +58,7 @@ class LiveView:
         self._terms: dict[str, tuple[float, np.ndarray]] = {}
         self.problem = f'waiting for {joint_states}'
         self.urdf: str | None = None  # of robot_state_publisher, if one runs
-        self._guest = guest_node('view', args=args)
+        self._guest = guest_node('view')
         own, self._executor = self._guest.__enter__()
         own.create_subscription(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
         own.create_subscription(String, 'robot_description', self._on_urdf, DESCRIPTION_QOS)
@@ -123,7 +122,6 @@ def watch(
     joint_states: str,
     node: str,
     go_on: Callable[[], bool],
-    args: list[str] | None = None,
     look_for_meshes: bool = False,
 ) -> None:
     """
@@ -132,7 +130,7 @@ def watch(
     `go_on` is called once per update, every 0.05 s. With `look_for_meshes` the meshes of the URDF
     on /robot_description are shown, if their packages are installed.
     """
-    view = LiveView(description, joint_states, node, args)
+    view = LiveView(description, joint_states, node)
     shown: Any = None
     try:
         while go_on():

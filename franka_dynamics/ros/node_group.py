@@ -169,7 +169,7 @@ _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 _DOMAINS = range(1, 102)
 
 
-def use_isolated_network(domain: int | None = None) -> None:
+def use_isolated_network() -> None:
     """
     Set the environment so that torques reach no other node: UDP on 127.0.0.1, own domain.
 
@@ -178,11 +178,11 @@ def use_isolated_network(domain: int | None = None) -> None:
     to take three seconds, and processes to crash at exit. Multicast on the loopback interface
     takes 0.12 s.
 
-    The default ROS domain is a random one that no other process has claimed by this function and
+    The ROS domain is a random one that no other process has claimed by this function and
     in which no node runs; OSError if there is none. The claim lasts until this process ends.
     """
     profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
-    os.environ['ROS_DOMAIN_ID'] = str(_free_domain() if domain is None else domain)
+    os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
     for name in _PROFILES:

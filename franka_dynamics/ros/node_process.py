@@ -119,15 +119,14 @@ def run_node(
     run: Callable[[Any, StopRequest], int],
     args: Sequence[str] | None = None,
     realtime: str = ON,
-    refusals: tuple[type[FrankaDynamicsError], ...] = (),
 ) -> int:
     """
     Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code.
 
     rclpy's own signal handler shuts the context down before anything can be published. So it is
-    replaced: a signal sets the StopRequest that `run` receives. The exit code is that of `run`, or
-    0 if the context was shut down from outside. If the node cannot start, it is 1 for one of the
-    error types `refusals` and 2 for another one, such as a wrong parameter.
+    replaced: a signal sets the StopRequest that `run` receives. The exit code is that of `run`, 0
+    if the context was shut down from outside, or 2 if the node cannot start, for instance because
+    of a wrong parameter.
 
     `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
     ask for SCHED_FIFO if the environment variable is not set.
@@ -139,7 +138,7 @@ def run_node(
             node = _started(make, args)
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
-            return REFUSED if isinstance(error, refusals) else INPUT_AT_FAULT
+            return INPUT_AT_FAULT
         if no_realtime:
             node.get_logger().warning(no_realtime)
         try:
@@ -153,19 +152,14 @@ def run_node(
         stop.ignore_from_now_on()
 
 
-def run_lifecycle_node(make: Callable[[], Any], args: Sequence[str] | None = None) -> int:
+def run_lifecycle(node: Any, stop: StopRequest) -> int:
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
     The node must have a parameter `autostart`, what FeedforwardNode has for its two threads, a
     callable `should_stop`, and a method `shut_down`, which publishes its stop sequence. The exit
-    code is 0 after an orderly end, 1 if the node refused to configure or to activate by itself, 2
-    if a parameter is wrong.
+    code is 0 after an orderly end, 1 if the node refused to configure or to activate by itself.
     """
-    return run_node(make, _run, args)
-
-
-def _run(node: Any, stop: StopRequest) -> int:
     # The EventsExecutor takes less time per message than other executors. In some releases its
     # spin() runs no callbacks; spin_once does.
     cycles = EventsExecutor()
@@ -208,29 +202,26 @@ def _run(node: Any, stop: StopRequest) -> int:
         cycles.shutdown()
 
 
-def _enclave(arguments: Sequence[str]) -> list[str]:
+def _enclave(arguments: list[str]) -> list[str]:
     """Return the ROS arguments that name the enclave of SROS 2, or an empty list."""
-    given = list(arguments)
-    ros = given[given.index('--ros-args') :] if '--ros-args' in given else []
+    ros = arguments[arguments.index('--ros-args') :] if '--ros-args' in arguments else []
     at = next((i for i, one in enumerate(ros) if one in ('-e', '--enclave')), None)
     return [] if at is None else ['--ros-args', *ros[at : at + 2]]
 
 
 @contextmanager
 def guest_node(
-    name: str,
-    make_executor: Callable[..., Any] = SingleThreadedExecutor,
-    args: Sequence[str] | None = None,
+    name: str, make_executor: Callable[..., Any] = SingleThreadedExecutor
 ) -> Iterator[tuple[Node, Any]]:
     """
     Yield a node in a separate context, and its executor; destroy both at exit.
 
-    No signal handlers are installed. The node has neither a log topic nor parameter services.
-    Without `args` it is in the enclave of the process, whose keys and permissions it needs.
+    No signal handlers are installed. The node has neither a log topic nor parameter services. It
+    is in the enclave of the process, whose keys and permissions it needs.
     """
     context = Context()
     rclpy.init(
-        args=_enclave(sys.argv) if args is None else list(args),
+        args=_enclave(sys.argv),
         context=context,
         signal_handler_options=SignalHandlerOptions.NO,
     )

@@ -20,7 +20,7 @@ _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
 _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
-def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
+def request_realtime(default: str = ON) -> str:
     """
     Request SCHED_FIFO, lock this process's memory; return '' or why SCHED_FIFO failed.
 
@@ -37,11 +37,11 @@ def request_realtime(default: str = ON, priority: int = PRIORITY) -> str:
     if os.environ.get(SWITCH, default) != ON:
         return ''
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     except PermissionError:
         return (
             'no real-time scheduling: this user may not use SCHED_FIFO; add '
-            f'"@realtime - rtprio {priority}" to /etc/security/limits.conf and the user to '
+            f'"@realtime - rtprio {PRIORITY}" to /etc/security/limits.conf and the user to '
             'that group, or expect late cycles on a busy machine'
         )
     except (AttributeError, OSError) as error:

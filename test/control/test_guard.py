@@ -343,5 +343,5 @@ def test_the_guard_stops_no_recording_of_a_real_arm_at_30_hz(fer_recording):
 def test_the_guard_stops_no_fast_motion_of_a_real_arm_at_1_khz(fer_1khz_recording):
     found = replayed(fer_1khz_recording)
     assert found.share.max() < 0.8 and not found.stopped >= 0.0
-    factors = learnt(found).joint_factors
+    factors = learnt(found)
     assert factors[1] == 1.0 == max(factors[i] for i in (0, 2, 3, 4, 5, 6))

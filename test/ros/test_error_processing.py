@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 from franka_dynamics.arm import load
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.node_process import run_lifecycle_node, SIGNALS
+from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 
 FER = load('fer')
 # An inclined base, so that with the target fci a torque is commanded.
@@ -105,7 +105,7 @@ def test_an_exception_in_a_transition_stops_the_arm(make):
 
 def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
     monkeypatch.setattr('franka_dynamics.ros.model_source.crosscheck', lambda *_, **__: 1 / 0)
-    assert run_lifecycle_node(RecordingNode, []) == 1
+    assert run_node(RecordingNode, run_lifecycle, []) == 1
     output = ''.join(capfd.readouterr())
     assert 'ZeroDivisionError' in output
 
@@ -178,5 +178,5 @@ def test_an_exception_in_a_callback_stops_arm_and_node():
             raise RuntimeError('nobody foresaw this')
 
     with pytest.raises(RuntimeError, match='nobody foresaw this'):
-        run_lifecycle_node(Broken, [])
+        run_node(Broken, run_lifecycle, [])
     assert_stopped_in_steps(made[0].published)
