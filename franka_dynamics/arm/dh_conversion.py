@@ -19,7 +19,7 @@ _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
     """
-    Return the arm with one joint (counted from 0) counted in the opposite direction.
+    Return the arm with the position of one joint, a number from 0, in the opposite direction.
 
     The bodies stay where they are; the joint's position, limits, home position and friction change
     their sign. By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d) Rx(pi), the

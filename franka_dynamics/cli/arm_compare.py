@@ -104,7 +104,7 @@ def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Comp
     from ..validation.urdf_check import model_from_urdf
 
     try:
-        model = model_from_urdf(
+        _, verdict = model_from_urdf(
             read_urdf(Path(chain.source)),
             first,
             source=chain.source,
@@ -113,4 +113,4 @@ def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Comp
         )
     except (UrdfError, UrdfMismatchError) as error:
         return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]
-    return [model.verdict.summary(), *model.verdict.notes]
+    return [verdict.summary(), *verdict.notes]

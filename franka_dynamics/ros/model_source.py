@@ -71,7 +71,7 @@ def resolve_model(
     else:
         name, text = _wait_for_description(node, values['robot_description_timeout'], should_stop)
     hand = values['hand']
-    model = model_from_urdf(
+    description, verdict = model_from_urdf(
         text,
         reference,
         source=name,
@@ -79,7 +79,7 @@ def resolve_model(
         expected_hand=None if hand == AS_LISTED else hand,
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )
-    return ResolvedModel(model.description, (model.verdict.summary(), *model.verdict.notes), text)
+    return ResolvedModel(description, (verdict.summary(), *verdict.notes), text)
 
 
 def make_controller(

@@ -32,7 +32,7 @@ MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 # Largest allowed difference of the Jacobian [m/rad] and of the end effector's position [m]. Both
 # agree to rounding for the same geometry; another flange is centimetres away.
 MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
-MOST_BASE_GRAVITY = 0.5  # [m/s^2], the same for gravity in the base frame
+MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the base frame
 STATES = 300
 POSE = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process

@@ -90,14 +90,6 @@ _TILTED = (3.0, -5.0, -7.9)
 _ROUNDED_ANGLE = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfModel:
-    """The `description` of an accepted URDF, and the `verdict` that accepts it."""
-
-    description: ArmDescription
-    verdict: UrdfVerdict
-
-
 def model_from_urdf(
     xml: str,
     reference: ArmDescription,
@@ -107,7 +99,7 @@ def model_from_urdf(
     expected_hand: str | None = None,
     accept_unknown_inertials: bool = False,
     gravity: ArrayLike = GRAVITY,
-) -> UrdfModel:
+) -> tuple[ArmDescription, UrdfVerdict]:
     """
     Return the arm of a URDF, after checking that it is the described arm.
 
@@ -131,10 +123,12 @@ def model_from_urdf(
 
     Returns
     -------
-    UrdfModel
-        Its description has the reference's rows and the URDF's links, in DH frames. The links may
-        be those of a published set that is not physical (franka_description's FER): call
+    ArmDescription
+        The arm with the reference's rows and the URDF's links, in DH frames. The links may be
+        those of a published set that is not physical (franka_description's FER): call
         `require_physical` before torques are computed for actuators.
+    UrdfVerdict
+        Says which published inertials the URDF has, and what was accepted.
 
     Raises
     ------
@@ -185,7 +179,7 @@ def model_from_urdf(
     )
     _require_same_reading(xml, description, chain.mount, verdict)
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
-    return UrdfModel(description, replace(verdict, notes=(*unphysical, *verdict.notes)))
+    return description, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
 def _rounded(one: Difference) -> bool:
@@ -338,7 +332,7 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return the reference's joints with the URDF's names and tighter limits, and a note on it."""
+    """Return the reference's joints with the URDF's names and tighter limits, and a note."""
     joints, changes = [], []
     for read, joint in zip(chain.joints, reference.joints):
         tighter: dict[str, float] = {}

@@ -19,7 +19,7 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
     command = ['arm', 'export', '--arm', 'fr3', '--hand', 'franka_hand']
     options = ['--arm-prefix', 'left_', '--output', str(path)]
     assert main([*command, *options]) == 0
-    verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_')).verdict
+    _, verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
     assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
     assert capsys.readouterr().out == f'{path}\n'
 

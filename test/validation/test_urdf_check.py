@@ -66,12 +66,12 @@ def refused(text, reference, **options):
 )
 def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
-    model = model_from_urdf(write_urdf(description), load(arm))
-    assert (model.verdict.inertial_set, model.verdict.hand) == (inertial_set, hand)
-    assert model.verdict.exact
-    for found, expected in zip(model.description.links, description.links):
+    found, verdict = model_from_urdf(write_urdf(description), load(arm))
+    assert (verdict.inertial_set, verdict.hand) == (inertial_set, hand)
+    assert verdict.exact
+    for link, expected in zip(found.links, description.links):
         np.testing.assert_allclose(
-            found.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
+            link.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
         )
 
 
@@ -84,7 +84,7 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
         )
     )
     # By rounding, link 2 is no longer physical, as in the table of 2021.
-    verdict = model_from_urdf(rewritten(write_urdf(GAZ), **links_of(rounded)), GAZ).verdict
+    _, verdict = model_from_urdf(rewritten(write_urdf(GAZ), **links_of(rounded)), GAZ)
     assert (verdict.inertial_set, verdict.exact) == ('gaz2019', False)
     states = sample_states(GAZ, 200, 0)
     tau = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded)]
@@ -99,7 +99,7 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
         first.first_moment + [0.0, 0.0, -0.23],
         first.inertia + np.diag([0.1, 0.1, 0.0]),
     )
-    verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, moved)), GAZ).verdict
+    _, verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, moved)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
     assert verdict.notes[0] == (
@@ -202,7 +202,7 @@ def test_a_planted_fault_is_refused_with_its_place_and_cause(planted):
 
 def test_pi_half_of_five_digits_passes_as_rounded():
     text = edited(FER, "joint[@name='fer_joint4']/origin", rpy='1.5708 0 0')
-    assert model_from_urdf(text, GAZ).verdict.inertial_set == 'gaz2019'
+    assert model_from_urdf(text, GAZ)[1].inertial_set == 'gaz2019'
 
 
 def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
@@ -212,10 +212,10 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     (finding,) = refused(text, GAZ)
     assert (finding.place, finding.parameter) == ('fer_joint3', 'mass')
     assert (finding.first, finding.second) == (pytest.approx(3.228604), pytest.approx(3.8286))
-    accepted = model_from_urdf(text, GAZ, accept_unknown_inertials=True)
-    assert accepted.verdict.inertial_set == 'unknown'
-    assert 'Accepted.' in accepted.verdict.notes[0]
-    np.testing.assert_allclose(accepted.description.links[2].mass, 3.8286, rtol=0.0, atol=1e-15)
+    accepted, verdict = model_from_urdf(text, GAZ, accept_unknown_inertials=True)
+    assert verdict.inertial_set == 'unknown'
+    assert 'Accepted.' in verdict.notes[0]
+    np.testing.assert_allclose(accepted.links[2].mass, 3.8286, rtol=0.0, atol=1e-15)
 
 
 def test_a_missing_hand_is_named_with_its_mass():
@@ -226,38 +226,38 @@ def test_a_missing_hand_is_named_with_its_mass():
 
 
 def test_a_published_set_that_is_not_physical_passes_with_a_note():
-    verdict = model_from_urdf(rewritten(FER, **links_of(COARSE)), GAZ).verdict
+    _, verdict = model_from_urdf(rewritten(FER, **links_of(COARSE)), GAZ)
     assert verdict.inertial_set == 'franka_description'
     assert verdict.notes[0].startswith('the link behind fer_joint4 is not physical')
 
 
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
     left = load('fr3', prefix='left_')
-    assert model_from_urdf(write_urdf(left), left).description.joint_names == left.joint_names
+    assert model_from_urdf(write_urdf(left), left)[0].joint_names == left.joint_names
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     text = FER.replace('fer_joint', 'panda_joint')
-    assert model_from_urdf(text, GAZ, joint_names=panda).description.joint_names == panda
+    assert model_from_urdf(text, GAZ, joint_names=panda)[0].joint_names == panda
 
 
 def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
     text = FER.replace(
         'lower="-2.8973" upper="2.8973" effort="87"', 'lower="-2" upper="3" effort="50"', 1
     )
-    model = model_from_urdf(text, GAZ)
-    limits = model.description.joints[0].limits
+    found, verdict = model_from_urdf(text, GAZ)
+    limits = found.joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
     assert limits.effort_rate == 1000.0
-    assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in model.verdict.notes[-1]
+    assert 'fer_joint1 (lower -2 for -2.8973, effort 50 for 87)' in verdict.notes[-1]
 
 
 def test_a_tilted_mount_tells_the_gravity_in_the_base():
     text = FER.replace(
         '<origin xyz="0 0 0" rpy="0 0 0" />', '<origin xyz="0 0 1" rpy="0.5 0 0" />', 1
     )
-    model = model_from_urdf(text, GAZ)
+    _, verdict = model_from_urdf(text, GAZ)
     # -9.81 (0, sin 0.5, cos 0.5)
     told = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
-    assert any(told in note and 'Set gravity_vector' in note for note in model.verdict.notes)
+    assert any(told in note and 'Set gravity_vector' in note for note in verdict.notes)
 
 
 def test_a_text_that_pinocchio_reads_otherwise_is_refused(monkeypatch):
