@@ -219,16 +219,9 @@ def gathered(
     """
     Return the results without errors, how many of them (the last) are tests, error messages.
 
-    Raises
-    ------
-    RecordingError
-        If no bag can be used, or test bags were given and none can be used. Unless
-        `skip_failures`, the error of the first unusable bag is raised unchanged.
-    IdentificationError
-        If two bags hold the same recording.
-    ClusterError
-        If workers die repeatedly on the same bag.
-
+    Raises RecordingError if no bag, or no test bag, can be used; the error of the first unusable
+    bag unless `skip_failures`; IdentificationError if two bags hold the same recording; and
+    ClusterError if workers die repeatedly on the same bag.
     """
     used, failures, unseen = [], [], 0
     learnt = len(sources) - tests

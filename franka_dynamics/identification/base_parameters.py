@@ -463,11 +463,7 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     """
     Return one or several gravity vectors as a new array, (k, 3).
 
-    Raises
-    ------
-    BaseParameterError
-        If it has another shape or is not finite.
-
+    Raises BaseParameterError for another shape or values that are not finite.
     """
     vectors = np.array(gravity, dtype=float)
     if (

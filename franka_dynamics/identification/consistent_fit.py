@@ -82,28 +82,13 @@ def fit_consistent(
     """
     Return the physically consistent arm that fits the samples best under the prior.
 
-    Parameters
-    ----------
-    equations : tuple of ndarray
-        The result of `QRFactors.weighted`.
-    prior : Prior
-        The prior towards the starting set; its exact divergence is used, not the second-order
-        approximation of `Prior.rows`.
-    regularization : float
-        Precision of the prior; a precision below 0.01 is raised to 0.01.
-    start : ArmDescription
-        The starting set, with the hand that is mounted.
-    friction_deviations : ndarray, shape (f,), optional
-        Standard deviations of the friction parameters, to be stored in the arm's friction model;
-        zeros if not given.
+    `equations` are those of `QRFactors.weighted`. The prior's exact divergence is used, not the
+    second-order approximation of `Prior.rows`, with a precision of at least 0.01. `start` is the
+    starting set with the mounted hand. `friction_deviations` (f,), by default zeros, are stored in
+    the arm's friction model.
 
-    Raises
-    ------
-    IdentificationError
-        If the solver finds no optimum, or there is no physical arm within the mass bounds.
-    MissingDependencyError
-        If cvxpy is not installed.
-
+    Raises IdentificationError if the solver finds no optimum or no physical arm is within the mass
+    bounds, MissingDependencyError if cvxpy is not installed.
     """
     with needing('The physically consistent fit needs cvxpy', 'identify'):
         import cvxpy

@@ -92,17 +92,9 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
     """
     Return f^j of the appendix, shape (10,).
 
-    Parameters
-    ----------
-    row : Row
-        Row j, at the joint's position.
-    omega, velocity : ndarray, shape (3,)
-        Angular and linear velocity of frame j - 1, in its own axes.
-    rate : float
-        The joint's velocity.
-    turns : bool
-        Whether joint j is revolute.
-
+    `row` is row j at the joint's position, `rate` the joint's velocity, and `turns` tells a
+    revolute joint. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1
+    in its own axes.
     """
     C, S, d, c, s, r = row
     out = np.zeros(10)

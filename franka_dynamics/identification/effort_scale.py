@@ -64,22 +64,10 @@ def find_effort_scale(
     """
     Return the scale of each joint's effort [N m per unit].
 
-    Parameters
-    ----------
-    factors : QRFactors
-        The samples' factors, their efforts as recorded.
-    prior : Prior
-        The prior; its inertias fix the common scale.
-    arm : ArmDescription
-        The starting set, for joint names and torque limits.
-    inflation : float or ndarray, shape (n,)
-        Number of samples per independent sample.
-
-    Raises
-    ------
-    IdentificationError
-        If a joint's effort shows no torque of the model.
-
+    The efforts of `factors` are in the recording's unit. The prior's inertias fix the common
+    factor. `arm` is the starting set, for joint names and torque limits; `inflation` (n,) is the
+    number of samples per independent sample. Raises IdentificationError if a joint's effort shows
+    no torque of the model.
     """
     base, n = prior.model.base, prior.model.n
     b = len(base)

@@ -124,11 +124,8 @@ def random_trajectory(
     """
     Return a random trajectory, scaled down as far as the limits require.
 
-    Raises
-    ------
-    IdentificationError
-        If the start pose violates a limit, or no amplitude keeps the limits.
-
+    Raises IdentificationError if the start pose violates a limit, or no amplitude keeps the
+    limits.
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
@@ -149,11 +146,7 @@ def within_limits(
     """
     Return the trajectory, with a smaller amplitude if necessary to keep all limits.
 
-    Raises
-    ------
-    IdentificationError
-        If no amplitude above a ten-thousandth keeps the limits.
-
+    Raises IdentificationError if no amplitude above a ten-thousandth keeps the limits.
     """
     time = np.arange(samples) / samples * trajectory.period
 
@@ -193,31 +186,13 @@ def optimise(
     """
     Return a trajectory within the limits that determines the base parameters well.
 
-    The best of some random trajectories is improved by sequential quadratic programming. The
-    result is checked at 2000 samples, and its amplitude reduced if a limit is violated there.
+    Sequential quadratic programming improves the best of `draws` random trajectories in at most
+    `iterations` steps. The result is checked at 2000 samples, and its amplitude reduced if a limit
+    is violated there. `start` (n,) is the pose at the beginning and the end [rad], `period` is in
+    s. `progress` is called with the number of steps done and their largest number.
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        Arm, limits and gravity.
-    start : array_like, shape (n,)
-        Pose at the beginning and the end [rad].
-    period : float
-        Length of one period [s].
-    draws : int
-        Number of random trajectories, to start from and to compare with.
-    iterations : int
-        Largest number of iterations of the optimisation.
-    progress : callable, optional
-        Called with the number of steps done and their largest number.
-
-    Raises
-    ------
-    IdentificationError
-        If the start pose violates a limit, or no motion about it keeps the limits.
-    MissingDependencyError
-        If scipy is not installed.
-
+    Raises IdentificationError if the start pose violates a limit or no motion about it keeps the
+    limits, MissingDependencyError if scipy is not installed.
     """
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)

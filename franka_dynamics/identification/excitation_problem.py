@@ -135,11 +135,7 @@ class ExcitationProblem:
         """
         Return the predicted standard deviation of every parameter, shape (..., p).
 
-        Parameters
-        ----------
-        q, dq, ddq : ndarray, shape (..., samples, n)
-            States [rad, rad/s, rad/s^2], evenly spread over the motion.
-
+        The states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread over the motion.
         """
         covariance = self._scaled_covariance(self.regressor(q, dq, ddq))
         variances = np.diagonal(covariance, axis1=-2, axis2=-1)
@@ -206,11 +202,7 @@ class ExcitationProblem:
         """
         Return each motion's smallest margin to each of m limits, negative beyond it, (..., m).
 
-        Parameters
-        ----------
-        q, dq, ddq : ndarray, shape (..., samples, n)
-            States along one or several motions [rad, rad/s, rad/s^2].
-
+        The states along the motions have shape (..., samples, n) [rad, rad/s, rad/s^2].
         """
         return np.asarray(self.limits_left(q, dq, ddq).min(axis=-2))
 

@@ -381,22 +381,11 @@ def diagnose(
     """
     Compare the residuals on unseen parts with usual residuals, and search for faults of the log.
 
-    Parameters
-    ----------
-    unseen : ndarray, shape (n,)
-        Root mean square of each joint's residual on the left-out parts [N m].
-    parts : sequence of Part
-        Stretches of all recordings with their `witnesses` columns, efforts in N m.
-    prior, regularization
-        The prior of the fit, and its precision.
-    noise : Noise
-        The joints' noise in the fit.
-    theta : ndarray, shape (p,)
-        Base and friction parameters fitted to all parts.
-    scales_known : bool
-        Whether the effort scales were given. Gains are not tried if the scales were identified,
-        because identified scales absorb wrong gains.
-
+    `unseen` (n,) is the root mean square of each joint's residual on the left-out parts [N m].
+    `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m. Prior,
+    precision and noise are those of the fit to all parts, and `theta` (p,) its base and friction
+    parameters. Gains are not tried unless `scales_known`, because identified effort scales absorb
+    wrong gains.
     """
     whole = total(part.factors for part in parts)
     alone = np.where(np.arange(len(theta)) < whole.base_count, 0.0, theta)
@@ -422,17 +411,8 @@ def contacts(
 
     In these intervals, 0.2 s before and after included, the residual of a fit to the other samples
     is far above its median. None is returned without such intervals, if they cover more than 30 %
-    of the motion, or if the residuals without them are not much lower.
-
-    Parameters
-    ----------
-    motion : Motion
-        The motion, efforts in N m.
-    where : str
-        The bag's name.
-    prior, regularization, noise
-        As for `diagnose`.
-
+    of the motion, or if the residuals without them are not much lower. The motion's efforts are in
+    N m, `where` is the bag's name; the other arguments are as for `diagnose`.
     """
     model = prior.model
     usual = usual_residual(prior.effort, np.zeros(model.n))

@@ -75,22 +75,12 @@ class PayloadEstimate:
         arm_mass: float,
     ) -> PayloadEstimate:
         """
-        Return the estimate from the ten fitted parameters of a load about the flange's origin.
+        Return the estimate from a load's ten fitted parameters about the flange's origin.
 
-        Parameters
-        ----------
-        vector, covariance : ndarray, shape (10,) and (10, 10)
-            The parameters in the order of Gautier and Khalil 1990, eq. 3, and their covariance.
-        noise : ndarray, shape (n,)
-            Standard deviation of each joint's residual [N m].
-        arm_mass : float
-            Mass of the arm, relative to which a load must be significant [kg].
-
-        Raises
-        ------
-        IdentificationError
-            If the mass is not significantly above zero.
-
+        `vector` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq.
+        3, `noise` (n,) is the standard deviation of each joint's residual [N m]. Raises
+        IdentificationError if the mass is not significantly above zero, also relative to the arm's
+        mass [kg].
         """
         mass, spread = float(vector[9]), float(np.sqrt(covariance[9, 9]))
         if not mass > max(3.0 * spread, 1e-6 * arm_mass):

@@ -69,13 +69,8 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     Return a link with a radius of gyration of at least `minimum` [m] in every direction.
 
     Mass and centre of mass stay. Second moments of mass about the centre of mass are raised to at
-    least mass times `minimum` squared, which also makes an unphysical link physical.
-
-    Raises
-    ------
-    IdentificationError
-        If the link's mass is not positive.
-
+    least mass times `minimum` squared, which also makes an unphysical link physical. Raises
+    IdentificationError if the mass is not positive.
     """
     if link.mass <= 0.0:
         raise IdentificationError(

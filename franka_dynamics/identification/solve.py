@@ -143,22 +143,10 @@ def find_noise(
     """
     Return the joints' noise from the residuals of a fit, by iteratively reweighted least squares.
 
-    Parameters
-    ----------
-    factors : QRFactors
-        The samples.
-    prior, regularization, shared
-        As for `estimate`. The default precision keeps the fit to a poor motion from fitting noise.
-    inflation : ndarray, shape (n,)
-        Number of filtered samples per independent sample of each joint.
-    least : float
-        As for `Noise`.
-
-    Raises
-    ------
-    IdentificationError
-        If there are fewer independent samples than parameters that they determine.
-
+    `prior`, `regularization` and `shared` are as for `estimate`; the default precision keeps the
+    fit to a poor motion from fitting noise. `inflation` (n,) and `least` are as for `Noise`.
+    Raises IdentificationError if there are fewer independent samples than parameters that the
+    samples determine.
     """
     noise = Noise(np.ones(len(inflation)), inflation, least)
     independent = float(np.sum(factors.samples / inflation))

@@ -45,11 +45,8 @@ def usual_residual(limit: Array, friction: Array) -> Array:
     """
     Return the usual residual: root mean square of a good fit's error on unseen torque, (n,) [N m].
 
-    Parameters
-    ----------
-    limit, friction : ndarray, shape (n,)
-        The joints' torque limits, and the root mean square of their friction [N m].
-
+    `limit` and `friction` (n,) are the joints' torque limits and the root mean square of their
+    friction.
     """
     part = np.where(limit >= _LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES)
     return np.asarray(np.maximum(part * limit, _FRICTION_LEAVES * friction))
@@ -96,11 +93,7 @@ class FrictionTerms:
         """
         Return the friction columns of every joint along a motion, shape (N, n, terms of a joint).
 
-        Parameters
-        ----------
-        q, dq : array_like, shape (N, n)
-            Consecutive positions [rad] and velocities [rad/s], as recorded.
-
+        `q` and `dq` (N, n) are consecutive positions [rad] and velocities [rad/s], as recorded.
         """
         velocity = np.asarray(dq, dtype=float)
         viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.width), -1, 0)
@@ -115,11 +108,7 @@ class FrictionTerms:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
 
-        Parameters
-        ----------
-        effort, velocity : array_like, shape (n,)
-            The joints' torque [N m] and velocity limits [rad/s].
-
+        `effort` and `velocity` (n,) are the joints' torque [N m] and velocity limits [rad/s].
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
@@ -141,12 +130,8 @@ class FrictionTerms:
         """
         Return the arm's friction model with given parameters.
 
-        Parameters
-        ----------
-        values, deviations : array_like, shape (n terms,)
-            The parameters in the order of `names`, and their standard deviations. Slip elements
-            whose amplitude is zero at all joints are left out.
-
+        `values` and `deviations` (n terms,) are the parameters in the order of `names` and their
+        standard deviations. Slip elements whose amplitude is zero at all joints are left out.
         """
         table = np.asarray(values, dtype=float).reshape(self.n, -1).T
         spread = np.asarray(deviations, dtype=float).reshape(self.n, -1).T
@@ -218,22 +203,12 @@ class TorqueModel:
 
     def blocks(self, motion: Motion) -> tuple[Array, Array]:
         """
-        Return the base parameters' columns of the regressor and each joint's friction columns.
+        Return base parameter columns, (N, n, b), and each joint's friction columns, (N, n, terms).
 
         If the motion was prepared with `columns=friction.columns`, `prepare` computed the friction
         columns from the recorded samples and filtered them like the torque. Otherwise they are
-        computed here from the filtered velocities.
-
-        Returns
-        -------
-        tuple of ndarray, shapes (N, n, b) and (N, n, terms of a joint)
-            Columns of the base parameters; friction columns.
-
-        Raises
-        ------
-        IdentificationError
-            If the motion was prepared without the columns of Maxwell-slip elements.
-
+        computed here from the filtered velocities; IdentificationError is raised if there are
+        Maxwell-slip elements, which need the recorded positions.
         """
         friction_columns = motion.columns
         if friction_columns is None:

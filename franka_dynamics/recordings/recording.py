@@ -103,11 +103,7 @@ def effort_scales(given: ArrayLike, n: int) -> Array:
     """
     Return the torque of one unit of each joint's effort, shape (n,) [N m per unit].
 
-    Raises
-    ------
-    RecordingError
-        If `given` is not one nonzero finite number, or one per joint.
-
+    Raises RecordingError if `given` is not one nonzero finite number, or one per joint.
     """
     scale = np.asarray(given, dtype=float)
     finite = np.isfinite(scale) & (scale != 0)

@@ -54,11 +54,7 @@ class Unit:
         """
         Return the unit for an arm.
 
-        Raises
-        ------
-        RecordingError
-            If the arm has a prismatic joint, and some joint has no effort limit.
-
+        Raises RecordingError if the arm has a prismatic joint and some joint has no effort limit.
         """
         if all(joint.kind is JointKind.REVOLUTE for joint in arm.joints):
             return cls('N m', (1.0,) * arm.n)
@@ -142,16 +138,8 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     """
     Return how well an arm's model predicts the measured torques of a motion.
 
-    Parameters
-    ----------
-    arm : ArmDescription
-        The arm with its hand and friction.
-    motion : Motion
-        A motion prepared with the `replay_columns` of the arm's friction. If it was prepared
-        without columns, friction is computed from the filtered velocities.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-
+    The motion should be prepared with the `replay_columns` of the arm's friction; without columns,
+    friction is computed from the filtered velocities. `gravity` is in the space frame [m/s^2].
     """
     rigid = predicted_torque(arm, motion, gravity=gravity)
     predicted = rigid

@@ -100,13 +100,8 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     """
     Return the topic of joint states to read from an open bag.
 
-    Without a requested topic it is /joint_states, or the bag's only topic of joint states.
-
-    Raises
-    ------
-    RecordingError
-        If there is no such topic, or several and none is /joint_states.
-
+    Without a requested topic it is /joint_states, or the bag's only topic of joint states. Raises
+    RecordingError if there is no such topic, or several and none is /joint_states.
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)

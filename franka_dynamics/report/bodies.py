@@ -35,13 +35,8 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     """
     Write a picture of a payload: its surface [m] and its inertia, both in the flange frame.
 
-    The suffix of the path chooses the format: .png, .svg, .pdf, ...
-
-    Raises
-    ------
-    MissingDependencyError
-        If matplotlib is not installed.
-
+    The suffix of the path selects the format: .png, .svg, .pdf, ... Raises MissingDependencyError
+    if matplotlib is not installed.
     """
     figure = figure_of_size((9.0, 7.0))
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection

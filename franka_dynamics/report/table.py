@@ -198,16 +198,10 @@ def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
 
 def plain(value: Any) -> Any:
     """
-    Return a value in types that JSON has.
+    Return a value in types that JSON has; TypeError for a type without such a form.
 
     Fields of dataclasses and named tuples become keys, arrays become lists, paths become strings,
     members of an enumeration their value. NaN and infinities become null.
-
-    Raises
-    ------
-    TypeError
-        If the value has another type.
-
     """
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}

@@ -93,21 +93,10 @@ def urdf_meshes(
     """
     Return the visual meshes of a URDF, placed by Pinocchio.
 
-    Parameters
-    ----------
-    text : str
-        The URDF, xacro expanded.
-    joint_names : sequence of str
-        The arm's joints in it, from base to tip.
-    folders : sequence of Path, optional
-        Folders that contain the packages, each package in a folder of its name (default: the share
-        folders of AMENT_PREFIX_PATH).
-
-    Raises
-    ------
-    MeshesError
-        If the text is no URDF, lacks a joint or names no mesh, or if a package is not installed.
-
+    `text` is the URDF, xacro expanded, `joint_names` are the arm's joints from base to tip, and
+    `folders` contain each package in a folder of its name (default: the share folders of
+    AMENT_PREFIX_PATH). Raises MeshesError if the text is no URDF, lacks a joint or names no mesh,
+    or if a package is not installed.
     """
     import pinocchio as pin
 

@@ -153,16 +153,8 @@ class Playback:
     """
     The states of a recorded motion, filtered and with accelerations.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm. The column ext. is the measured torque minus that of the arm's rigid-body model:
-        friction, contact and model error.
-    motion : Motion
-        The prepared recording.
-    gravity : sequence of float
-        In the space frame [m/s^2].
-
+    The column ext. is the measured torque minus that of the arm's rigid-body model: friction,
+    contact and model error. `gravity` is in the space frame [m/s^2].
     """
 
     def __init__(
