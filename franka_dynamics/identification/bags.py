@@ -217,7 +217,7 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return the results without errors, how many of them (the last) are tests, error messages.
+    Return the usable results, the number of test results at their end, and error messages.
 
     Raises RecordingError if no bag, or no test bag, can be used; the error of the first unusable
     bag unless `skip_failures`; IdentificationError if two bags hold the same recording; and

@@ -58,8 +58,9 @@ _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'm
 # Number of random states per joint, smallest total number, and bound of positions [rad, or in
 # units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
-# A column of unit length is dependent if less than this of it is orthogonal to earlier columns.
-# Independent columns have 1e-5 in unusual geometries and 0.1 in real arms, rounding leaves 1e-15.
+# A column of unit length depends on earlier columns if its component orthogonal to them is
+# smaller. Independent columns have components of 1e-5 in unusual geometries and 0.1 in real arms;
+# rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
 # A coefficient is rounded to an integer within this tolerance times the condition number.
 _WHOLE = 1e-14

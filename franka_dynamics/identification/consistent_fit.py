@@ -141,7 +141,7 @@ def _links(
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
         scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)
-        # One product for all entries, because cvxpy is much slower with many small ones.
+        # One product for all entries, because cvxpy is much slower with many small products.
         moved = scaled.reshape(16, -1) @ change[block]
         constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
@@ -172,7 +172,7 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Solve the first problem, or the same one in other units, to full accuracy; else raise."""
+    """Solve the first of equivalent problems that can be solved to full accuracy, or raise."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
@@ -191,8 +191,8 @@ def _solve(cp: Any, problems: list[Any]) -> None:
     )
 
 
-# Margin around the collision shapes. These are capsules around the joints and leave out the necks
-# between them, so that published centres of mass of the FER lie up to 57 mm outside.
+# Margin around the collision shapes. The FER's capsules enclose the joints but not the necks
+# between them: published centres of mass lie up to 57 mm outside.
 CENTER_MARGIN_M = 0.06
 # Margin around the starting set's own centre of mass, which may lie outside the shapes.
 _START_MARGIN_M = 0.01
@@ -220,11 +220,11 @@ def _box(shapes: list[Shape], own: Array) -> Array:
     """Return the corners (2, 3) of a box around some shapes and a centre of mass, with margins."""
     corners = [own - _START_MARGIN_M, own + _START_MARGIN_M]
     for shape in shapes:
-        half = np.array(shape.size)  # of a box: its sides; else the radius and the length, if any
+        axes = np.abs(shape.pose[:3, :3])
         if shape.kind is ShapeKind.BOX:
-            extent = np.abs(shape.pose[:3, :3]) @ (0.5 * half)
-        else:
-            axis = np.abs(shape.pose[:3, 2])
-            extent = half[0] + 0.5 * axis * (half[1] if len(half) > 1 else 0.0)
+            extent = axes @ np.array(shape.size) / 2.0
+        else:  # cylinder, capsule or sphere: radius and, of the first two, length
+            radius, *length = shape.size
+            extent = radius + axes[:, 2] * sum(length) / 2.0
         corners += [shape.pose[:3, 3] + sign * (extent + CENTER_MARGIN_M) for sign in (-1.0, 1.0)]
     return np.array([np.min(corners, axis=0), np.max(corners, axis=0)])

@@ -36,7 +36,7 @@ _PRIOR_DEVIATION = 1.0
 # A joint's scale with a larger relative standard deviation is set to the median of the others.
 SCALE_NOT_SHOWN = 0.25
 _HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
-# A scale is doubted if the joint's largest torque would be more than this multiple of its limit.
+# A scale is doubtful if the joint's largest torque would exceed this multiple of its torque limit.
 _MOST_OF_LIMIT = 1.5
 
 

@@ -29,13 +29,13 @@ from ..errors import IdentificationError, needing
 from ..typing import Array
 
 HARMONICS = 5  # sines and cosines per joint
-_SAMPLES = 100  # samples of a period for regressor and limits during optimisation
-_CHECK_SAMPLES = 2000  # samples of a period for the final check of the limits
+_SAMPLES = 100  # samples per period for regressor and limits during optimisation
+_CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to the first, and relative tolerance of the bisection.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
 _STEP = 1e-4  # of central differences of scaled coefficients [rad/s]
-_ROOM = 5e-4  # margin at the samples, for the motion between them [rad, m or relative to a limit]
+_ROOM = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ def _improve(
         from scipy.optimize import minimize
     time = np.arange(_SAMPLES) / _SAMPLES * start.period
     shapes = np.array(basis(start.period, time))
-    # Coefficients are scaled to equal velocity, because the optimisation then converges faster.
+    # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
     steps = _STEP * np.eye(len(unit))
 

@@ -42,7 +42,7 @@ _ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # exponent of the power mean that replaces the maximum over parameters
 # Exponent of the smooth minimum: of 100 equal samples it is log(100) / 200 below the minimum.
 _MARGIN_SHARPNESS = 200.0
-_RESTING = 1e-9  # [rad/s]; replaces a velocity limit of zero as a divisor
+_RESTING = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class ExcitationProblem:
         return np.asarray(np.log(np.mean(powers, axis=-1)) / _SHARPNESS)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the regressor at states of shape (..., n), shape (..., n, p)."""
+        """Return the regressor, (..., n, p), at states of shape (..., n)."""
         model = self.model
         return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
 

@@ -37,7 +37,7 @@ _STRETCHES = 5  # number of stretches of a recording
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
 # Largest number of parts left out in turn; with more bags some parts hold several.
 MOST_PARTS = 10
-_WINDOW_S = 1.0  # window of the residual's autocorrelation
+_WINDOW_S = 1.0  # largest lag of the residual's autocorrelation
 _FREQUENCIES = 1 << 14
 
 
@@ -87,8 +87,8 @@ class QRFactors:
         """
         Return the factors of moving sums over windows of one second.
 
-        Every sum is divided by the square root of the number of samples in a window. The sums'
-        squared residuals over the samples' are 1 + 2 times the sum of the residual's
+        Every sum is divided by the square root of the number of samples in a window. The ratio of
+        the sums' and the samples' squared residuals is 1 + 2 times the sum of the residual's
         autocorrelation with Bartlett's weights (Newey and West 1987): the number of samples per
         independent sample (`residual_inflation`).
         """

@@ -112,8 +112,7 @@ class FrictionTerms:
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # Viscous friction is as large as the others at half of the velocity limit, at least 1
-        # rad/s.
+        # Of viscous friction it is the torque at half of the velocity limit, at least at 1 rad/s.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART

@@ -44,7 +44,7 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
 
 
 def level(model: TorqueModel) -> Array:
-    """Return two accelerations perpendicular to gravity and as large, shape (2, 3) [m/s^2]."""
+    """Return two orthogonal accelerations, of gravity's size and perpendicular to it, (2, 3)."""
     gravity = model.base.gravity[0]
     size = float(np.linalg.norm(gravity))
     if size == 0.0:

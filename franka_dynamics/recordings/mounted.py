@@ -76,7 +76,7 @@ class MountedVerdict:
     lightest: float = np.nan
 
     def allows(self, hand: str) -> bool:
-        """Whether the verdict is compatible with a set with this hand ('none': without one)."""
+        """Whether a set with this hand ('none': no hand) agrees with the verdict."""
         if self.mounted is None:
             too_light = self.mass < 0.5 * self.lightest
             return hand == NO_HAND or not too_light

@@ -39,10 +39,10 @@ _HEAVY_PART = 0.25
 # of the error as recorded, and of the error after any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
-_SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # factors on the limits of torque and speed
+_SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
 _STATES_CHECKED = 500  # gravity torques are computed for 500 to 1000 messages
-_RATE_WINDOW_S = 0.1  # window of the differences of velocities that give accelerations
+_RATE_WINDOW_S = 0.1  # accelerations are differences of velocities over this time
 # Ratio of velocities to the rate of change of positions (within the factor _NEAR) if velocities or
 # stamps have another unit.
 _NEAR = 1.3

@@ -30,7 +30,7 @@ _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
 # this fraction of the new Nyquist frequency. Its gain at zero frequency is exactly one; Chebyshev
 # filters of even order would scale gravity.
 _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
-_IDLE_S = 0.1  # efforts of exactly zero for this long are not sensor readings
+_IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 _GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
 
 

@@ -254,7 +254,7 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """Raise RecordingError for no messages, not as many as `expected`, or none of the arm."""
+        """Raise RecordingError unless `expected` messages were read, and some have the arm."""
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '

@@ -31,7 +31,7 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 WINDOW_S = 10.0
-_LAST = 1e6  # order in the page: below everything else
+_LAST = 1e6  # order on the page: below all other elements
 _PERIOD_S = 0.2  # [s] between two updates of the plot
 _COLOURS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
 
@@ -146,7 +146,7 @@ class Window:
             self._scene.show_meshes(meshes)
 
 
-PERIOD_S = 0.05  # [s] between two states shown
+PERIOD_S = 0.05  # [s] between two shown states
 
 
 class Playback:
