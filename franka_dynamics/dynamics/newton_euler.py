@@ -334,15 +334,8 @@ class NewtonEulerModel:
         return np.stack(rows, axis=-2)
 
     def _first_moment(self, q: ArrayLike) -> Array:
-        poses = self.frames(q)
-        moment = np.zeros((*poses.shape[:-3], 3))
-        for i, link in enumerate(self.description.links):
-            moment = (
-                moment
-                + poses[..., i, :3, :3] @ link.first_moment
-                + link.mass * poses[..., i, :3, 3]
-            )
-        return moment
+        moments = np.array([[*link.first_moment, link.mass] for link in self.description.links])
+        return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
         """
