@@ -15,9 +15,9 @@ or friction unless asked for, so that MuJoCo computes rigid-body dynamics only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 import math
 import re
+from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -41,9 +41,8 @@ _NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
 
 
-@dataclass(frozen=True)
-class LinkNames:
-    """Names of the links: the base, one per joint, and the flange."""
+class LinkNames(NamedTuple):
+    """Names of the links: the base's, one per joint, and the flange's."""
 
     base: str
     moving: tuple[str, ...]
@@ -126,6 +125,11 @@ def write_urdf(
     if tool is not None:
         _add_fixed(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
         _add_link(robot, tool[0], tool[1], tool_shapes)
+    return xml_text(robot)
+
+
+def xml_text(robot: Element) -> str:
+    """Return an element as an indented XML document."""
     ElementTree.indent(robot)
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
 

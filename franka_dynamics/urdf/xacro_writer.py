@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
-from .writer import add_inertial, add_shapes, link_names, write_mjcf, write_urdf
+from .writer import add_inertial, add_shapes, link_names, write_mjcf, write_urdf, xml_text
 from ..arm.arm_file import AS_LISTED, available_sets, load
 from ..arm.hand_file import available_hands, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
@@ -67,7 +67,7 @@ def hands_macro() -> str:
     link = ElementTree.SubElement(macro, 'link', name='${prefix}${stem}hand')
     add_shapes(link, load_hand_shapes())
     for name in names:
-        add_inertial(_if(link, f"hand == '{name}'"), load_hand(name))
+        add_inertial(_when(link, 'if', f"hand == '{name}'"), load_hand(name))
     return _file(macro)
 
 
@@ -81,8 +81,8 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
     simple = [element for element in link if element.tag in ('visual', 'collision')]
     if simple:
         name = str(link.get('name'))
-        _unless(new, 'meshes').extend(simple)
-        chosen = _if(new, 'meshes')
+        _when(new, 'unless', 'meshes').extend(simple)
+        chosen = _when(new, 'if', 'meshes')
         mesh = name[name.rindex('link') :]
         for tag, suffix in (('visual', 'dae'), ('collision', 'stl')):
             geometry = ElementTree.SubElement(ElementTree.SubElement(chosen, tag), 'geometry')
@@ -95,18 +95,15 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
             new.append(inertial)
             break
         if inertial is not None:
-            _if(new, f"set == '{set_name}'").append(inertial)
+            _when(new, 'if', f"set == '{set_name}'").append(inertial)
     return new
 
 
 def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
-    listed = ', '.join(choices)
-    unless = _unless(macro, f'{variable} in {list(choices)}')
-    _property(
-        unless,
-        'refusal',
-        f"${{xacro.fatal('{what} must be one of {listed}; it is ' + {variable})}}",
-    )
+    """Let a macro end with an error if a variable is none of the choices."""
+    refusal = f'{what} must be one of {", ".join(choices)}; it is '
+    unless = _when(macro, 'unless', f'{variable} in {list(choices)}')
+    _property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
 
 
 def _macro(name: str, parameters: str) -> Element:
@@ -115,26 +112,20 @@ def _macro(name: str, parameters: str) -> Element:
 
 def _property(parent: Element, name: str, value: str) -> None:
     # Evaluated at once: a refusal must come even if nothing uses the property.
-    ElementTree.SubElement(
-        parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false'
-    )
+    tag = f'{{{_NAMESPACE}}}property'
+    ElementTree.SubElement(parent, tag, name=name, value=value, lazy_eval='false')
 
 
-def _if(parent: Element, condition: str) -> Element:
-    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}if', value=f'${{bool({condition})}}')
-
-
-def _unless(parent: Element, condition: str) -> Element:
-    return ElementTree.SubElement(
-        parent, f'{{{_NAMESPACE}}}unless', value=f'${{bool({condition})}}'
-    )
+def _when(parent: Element, tag: str, condition: str) -> Element:
+    """Return a new xacro element, `if` or `unless`, whose content depends on a condition."""
+    value = f'${{bool({condition})}}'
+    return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}{tag}', value=value)
 
 
 def _file(macro: Element) -> str:
     robot = Element('robot')
     robot.append(macro)
-    ElementTree.indent(robot)
-    return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
+    return xml_text(robot)
 
 
 FORMATS = ('urdf', 'mjcf')

@@ -193,26 +193,26 @@ def test_a_missing_arm_file_is_refused_by_its_path(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('arm', 'path', 'published'),
+    ('arm', 'field', 'published'),
     [
-        ('fer', ('upper',), [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
-        ('fer', ('lower',), [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
-        ('fer', ('velocity',), [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),
-        ('fer', ('acceleration',), [15, 7.5, 10, 12.5, 15, 20, 20]),
-        ('fer', ('jerk',), [7500, 3750, 5000, 6250, 7500, 10000, 10000]),
-        ('fr3', ('upper',), [2.9007, 1.8361, 2.9007, -0.1169, 2.8763, 4.6216, 3.0508]),
-        ('fr3', ('lower',), [-2.9007, -1.8361, -2.9007, -3.0770, -2.8763, 0.4398, -3.0508]),
-        ('fr3', ('velocity',), [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26]),
-        ('fr3', ('acceleration',), [10.0] * 7),
-        ('fr3', ('jerk',), [5000.0] * 7),
-        ('fer', ('effort',), [87, 87, 87, 87, 12, 12, 12]),
-        ('fr3', ('effort',), [87, 87, 87, 87, 12, 12, 12]),
-        ('fer', ('effort_rate',), [1000.0] * 7),
-        ('fr3', ('effort_rate',), [1000.0] * 7),
+        ('fer', 'upper', [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]),
+        ('fer', 'lower', [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]),
+        ('fer', 'velocity', [2.175, 2.175, 2.175, 2.175, 2.61, 2.61, 2.61]),
+        ('fer', 'acceleration', [15, 7.5, 10, 12.5, 15, 20, 20]),
+        ('fer', 'jerk', [7500, 3750, 5000, 6250, 7500, 10000, 10000]),
+        ('fr3', 'upper', [2.9007, 1.8361, 2.9007, -0.1169, 2.8763, 4.6216, 3.0508]),
+        ('fr3', 'lower', [-2.9007, -1.8361, -2.9007, -3.0770, -2.8763, 0.4398, -3.0508]),
+        ('fr3', 'velocity', [2.62, 2.62, 2.62, 2.62, 5.26, 4.18, 5.26]),
+        ('fr3', 'acceleration', [10.0] * 7),
+        ('fr3', 'jerk', [5000.0] * 7),
+        ('fer', 'effort', [87, 87, 87, 87, 12, 12, 12]),
+        ('fr3', 'effort', [87, 87, 87, 87, 12, 12, 12]),
+        ('fer', 'effort_rate', [1000.0] * 7),
+        ('fr3', 'effort_rate', [1000.0] * 7),
     ],
 )
-def test_a_shipped_arms_limits_are_frankas(arm, path, published):
-    np.testing.assert_array_equal(load(arm).limit(*path), published)
+def test_a_shipped_arms_limits_are_frankas(arm, field, published):
+    np.testing.assert_array_equal(load(arm).limit(field), published)
 
 
 # lower, upper [rad], velocity [rad/s], effort [N m], velocity_offset [rad/s], deceleration_limit
