@@ -152,7 +152,13 @@ def recover_rows(
         If `tip` is not fixed to the last link.
 
     """
-    flange_pose = _tip_pose(chain, tip)
+    last = chain.joints[-1].link
+    if tip not in (None, *chain.tool_frames):
+        raise UrdfError(
+            f'{chain.source}: the link {tip!r} is not fixed to {last!r}; links that are: '
+            f'{", ".join(chain.tool_frames)}.'
+        )
+    flange_pose = chain.tool_frames[tip or last]
     base = _frame_on(lines_of(chain)[0])
     ahead = [*lines_of(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
     (*steps, _), end = follow_axes(base, ahead)
@@ -179,19 +185,6 @@ def recover_rows(
         for joint, frame in zip(chain.joints, arm.frames(np.zeros(arm.n)))
     )
     return replace(arm, links=tuple(links))
-
-
-def _tip_pose(chain: SerialChain, tip: str | None) -> Array:
-    """Return the pose of the flange in the base frame with all joints at zero, shape (4, 4)."""
-    last = chain.joints[-1]
-    if tip is None or tip == last.link:
-        return last.frame
-    if tip not in chain.tool_frames:
-        raise UrdfError(
-            f'{chain.source}: the link {tip!r} is not fixed to {last.link!r}; links '
-            f'that are: {", ".join(chain.tool_frames) or "none"}.'
-        )
-    return chain.tool_frames[tip]
 
 
 def _frame_on(line: Line) -> Array:

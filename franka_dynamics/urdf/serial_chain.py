@@ -63,7 +63,7 @@ class SerialChain:
     The base frame is that of the link `base`, the parent link of joint 1. `mount` is its pose in
     the URDF's root link, shape (4, 4); `base_inertia` the inertia of all bodies that do not move,
     in the base frame, None without such bodies. `tool_frames` holds the poses, in the base frame
-    with all joints at zero, of the links fixed to the last moving link. `held_joints` are the
+    with all joints at zero, of the last moving link and links fixed to it. `held_joints` are the
     other joints that the arm carries. `name` is the robot's, `source` the URDF's in error
     messages; `notes` are sentences about joints that are held or left out, and about tolerated
     deviations from the format.
@@ -81,7 +81,7 @@ class SerialChain:
 
     @property
     def flange(self) -> str | None:
-        """The link fixed to the last moving link that has a flange's name, or None."""
+        """The link in `tool_frames` that has a flange's name, or None."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tool_frames if name.endswith(one))
         return next(named, None)
@@ -144,7 +144,7 @@ def read_chain(
         mount,
         standing if standing.parameters().any() else None,
         tuple(joints),
-        {name: pose @ at for name, at in tools.items() if name != arm[-1].child},
+        {name: pose @ at for name, at in tools.items()},
         held,
         (*document.notes, *_notes(held, others)),
     )

@@ -122,7 +122,7 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
         'finger_joint1, finger_joint2',
         'other_joint1',
     ]
-    assert set(chain.tool_frames) == {'fer_link8', 'fer_hand', 'tcp'}
+    assert set(chain.tool_frames) == {'fer_link7', 'fer_link8', 'fer_hand', 'tcp'}
 
 
 def test_a_held_joint_stands_at_its_limit_nearest_zero():
