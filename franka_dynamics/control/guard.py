@@ -19,8 +19,8 @@ import numpy as np
 
 from .braking import REST_SPEED
 from .external_torque import friction_in_effort, LONGEST_STEP_S, MomentumObserver
+from .settings import per_joint
 from .terms import TermModel
-from ..arm import ArmDescription
 from ..arm.friction import FrictionModel
 from ..arm.friction_state import FrictionState
 from ..errors import distinct, SettingsError
@@ -112,7 +112,9 @@ class Guard:
         self._names = description.joint_names
         self._effort = description.limit('effort')
         self._velocity = description.limit('velocity')
-        factors = joint_factors(self.limits, description)
+        factors = per_joint('guard.joint_factors', self.limits.joint_factors, description.n)
+        if not (factors > 0.0).all():
+            raise SettingsError(f'guard.joint_factors must be positive; got {factors.tolist()}.')
         with np.errstate(divide='ignore'):
             # Rows: bounds with and without a measured torque. An arm without torque limits has
             # none.
@@ -474,22 +476,6 @@ class Guard:
             'node adds no gravity. If the receiver lets go at the first torque, set '
             'held_until_commanded'
         )
-
-
-def joint_factors(limits: GuardLimits, description: ArmDescription) -> Array:
-    """
-    Return the bounds' factors, shape (n,).
-
-    Raises SettingsError if there are not one or n of them, or one is not positive.
-    """
-    factors = np.array(limits.joint_factors, dtype=float)
-    n = description.n
-    if factors.shape not in ((1,), (n,)) or not (np.isfinite(factors) & (factors > 0.0)).all():
-        raise SettingsError(
-            f'guard.joint_factors is {factors.tolist()}; give one positive number, or {n}, one '
-            'per joint.'
-        )
-    return np.broadcast_to(factors, (n,)).copy()
 
 
 def _departs(difference: float, per_bound: float, expected: str) -> str:

@@ -122,11 +122,11 @@ class Settings:
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return kp and kd as arrays of shape (n,); a single number applies to all joints."""
-        return _per_joint('kp', self.kp, n), _per_joint('kd', self.kd, n)
+        return per_joint('kp', self.kp, n), per_joint('kd', self.kd, n)
 
     def tracking_errors(self, n: int) -> NDArray[np.float64]:
         """Return max_tracking_error as an array of shape (n,)."""
-        return _per_joint('max_tracking_error', self.max_tracking_error, n)
+        return per_joint('max_tracking_error', self.max_tracking_error, n)
 
     def payload_inertia(self) -> LinkInertia:
         """
@@ -230,7 +230,8 @@ def _ranges() -> tuple[ParameterSpec, ...]:
     return tuple(spec for spec in found if spec.kind == 'double')
 
 
-def _per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
+def per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
+    """Return one value per joint, shape (n,); raise SettingsError unless 1 or n are given."""
     gain = np.asarray(values, dtype=float)
     gain = np.repeat(gain, n) if gain.shape == (1,) else gain
     if gain.shape != (n,) or not np.isfinite(gain).all():
