@@ -19,7 +19,9 @@ from ..options import option
 class Check(ArmOptions):
     """Compare three independent formulations of an arm with each other."""
 
-    states: int = option('random states within the limits', 'N', least=1, default=1000)
+    states: int = option(
+        'number of random states within the limits', 'N', least=1, most=1e6, default=1000
+    )
     seed: int = option('seed of the random states', 'N', default=0)
     gravity: tuple[float, float, float] = gravity_option()
     all: bool = option('print the tables of every quantity as well', default=False)
