@@ -47,7 +47,7 @@ def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(words):
     assert done.returncode == INPUT_AT_FAULT
 
 
-def test_ctrl_c_while_modules_are_imported_is_told_in_one_word(tmp_path):
+def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
     # Given a library that the command line imports, during whose import Ctrl-C comes.
     (tmp_path / 'rich').mkdir()
     (tmp_path / 'rich/__init__.py').write_text(
@@ -91,7 +91,7 @@ def test_rarely_used_options_are_shown_by_help_all(capsys):
     assert 8 <= sum(f'  {flag}' in brief for flag in options) <= 16  # with those of help
 
 
-def test_an_interrupt_that_an_extension_hides_is_told_as_one(capsys, monkeypatch):
+def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkeypatch):
     # Given an action in which an extension turns a KeyboardInterrupt into its own error, as
     # pybind11 does.
     def run(_arguments):

@@ -147,7 +147,7 @@ def test_a_regressor_has_the_columns_that_are_named():
 
 
 @pytest.mark.parametrize('columns', [[70], [-1], [3, 3]])
-def test_columns_that_are_none_are_refused(fer, columns):
+def test_columns_that_do_not_exist_are_refused(fer, columns):
     with pytest.raises(JointVectorError, match='different numbers from 0 to 69'):
         fer.regressor(*np.zeros((3, 2, 7)), columns=columns)
 
@@ -252,7 +252,7 @@ def test_an_output_that_cannot_be_filled_is_refused(out):
 
 @pytest.mark.parametrize('gravity', [(0.0, 0.0), (0.0, 0.0, np.nan)])
 @pytest.mark.parametrize('description', [load('rpr'), BodyTree.from_description(load('fer'))])
-def test_gravity_that_is_no_vector_is_refused_when_built(description, gravity):
+def test_gravity_that_is_not_a_vector_is_refused_when_built(description, gravity):
     with pytest.raises(JointVectorError, match='gravity'):
         BatchModel(description, gravity)
 

@@ -207,7 +207,7 @@ def test_no_states_give_no_rows(torch_model):
         ('complex128', 'q has the type torch.complex128'),
     ],
 )
-def test_what_is_no_tensor_of_states_is_refused(torch_model, kind, said):
+def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind, said):
     torch, q = torch_model.torch, np.zeros((3, 7))
     with pytest.raises(JointVectorError, match=said):
         torch_model.model.gravity(torch.tensor(q).to(getattr(torch, kind)) if kind else q)

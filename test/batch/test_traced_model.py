@@ -53,13 +53,13 @@ def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):
         (True, [np.zeros((4, 7))], r'q has shape \(4, 7\), expected \(7, \.\.\.\)'),
     ],
 )
-def test_what_is_no_stack_of_states_is_refused(columns, arrays, said):
+def test_what_is_not_a_stack_of_states_is_refused(columns, arrays, said):
     model = TracedModel(load('fer'), np, columns=columns)
     with pytest.raises(JointVectorError, match=said):
         (model.coriolis if len(arrays) == 2 else model.gravity)(*arrays)
 
 
-def test_a_module_that_is_no_array_library_is_refused():
+def test_a_module_that_is_not_an_array_library_is_refused():
     with pytest.raises(JointVectorError, match='math has no stack'):
         TracedModel(load('fer'), __import__('math'))
 

@@ -117,7 +117,7 @@ def test_a_wrist_that_carries_a_gripper_is_the_arms(imported):
         ((INERTIAL, '', 1), 'the link link1 and what is fixed to it have no mass.'),
     ],
 )
-def test_what_a_urdf_lacks_is_noted(change, note, imported):
+def test_what_is_missing_in_a_urdf_is_noted(change, note, imported):
     limits = {} if 'revolute' not in change[0] else {'limits': ''}
     arm, said = imported(six_axes(**limits).replace(*change))
     assert f'note: {note}' in said

@@ -63,7 +63,7 @@ def run(monkeypatch, bag, answered):
         *('perhaps of another arm', 'of another arm', 'of the arm'),
     ],
 )
-def test_the_time_that_starting_takes_is_not_recorded(progress, goes_on, monkeypatch, run):
+def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypatch, run):
     answers = []
 
     def record(*arguments):

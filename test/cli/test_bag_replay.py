@@ -61,7 +61,7 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(bag, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'figures.json']
 
 
-def test_an_arm_that_is_no_franka_is_tried_without_frankas_hands(bag, tmp_path):
+def test_an_arm_that_is_not_a_franka_is_tried_without_frankas_hands(bag, tmp_path):
     arm, figures = tmp_path / 'other.yaml', tmp_path / 'figures.json'
     arm.write_text(arm_file_text(replace(FER, name='other')))
     command = ['bag', 'replay', str(bag), '--arm', str(arm), '--no-plots', '--json', str(figures)]
@@ -141,7 +141,7 @@ def test_efforts_in_amperes_are_scaled(simulate, tmp_path):
         assert one['whole']['E'] == pytest.approx(other['whole']['E'], rel=1e-9)
 
 
-def test_a_bare_arm_that_no_set_fits_is_told_so_first(simulate, tmp_path, answered):
+def test_a_bare_arm_that_no_set_fits_gets_that_verdict_first(simulate, tmp_path, answered):
     cable = LinkInertia.from_center_of_mass(0.25, (0.0, 0.0, 0.05), 1e-4 * np.eye(3))
     truth = drawn_around(FER, 0).with_payload(cable)
     write_recording(simulate(truth, friction=FER.friction, noise=0.1), tmp_path / 'bag')

@@ -80,7 +80,7 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered)
     assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in said
 
 
-def test_too_few_repetitions_are_answered_with_no(tmp_path, answered):
+def test_too_few_repetitions_exit_with_1(tmp_path, answered):
     out = tmp_path / 'excitation.yaml'
     status, said = answered('identify', 'plan', '--output', out, *QUICK, '--repetitions', '1')
     assert status == 1

@@ -63,7 +63,7 @@ def test_every_figure_is_drawn_in_full_at_any_width(width):
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_a_simulated_arm_that_fell_behind_is_no_old_state():
+def test_a_simulated_arm_behind_the_clock_is_not_shown_as_old():
     simulator = NodeView('left/simulator')
     told(simulator, 'Simulated arm', 'OK', 'open')
     late = arm('10944.5')

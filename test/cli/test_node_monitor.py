@@ -18,7 +18,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
         (['--namespace=/left'], 'No feedforward node was heard in namespace /left within 0.5 s'),
     ],
 )
-def test_given_nobody_when_asked_once_then_the_answer_is_no(options, sentence, capsys):
+def test_once_without_a_node_exits_with_1(options, sentence, capsys):
     assert main(['node', 'monitor', '--once', '--json', '--timeout=0.5', *options]) == 1
     output = capsys.readouterr()
     assert json.loads(output.out) == {'nodes': []}

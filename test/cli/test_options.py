@@ -61,7 +61,7 @@ def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, 
         check(path)
 
 
-def test_a_shell_is_told_verbs_and_options(tmp_path):
+def test_a_shell_gets_completions_of_verbs_and_options(tmp_path):
     pytest.importorskip('argcomplete', reason='argcomplete is not installed')
 
     def completions(line):
@@ -153,7 +153,7 @@ def test_options_without_meaning_together_are_refused(command, refused, tmp_path
         ('demo --arm FR3', 'did you mean fr3?'),
     ],
 )
-def test_a_word_or_number_that_is_none_is_told_with_what_may_be(
+def test_a_wrong_word_or_number_is_named_with_what_is_allowed(
     command, said, refused, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)

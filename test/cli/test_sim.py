@@ -46,9 +46,7 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
         assert words[at : at + len(arm)] == arm
 
 
-def test_an_arm_that_was_never_held_is_no_success_and_nothing_is_suggested(
-    started, capsys, monkeypatch
-):
+def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys, monkeypatch):
     # As if a second node had ended, because the first one commands on the topic.
     monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: False)
     started(status=1)

@@ -76,7 +76,7 @@ def test_a_tree_that_contradicts_itself_is_refused_by_name(change, message):
         BodyTree(**{**good, **change})
 
 
-def test_a_placement_that_is_no_pose_is_told_with_its_joint():
+def test_a_placement_that_is_not_a_pose_is_refused_with_its_joint():
     tree = BodyTree.from_description(load('rpr'))
     placements = np.array(tree.placements)
     placements[1, :3, :3] *= 2.0
