@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""How long one cycle of the generated C++ core takes."""
+"""Measure how long one cycle of the generated C++ core takes."""
 
 import argparse
 from pathlib import Path

@@ -150,7 +150,7 @@ class Session:
         self._factors = options.factors
         self._home = home_pose(self._arm)
         self._node = rclpy.create_node('gazebo_check')
-        # Takes a fifth of the time of the SingleThreadedExecutor per message.
+        # It needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         self.states: list[tuple[float, np.ndarray]] = []
@@ -189,7 +189,7 @@ class Session:
             self._executor.spin_once(timeout_sec=0.02)
 
     def until(self, done: Callable[[], object], what: str, timeout: float = START_S) -> None:
-        """Take messages until something is true."""
+        """Take messages until `done` returns something true; RuntimeError after `timeout` [s]."""
         give_up = time.monotonic() + timeout
         while not done():
             self._executor.spin_once(timeout_sec=0.02)

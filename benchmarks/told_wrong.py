@@ -448,7 +448,7 @@ def healthy(family: str, seed: int) -> list[str]:
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.9, position_margin=0.2))
     motion = random_trajectory(problem, np.array(arm.home), 6.0, np.random.default_rng(seed))
     times = np.linspace(0.0, 6.0, 301)
-    # The first second moves the arm from where it stands to the first point.
+    # During the first second the arm moves from where it stands to the motion's first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
     # Three times the demonstration's: under those some drawn arms sag too far to begin a motion.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))

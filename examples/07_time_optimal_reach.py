@@ -39,7 +39,7 @@ GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
 LOAD_KG, LOAD_M = 2.0, 0.1
 # Fraction of every limit but that of position for the plan; the rest is for feedback.
 SHARE = 0.95
-INTERVALS = 40  # between knots
+INTERVALS = 40  # number of intervals between knots
 FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
 LEAP = 0.2  # largest relative change of the duration from one program to the next
 # Units of the knots' steps in position, velocity and acceleration [rad, rad/s, rad/s^2].

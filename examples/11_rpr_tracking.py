@@ -25,7 +25,7 @@ from franka_dynamics.urdf.writer import write_mjcf
 
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) and (0, 0, z)
-TURNS, DURATION = 2, 4.0  # s
+TURNS, DURATION = 2, 4.0  # number of turns along the ellipse, their duration [s]
 GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors decay as two equal poles at 20/s
 PERIOD, PARTS = 1e-3, 10  # s between two torques, and steps of the physics in it
 # The joints' offsets from the ellipse at the start [rad, m, rad].

@@ -90,7 +90,7 @@ class TorqueLoop:
 
     def follow(self, planned: Trajectory) -> str:
         """Command torques until the motion, a stop or a fault ends them; return why they ended."""
-        # Now, because a full collection takes longer than a cycle.
+        # Collect garbage now, because a full collection takes longer than a cycle.
         gc.collect()
         gc.freeze()
         controller, followed = self._controller, False

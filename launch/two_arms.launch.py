@@ -74,7 +74,7 @@ def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
                 launch_arguments={
                     'namespace': f'{given.namespace}/{side}',
                     'arm_prefix': f'{given.arm_prefix}{side}_',
-                    'use_sim_time': 'false',  # both arms would publish /clock
+                    'use_sim_time': 'false',  # with true both arms would publish /clock
                     **{name: getattr(given, f'{side}_{name}') for name in PER_ARM},
                 }.items(),
             )
