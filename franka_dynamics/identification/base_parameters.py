@@ -10,10 +10,10 @@ The minimum inertial parameters of an arm or a tree of bodies.
 Torques are linear in the standard parameters, ten for each body (Gautier and Khalil 1990, eq. 12),
 but they do not depend on all of them separately. The torque regressor of random states, stacked,
 is factored without pivoting (Gautier 1991, "Numerical calculation of the base inertial parameters
-of robots"): its columns are ordered from the base outwards, and within a body those that the
-direct method of Gautier and Khalil eliminates first come last. A column that depends linearly on
-earlier columns is removed, and its parameter is added, by the coefficients of that dependence, to
-the parameters that stay. docs/theory/base-parameters.md compares with the direct method's.
+of robots"). Its columns are ordered from the base outwards, and within a body in the reverse of
+the order in which the direct method of Gautier and Khalil eliminates parameters. A column that
+depends linearly on earlier columns is removed, and its parameter is added to the kept parameters,
+with the coefficients of this dependence. docs/theory/base-parameters.md compares both methods.
 """
 
 from __future__ import annotations

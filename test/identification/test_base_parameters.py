@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters against torques and ranks at other states, published counts and values."""
+"""Base parameters against torques and ranks at random states, published numbers and values."""
 
 from dataclasses import replace
 
@@ -32,8 +32,8 @@ GRAVITIES = {'vertical': VERTICAL, 'tilted': TILTED, 'none': NO_GRAVITY}
 CONVENTIONS = list(Convention)
 # Coefficients of up to 3 from a least-squares solution; measured 2.3e-14.
 ATOL_COEFFICIENT = 1e-12
-# Values are printed to four decimals and the sums of masses times squared lengths carry that on;
-# the quoted ones are rounded to six.
+# The published inertias have four decimals, and errors of masses times squared lengths add up; the
+# quoted base parameters have six decimals.
 ATOL_QUOTED = 5.1e-7
 
 
@@ -92,7 +92,7 @@ def test_a_random_trees_base_parameters_keep_its_torques(seed):
     assert lost < ATOL_COEFFICIENT
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 12, tree.n))
     vector = np.atleast_2d(gravity)[0]
-    # The recursion of the tree's own dynamics, which knows no regressor.
+    # The tree's inverse dynamics is a recursion without a regressor.
     expected = tree_motion(tree, *states, gravity=vector).tau
     assert_close(found.regressor(*states, vector) @ found.values(), expected)
 
@@ -113,8 +113,8 @@ def test_joints_along_any_axis_of_their_bodies_are_regrouped():
 @pytest.mark.parametrize('convention', CONVENTIONS)
 @pytest.mark.parametrize('seed', range(12))
 def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
-    # Odd angles and lengths only, where (20) and (21) have all their terms; and zero lengths and
-    # right angles, with which parameters vanish near the base.
+    # With general angles and lengths (20) and (21) have all their terms; with zero lengths and
+    # right angles parameters near the base vanish.
     special, rotors = (0.0, 0.6, 0.85, 0.95)[seed % 4], seed % 3 == 0
     arm = make_random_arm(
         seed, convention=convention, special=special, rotors=rotors, base=seed % 2
@@ -174,7 +174,8 @@ def test_an_arm_far_from_the_space_frame_keeps_its_rank_gap():
 
 
 def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
-    # Joints 1 and 2 parallel, but for 3.7e-6: another arm, if a similar one.
+    # Axes 1 and 2 are parallel to within 3.7e-6 rad: the arm has more base parameters than with
+    # parallel axes.
     arm = load('scemi')
 
     def twisted(alpha):
@@ -205,7 +206,7 @@ def test_vertical_parameters_are_refused_under_tilted_gravity():
     states = sample_states(load('fer'), 1, 0)
     with pytest.raises(BaseParameterError, match=r'under \[3.0, -5.0, -7.0\] more parameters'):
         found.regressor(*states, TILTED)
-    # Half the gravity, or none, is covered.
+    # Half the gravity vector, and none, lie in its span.
     assert found.regressor(*states, NO_GRAVITY).shape == (1, 7, 43)
 
 
@@ -215,7 +216,7 @@ def test_values_of_another_geometry_are_refused():
 
 
 def of_rows(*rows):
-    """Return an arm of rows (kind, a, alpha, d, theta), whatever its links are."""
+    """Return an arm with rows (kind, a, alpha, d, theta) and arbitrary links."""
     joints = (Joint(f'j{i}', kind, DHRow(*row)) for i, (kind, *row) in enumerate(rows))
     return ArmDescription(
         'general', Convention.MODIFIED, tuple(joints), load('scemi').links[: len(rows)]
@@ -223,9 +224,9 @@ def of_rows(*rows):
 
 
 def test_theorem_1_as_printed_misses_an_idle_combination():
-    # A turntable with two slides, none along another. Every single parameter of link 2 has an
-    # effect, which is all that the print asks for; yet of its tensor only the inertia about axis
-    # 1 is identifiable, and link 3 loses a seventh parameter.
+    # A turntable with two slides that are not parallel. Every parameter of link 2 affects torques,
+    # as the printed theorem demands; yet of its tensor only the inertia about axis 1 is
+    # identifiable, and a seventh parameter of link 3 is eliminated.
     slide = JointKind.PRISMATIC
     arm = of_rows(
         (JointKind.REVOLUTE, 0.0, 0.0, 0.0, 0.0),

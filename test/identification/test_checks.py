@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which bags are said to contradict each other: loads, not the length of a recording."""
+"""Bags contradict each other if their loads differ, not if a recording is short."""
 
 from itertools import pairwise
 
@@ -39,7 +39,7 @@ def cut(motion, count):
 
 
 def said(motions):
-    """Return what is said of motions as bags of their own, their noise found as usual."""
+    """Return the contradictions between motions, each taken as a bag."""
     bags = [Summary.of(MODEL, one, f'{k}') for k, one in enumerate(motions)]
     factors = total(bag.whole.factors for bag in bags)
     noise = find_noise(factors, PRIOR, np.full(7, 5.0))
@@ -49,9 +49,9 @@ def said(motions):
     return contradictions([bag.whole for bag in bags], noise, PRIOR, theta)
 
 
-# Seventh parts of the fast recording last 3 s. Six pairs leave more than 1.5 times together
-# what they leave apart, up to 2.0 times, though nothing changed: each fit takes most of its
-# few samples' noise along.
+# Sevenths of the fast recording last 3 s. For six pairs the residual of a fit to both is 1.5 to
+# 2.0 times that of separate fits although nothing changed, because each separate fit also fits
+# most of the noise in its few samples.
 @pytest.mark.parametrize('count', [2, 5, 7])
 @pytest.mark.parametrize('name', ['slow', 'fast'])
 def test_stretches_of_one_recording_do_not_contradict(motions, name, count):
@@ -76,7 +76,7 @@ def test_what_samples_determine_is_the_trace_of_the_hat_matrix(motions):
     found = estimate(equations, PRIOR, 10.0).determined(equations)
     assert found == pytest.approx(np.trace(fitted), rel=1e-6)
     assert found < len(effort)
-    # Without a prior to speak of the samples determine all that they can.
+    # Under a very weak prior the samples determine as many parameters as the regressor's rank.
     assert estimate(equations, PRIOR, 1e-6).determined(equations) > found
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The consistent fit is physical, bounded, and as good as the torques allow."""
+"""The consistent fit is physical, within its bounds, and fits the torques."""
 
 from dataclasses import replace
 
@@ -138,7 +138,7 @@ def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatc
     equations, _ = equations_of(simulate, MODEL, load('fer', hand='franka_hand'), duration=30.0)
     expected = fit_consistent(equations, PRIOR, 1.0, start=FER)
     monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
-    # Both within the solver's tolerance of 1e-8 of the optimum, which is flat there.
+    # Both costs are within the solver's tolerance of 1e-8 of the optimum, where the cost is flat.
     np.testing.assert_allclose(
         fit_consistent(equations, PRIOR, 1.0, start=FER).theta,
         expected.theta,
@@ -154,7 +154,7 @@ def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatc
 def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypatch, hand):
     monkeypatch.setattr(consistent_fit, 'MASS_FACTOR', 20.0)
     start = load('fer', hand=hand)
-    # A lighter last link than the hand alone, which the torques would have.
+    # These torques belong to a last link that is lighter than the hand alone.
     own = load_hand(hand).expressed_in(FER.flange_transform())
     light = LinkInertia.from_parameters(start.links[6].parameters() - 0.9 * own.parameters())
     equations, _ = equations_of(simulate, MODEL, replace(start, links=(*start.links[:6], light)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gautier and Khalil's direct method: its recursions, its relations, and the QR's map again."""
+"""Gautier and Khalil's direct method: its recursions, and its map against `base_parameters`."""
 
 import numpy as np
 import pytest
@@ -27,12 +27,12 @@ VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, ANY_GRAVITY)
 # Energies per parameter of order 100; measured 6e-13.
 ATOL_ENERGY = 1e-11
-# Coefficients of up to 3 by two ways; measured 2.3e-14.
+# Coefficients of up to 3, computed by both methods; measured difference 2.3e-14.
 ATOL_COEFFICIENT = 1e-12
 
 
 def puma():
-    """Return the PUMA 560's rows with the SCEMI's links; no value of the map depends on those."""
+    """Return the PUMA 560's rows with the SCEMI's links, which do not affect the map."""
     quarter = 0.5 * np.pi
     alphas = (0.0, -quarter, 0.0, -quarter, quarter, -quarter)
     lengths = ((0.0, 0.0), (0.0, 0.2435), (0.4318, -0.0934), (-0.0203, 0.4331), (0, 0), (0, 0))
@@ -50,7 +50,7 @@ ARMS = {
 
 @pytest.mark.parametrize('seed', range(8))
 def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
-    # The other way uses neither lambda nor f: twists by adjoints, energies of rigid bodies.
+    # `energy_regressors` uses neither lambda nor f, but twists and energies of rigid bodies.
     arm = make_random_arm(seed, n=4, special=(0.0, 0.6)[seed % 2], base=True)
     q, dq = np.random.default_rng(seed).uniform(-2.0, 2.0, (2, 4))
     expected = energy_regressors(arm, q, dq, TILTED)

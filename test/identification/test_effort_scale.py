@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Motor currents instead of torques: what one ampere is comes back, and is judged alike."""
+"""Motor currents instead of torques: torque constants are identified, and doubtful ones named."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from franka_dynamics.report.identification import verdict
 from ..arms import drawn_around
 
 FER = load('fer')
-# Six joints of an arm with motors behind gears, of which nobody stated limits or constants.
+# An arm of six joints with geared motors, without stated torque limits or torque constants.
 SIX = replace(
     FER,
     joints=tuple(
@@ -29,7 +29,7 @@ SIX = replace(
     friction=None,
     name='six axes',
 )
-SCALE = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0])  # [N m/A], one motor the other way round
+SCALE = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0])  # [N m/A]; motor 2 turns the other way round
 FRICTION = ViscousCoulombFriction(np.full(6, 0.5), np.full(6, 0.8), np.zeros(6))
 CURRENTS = IdentificationOptions(friction='viscous_coulomb', effort_unit='A')
 
@@ -95,8 +95,8 @@ def test_an_industrial_arms_scales_survive_a_wrong_wrist(simulate, six):
     ratio = result.effort_scale / scale
     np.testing.assert_allclose(ratio[:4], 1.0, rtol=0.0, atol=0.1)
     assert (result.fit.scale.deviation[:4] < SCALE_NOT_SHOWN).all()
-    # The last axis carries next to nothing: its scale is held at the others' median, turned as
-    # friction shows, and named.
+    # The last joint carries nearly nothing: its scale is held at the median of the others, with
+    # the sign that friction shows, and a sentence names it.
     told = result.fit.scale.deviation <= SCALE_NOT_SHOWN
     assert not told[5]
     others = np.median(np.log(np.abs(result.effort_scale[told])))
@@ -114,6 +114,7 @@ def _centred(link):
 
 
 def test_half_of_the_weight_is_on_either_side_of_a_weighted_median():
-    # The middles of the weights of 1, 2 and 7 are at 0.1, 0.3 and 0.7: half is between the last.
+    # The weights of 1, 2 and 7 have their middles at 0.1, 0.3 and 0.7, so that 0.5 lies between 2
+    # and 7.
     assert _median(np.array([7.0, 1.0, 2.0]), np.array([0.6, 0.2, 0.2])) == pytest.approx(4.5)
     assert _median(np.array([3.0, 1.0, 2.0]), np.ones(3) / 3.0) == pytest.approx(2.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Excitations keep every limit and beat random ones; the series and the bars they are made of."""
+"""Excitations keep every limit and beat random ones; Fourier series; distances of links."""
 
 from dataclasses import replace
 
@@ -55,7 +55,7 @@ def test_predicted_deviations_are_those_of_estimates():
     q, dq, ddq = trajectory.at(time)
     motion = Motion(time, q, dq, ddq, q, q, np.zeros(600, dtype=int), SignalOptions())
     factors = QRFactors.of(problem.model, motion)
-    # 30 samples a second for 20 s, each as good as the stated noise.
+    # 30 independent samples per second for 20 s, with the problem's noise.
     prior = Prior.towards(arm, problem.model, np.ones(7))
     expected = estimate(factors.weighted(1.0 / problem.noise), prior, 1.0).deviations
     np.testing.assert_allclose(problem.deviations(q, dq, ddq), expected, rtol=1e-6, atol=0.0)
@@ -98,7 +98,7 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
 
 
 def test_a_parameter_too_small_to_matter_makes_no_torque():
-    # Of the FR3's links everything but the last one's inertia makes torque beyond the noise.
+    # Only the inertia of the FR3's last link makes less torque than the noise.
     arm = load('fr3')
     problem = ExcitationProblem(arm, LIMITS)
     names = problem.model.base.names
@@ -106,7 +106,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     small = [name for name, one in zip(names, unknown) if not one]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     states = sample_states(arm, 500)
-    # One deviation of XX_7 changes torques, by the recursion of another model, by as much as said.
+    # One standard deviation of XX_7 changes Pinocchio's torques by as much as predicted.
     deviation = problem.prior.deviations[names.index('XXR_7')]
     last = arm.links[6]
     changed = replace(last, inertia=last.inertia + np.diag([deviation, 0.0, 0.0]))
@@ -212,6 +212,6 @@ def test_the_upright_arms_height_is_the_sum_of_its_rows():
 
 
 def test_bars_three_apart_are_kept_clear_and_neighbours_are_not():
-    # Three sides of a square and most of the fourth, with a point too near to make a bar.
+    # Three sides of a square and most of the fourth; one point is too near to the last for a bar.
     corners = [[0, 0, 0], [1, 0, 0], [1, 0.02, 0], [1, 1, 0], [0, 1, 0], [0, 0.1, 0]]
     np.testing.assert_allclose(clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One identification wherever it runs: here, in two processes, on a Dask cluster."""
+"""The same identification in this process, in two processes, and on a Dask cluster."""
 
 from dataclasses import replace
 import os
@@ -22,7 +22,7 @@ from franka_dynamics.recordings.recording import read_recording, write_recording
 from ..arms import drawn_around
 
 FER = load('fer')
-# Its first joints: what is tested here is where the work is done, not the work.
+# The first joints of the FER only: the test is about where the work runs, not about its result.
 ARM = replace(FER, joints=FER.joints[:3], links=FER.links[:3], home=FER.home[:3], friction=None)
 FRICTION = ViscousCoulombFriction(np.full(3, 0.2), np.full(3, 0.3), np.full(3, 0.1))
 SIMPLE = IdentificationOptions(friction='viscous_coulomb')
@@ -61,7 +61,7 @@ def here(paths):
 
 
 def assert_same(one, other):
-    """Require the same digits: sums are made in the same order everywhere."""
+    """Require equal results to the last bit: sums have the same order everywhere."""
     np.testing.assert_array_equal(one.base.theta, other.base.theta)
     np.testing.assert_array_equal(one.base.deviations, other.base.deviations)
     np.testing.assert_array_equal(one.consistent.theta, other.consistent.theta)
@@ -85,7 +85,7 @@ def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
         one, other = whole.note, pieces.note
         assert (other.messages, other.duration) == (one.messages, one.duration)
         assert 'This piece was left out' * left_out in ' '.join(other.remarks)
-        # Each of four pieces is trimmed by itself; an idle one is as if it were not there.
+        # Each of four pieces is trimmed separately; a piece without effort is left out.
         assert (0.8 - 0.3 * left_out) * one.samples < other.samples < one.samples
         theta = summarise.model.base.values(REAL)
         friction = np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults put into sound logs are refused and named with what was put in; sound logs are not."""
+"""Faults put into sound logs are found with their sizes, and none is found in sound logs."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def sound(simulate):
 
 
 def diagnosis(motion, arm=FER, options=OPTIONS):
-    """Return what is said of one motion, all of which is fitted, and its prior."""
+    """Return the diagnosis of one motion by a fit to all of it, and the prior."""
     model = options.torque_model(arm)
     parts = Summary.of(model, motion).stretches
     factors = total(part.factors for part in parts)
@@ -56,7 +56,7 @@ def prepared(recording):
 
 
 def identified(motion, options=OPTIONS):
-    """Return what is identified from five sixths of a motion and judged by the rest."""
+    """Return the identification from five sixths of a motion, tested on the rest."""
     unseen = len(motion) * 5 // 6
     learnt, tests = motion.part(slice(0, unseen)), motion.part(slice(unseen, None))
     return identify([learnt], FER, [FER], options, tests=[tests])
@@ -95,7 +95,7 @@ def test_a_joints_gain_is_found(sound, joint, gain):
 
 
 def test_a_gain_that_explains_no_residual_is_no_fault():
-    # A joint turned by two motors: a gain of 6.9, far beyond its deviation, changes nothing.
+    # A joint driven by two motors: a gain of 6.9, far beyond its deviation, lowers no residual.
     left = np.ones(7)
     gain = Explanation('gain', (6.9,), (4,), '', left, left, better=0.01, likely=0.01)
     assert not gain.is_fault
@@ -103,14 +103,14 @@ def test_a_gain_that_explains_no_residual_is_no_fault():
 
 
 def test_a_tilt_within_its_deviation_is_no_fault():
-    # 5.7 degrees, with a standard deviation of as much.
+    # The tilt is 5.7 degrees, and so is its standard deviation.
     left = np.ones(7)
     tilt = Explanation('tilt', (0.1, 0.0), (), '', left, left, better=1.0, likely=1.0)
     assert replace(tilt, deviation=0.02).is_fault
     assert not replace(tilt, deviation=0.1).is_fault
 
 
-# The last joint feels its friction alone.
+# The effort of the last joint is friction alone.
 @pytest.mark.parametrize('joint', [1, 6])
 def test_a_joints_sign_is_found(sound, joint):
     found, _ = diagnosis(prepared(scaled(sound, joint, -1.0)))
@@ -150,7 +150,7 @@ def test_a_load_put_on_halfway_is_found_and_weighed(sound):
     found, _ = diagnosis(replace(motion, effort=effort))
     assert found.fault.kind == 'load'
     assert found.fault.values[0] == pytest.approx(1.0, abs=0.2)
-    # The stretch in whose middle it happens, or the next.
+    # The load changes in the middle of a stretch: this stretch or the next one is named.
     assert found.fault.where.endswith(('stretch 3 of 5', 'stretch 4 of 5'))
 
 
@@ -166,7 +166,7 @@ def test_rotor_inertia_is_said_but_is_no_fault(simulate):
 
 
 def test_what_nothing_explains_is_refused_by_its_size(sound):
-    # A joint whose sensor shows something else altogether.
+    # A joint whose effort is unrelated to its torque.
     effort = sound.effort.copy()
     effort[:, 4] = 9.0 * np.sign(np.sin(7.0 * sound.time))
     found, _ = diagnosis(prepared(replace(sound, effort=effort)))
@@ -175,7 +175,7 @@ def test_what_nothing_explains_is_refused_by_its_size(sound):
     assert not found.sound
 
 
-# Maxwell-slip elements are chosen among those that a motion was prepared with.
+# A motion is prepared with the columns of all Maxwell-slip elements that a fit may choose.
 @pytest.mark.parametrize('friction', ['viscous_coulomb', 'maxwell_slip'])
 def test_contacts_are_found_where_the_verdict_is_no(sound, friction):
     options = replace(OPTIONS, friction=friction)
@@ -210,7 +210,7 @@ def test_a_better_arm_from_a_broken_log_is_not_written(sound, tmp_path):
     assert not path.exists()
     result.save(path, anyway=True)
     assert load(path).inertial_set == 'identified'
-    # Given as the sentence says, the log is as good as the sound one.
+    # With the --effort-scale of that sentence, the log is as good as the sound one.
     given = replace(OPTIONS, effort_scale=(1.0, 1.0, 1.0, 1.0 / 1.3, 1.0, 1.0, 1.0))
     assert identified(broken, given).diagnosis.sound
 
@@ -236,7 +236,7 @@ def test_a_scale_that_motion_does_not_show_changes_no_inertia(sound):
         assert 'does not show the scale of fer_joint7' in ' '.join(verdict(one))
         off = np.abs(one.base.theta - usual.base.theta)[:b] / usual.base.deviations[:b]
         assert off.max() < 0.05
-    # Friction of that joint is whatever its sensor says.
+    # Only the joint's friction follows its effort's scale.
     assert twice.arm.friction.coulomb[6] > 1.8 * usual.arm.friction.coulomb[6]
 
 
@@ -254,8 +254,9 @@ def test_real_logs_are_sound_until_they_are_broken(fer_recording, fer_1khz_recor
         assert diagnosis(prepared(broken))[0].fault.kind == kind
 
 
-# On the fast log joint 6 alone has gains of 1.08, and of 0.88 where its effort is 0.8 times the
-# measured one: equally far from one. Beside the gain of joint 5 they are 1.06 and 0.85.
+# On the fast log, with no other gain free, joint 6 has a gain of 1.08, and of 0.88 with 0.8 times
+# the measured effort: equally far from one. With the gain of joint 5 also free they are 1.06 and
+# 0.85.
 @pytest.mark.parametrize('gain', [1.0, 0.8, 1.25])
 def test_a_wrong_gain_shows_beside_its_neighbours(fer_1khz_recording, gain):
     options = IdentificationOptions()

@@ -41,13 +41,13 @@ def scores_of(result):
 
 
 def runs(draw, count=3, arm=FR3, **kwargs):
-    """Return recordings of slow work by an arm drawn around the published set, and that arm."""
+    """Return recordings of slow work by a random arm near the published set, and that arm."""
     truth, friction = drawn_around(arm, draw), drawn_friction(arm, draw)
     return [slow_work(truth, friction, 100 * draw + k, **kwargs) for k in range(count)], truth
 
 
 def halves(motion):
-    """Return the first half to learn from and the second as unseen."""
+    """Return the first half of a recording for the fit, and the second half for the test."""
     middle = len(motion) // 2
     return [motion.part(slice(0, middle))], [motion.part(slice(middle, None))]
 
@@ -94,7 +94,7 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name
         np.mean([theirs.error - ours.error for ours, theirs in zip(own.parts, published.parts)])
     )
     assert 0.0 < result.verdict.spread < result.verdict.gain
-    # The file is fitted to all of it, which the stretches were not.
+    # The written arm is fitted to the whole recording, so that its error is smaller.
     assert own.train.whole < own.test.whole
     assert result.recorded.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
 
@@ -106,7 +106,7 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
     assert result.contradictions[0].startswith(
         'recording 1 and recording 2 contradict each other: the residual of one fit to both is 0.5'
     )
-    # The one cause that was found is told, not a second one with an advice of its own.
+    # Only the found cause is reported, not a second cause with other advice.
     worse = replace(
         result, verdict=replace(result.verdict, inertias=1.0), diagnosis=Diagnosis(np.zeros(7), ())
     )
@@ -124,14 +124,14 @@ def test_slow_work_left_out_run_by_run_is_predicted_better():
     for own, theirs in zip(result.arm_score.parts, published.parts):
         assert own.error < min(0.35, theirs.error)
         assert own.rigid_error < theirs.rigid_error
-    # Friction fitted alike is that of joints, not what bare least squares makes of poor motion.
+    # Published sets get friction under a prior, not what least squares alone makes of poor motion.
     assert published.test.whole < 0.5
     assert result.verdict.better
     assert result.contradictions == ()
 
 
 def test_the_slip_elements_that_joints_have_are_chosen():
-    # With those of 4 mrad and 0.3 rad alone, runs left out were predicted to 0.26 N m.
+    # With slip elements of 4 mrad and 0.3 rad alone, E on left-out runs was 0.26 N m.
     truth = drawn_around(FR3, 10)
     friction = replace(drawn_friction(FR3, 10), reach=np.array([0.002, 0.1]))
     recordings = [slow_work(truth, friction, k, duration=30.0) for k in range(3)]
@@ -143,18 +143,18 @@ def test_the_slip_elements_that_joints_have_are_chosen():
 def test_a_joint_that_hardly_moves_gets_no_friction_of_its_own():
     recordings, _ = runs(4, resting=(4,))
     result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
-    # The prior keeps what the motion does not show near zero, and its deviation says so.
+    # The prior keeps friction that the motion does not show near zero, with a large deviation.
     fv_5 = result.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
     assert result.base.deviations[fv_5] > 0.5 * result.fit.prior.deviations[fv_5]
     assert 'fr3_joint5 (at most 0.00' in result.remarks[-1]
     assert result.remarks[-1].endswith('turns every joint to and fro')
-    # At 1 rad/s no joint has more than a part of its limit: 12.5 N m s/rad were once found.
+    # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
 
 
 def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
-    # A hand that is 0.3 kg heavier than named looks like offsets to an arm that hardly turns.
+    # With an arm that hardly turns, a hand 0.3 kg heavier than declared looks like torque offsets.
     heavier = LinkInertia.from_center_of_mass(0.3, (0.0, 0.0, 0.05), 1e-4 * np.eye(3))
     truth = FR3.with_payload(heavier)
     friction = drawn_friction(FR3, 5)
@@ -194,8 +194,8 @@ def test_a_hand_that_is_not_there_is_refused():
 
 
 def test_friction_that_drives_everywhere_is_held_at_zero(simulate):
-    # No friction term of any joint brakes, so that every one ends at its bound. This once failed
-    # in the solver, as a log with a load put on halfway did.
+    # Friction drives at every joint, so that every friction term ends at its bound of zero, with
+    # which the solver failed in a former version.
     driving = ViscousCoulombFriction(np.full(7, -0.4), np.full(7, -0.3), np.zeros(7))
     motion = prepared(simulate(FER, friction=driving), options=SIMPLE)
     result = identify([motion], FER, [FER], SIMPLE)
@@ -211,7 +211,7 @@ def test_rotors_come_back_when_asked_for(simulate):
     first, second = halves(prepared(recording, options=SIMPLE))
     result = identify(first, FER, options=options, tests=second)
     rotors = [joint.rotor_inertia for joint in result.consistent.arm.joints]
-    # Joints 1 and 2 share theirs with links that only they move.
+    # The rotor inertias of joints 1 and 2 are regrouped with inertias of links.
     np.testing.assert_allclose(rotors[3:], 0.2, rtol=0.0, atol=0.06)
 
 
@@ -250,7 +250,7 @@ def test_nothing_or_unlike_preparations_are_refused(simulate):
 
 
 def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
-    # Fitted without these bounds, a link 7 of 0.25 kg and a centre outside its link came out.
+    # Without these bounds the fit gave a link 7 of 0.25 kg with a centre of mass outside the link.
     result = identified('fast')
     for link, own, (low, high) in zip(result.arm.links, FER.links, center_bounds(FER)):
         assert (low - 1e-4 < link.center_of_mass).all()

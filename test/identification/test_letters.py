@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Base parameters in letters: the paper's example letter by letter, numbers on any arm."""
+"""Symbolic base parameters: the paper's example by its letters, other arms by their numbers."""
 
 import re
 
@@ -43,7 +43,7 @@ ATOL_MAP = 1e-12
 
 
 def matrix_of(letters, names):
-    """Return the map with the letters' numbers put in."""
+    """Return the map with numbers in place of the letters."""
     matrix = np.zeros((len(letters.relations), len(names)))
     for row, terms in zip(matrix, letters.relations.values()):
         for factor, members in terms:

@@ -40,7 +40,7 @@ def swing(time):
 
 
 def from_pose_to_pose(arm, count, seed):
-    """Return the recording of an arm that holds each of some poses for two seconds."""
+    """Return the recording of an arm that stops at some poses for two seconds each."""
     poses = FER.home + np.random.default_rng(4).uniform(-0.5, 0.5, (count, 7))
     time = np.arange(round(100.0 * (3.0 * count - 1.0))) / 100.0
     i, x = (time // 3.0).astype(int), np.clip(time % 3.0 - 2.0, 0.0, 1.0)[:, None]
@@ -86,7 +86,7 @@ def test_static_samples_give_mass_and_centre_without_inertia():
 def test_a_payload_is_found_with_another_arm_file(
     simulate,
 ):
-    # Friction and the arm's own inertias are estimated along: a wrong set costs nothing.
+    # The arm's friction and inertias are estimated too, so that another set gives the same load.
     other = load('fer', 'franka_description')
     friction = FER.friction
     without = prepare(simulate(FER, duration=40.0, rate=100.0, friction=friction, noise=0.1))
@@ -122,12 +122,13 @@ def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
     near = LinkInertia.from_center_of_mass(found.payload[0], found.payload[1:4], found.payload[4:])
     assert near.is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
-    # The second moments about x, y and z are 2, 2 and -1 g m^2: the last one is raised to none.
+    # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to
+    # zero.
     np.testing.assert_allclose(found.payload[[4, 7, 9]], [2e-3, 2e-3, 4e-3], rtol=0.0, atol=2e-6)
 
 
 def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
-    # Friction was once held to 2 % of 1 N m there, and the load not seen.
+    # A former version limited friction to 2 % of 1 N m without torque limits and missed the load.
     rubbing = ViscousCoulombFriction(np.full(7, 3.0), np.full(7, 3.0), np.zeros(7))
     body = LinkInertia.from_center_of_mass(0.3, [0.0, 0.0, 0.08], 5e-4 * np.eye(3))
     free = replace(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The prior towards a starting set, against the divergence it approximates; how far off it is."""
+"""The prior against the divergence that it approximates, and deviations against true errors."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -30,7 +30,7 @@ MODEL = TorqueModel.of(FER)
 B = len(MODEL.base)
 NOISE = Noise(np.where(FER.limit('effort') > 50.0, 0.3, 0.1), np.full(7, 6.0))
 FRICTION = np.tile([0.3, 0.3, 0.0], 7)
-TOO_STRONG = 1000.0  # of a set that is 10 % off: three times as good as it is
+TOO_STRONG = 1000.0  # stated for a set with errors of 10 %, whose precision is 100
 
 
 def divergence(link, reference):
@@ -94,7 +94,7 @@ def samples(simulate):
 def drawn_equations(samples, arm, rng):
     """Return weighted equations of an arm's torques with the stated noise, and its parameters."""
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
-    # A triangle of all joints' rows: what is drawn does not depend on how `weighted` parts them.
+    # The rows of all joints are factored here, so that the noise does not depend on `weighted`.
     rows = np.zeros((*samples.r_factors.shape[:2], len(truth)))
     for joint, (own, weight) in enumerate(zip(samples.r_factors, NOISE.weights)):
         rubbing = slice(B + 3 * joint, B + 3 * joint + 3)
@@ -104,7 +104,7 @@ def drawn_equations(samples, arm, rng):
 
 
 def scores(equations, truth, prior, regularization):
-    """Return errors over deviations as a prior claims, and as the samples show it, (b,) each."""
+    """Return errors over standard deviations, without and with the prior's misfit, (b,) each."""
     misfit = prior_misfit(prior, regularization, shown_precision(equations, prior))
     found = estimate(equations, prior, regularization)
     off = np.abs(found.theta - truth)
@@ -117,7 +117,7 @@ def test_the_covariance_is_what_estimates_scatter_by(samples):
     misfit = prior_misfit(prior, TOO_STRONG, precision)
     triangle, _ = samples.weighted(NOISE.weights)
     rng = np.random.default_rng(0)
-    # theta0 - theta drawn with the covariance that the pull's root has, by the pull's inverse.
+    # theta0 - theta is drawn with the covariance that `misfit.shown` has for s P (theta0 - theta).
     pull = TOO_STRONG * prior.root.T @ prior.root
     spread = np.linalg.solve(pull, misfit.shown)
     errors = []
@@ -135,7 +135,7 @@ def test_the_covariance_is_what_estimates_scatter_by(samples):
 @pytest.mark.parametrize('deviation', [0.03, 0.3])
 def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
     prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(0)
-    regularization = 10.0 / deviation**2  # counts as known to a third of what it is off
+    regularization = 10.0 / deviation**2  # a third of the true relative deviation
     claimed, shown = [], []
     for seed in range(20):
         equations, truth = drawn_equations(samples, drawn_around(FER, seed, size=deviation), rng)
@@ -145,7 +145,7 @@ def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
     assert np.mean(np.array(claimed) > 3.0) > 0.05
     # 0.27 % should be outside; draws of one arm are not independent, so that 1 % is allowed.
     assert np.mean(np.array(shown) > 3.0) <= 0.01
-    # Not by being useless: beyond one deviation should be a third, and is at least a twentieth.
+    # The deviations are not useless: a third should exceed one, and a twentieth at least does.
     assert np.mean(np.array(shown) > 1.0) > 0.05
 
 
@@ -159,7 +159,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
             np.median([getattr(one, name) for one in found]) * deviation**2
             for name in ('masses', 'inertias')
         )
-        # The smallest that is not contradicted: most often less than the true one.
+        # The smallest precision that agrees with the samples is mostly below the true precision.
         assert 0.3 < masses < 1.2
         assert 0.03 < inertias < masses
 
@@ -169,6 +169,7 @@ def test_shipped_sets_cover_each_other_nearly(samples, truth, start):
     prior = Prior.towards(load('fer', start), MODEL, np.ones(7))
     equations, theta = drawn_equations(samples, load('fer', truth), np.random.default_rng(1))
     claimed, shown = scores(equations, theta, prior, 100.0)
-    # franka_description differs from the others by whole inertias; of the 43 some stay outside.
+    # franka_description differs from the others by more than 100 % of inertias, so that some of
+    # the 43 parameters stay outside.
     assert np.mean(shown > 3.0) <= 0.1
     assert np.mean(claimed > 3.0) >= np.mean(shown > 3.0)

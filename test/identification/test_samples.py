@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Streamed r_factors say what the whole regressor says."""
+"""Streamed factors give the same residuals and estimates as the whole regressor."""
 
 from dataclasses import replace
 from functools import reduce
@@ -91,7 +91,7 @@ def test_inflation_is_that_of_the_filters_impulse_response(cutoff):
 
 
 def inflation_of(residual, piece, motion):
-    """Return the inflation found where the residual is the given one, (N, 7)."""
+    """Return the inflation found for a given residual, (N, 7)."""
     zeros = np.zeros_like(residual)
     made = replace(
         motion,
@@ -169,5 +169,5 @@ def test_a_summary_is_as_large_for_any_number_of_samples(simulate):
         summary = Summary.of(MODEL, prepare(simulate(FER, duration=duration)))
         return len(pickle.dumps(summary))
 
-    # The number of samples itself is a digit longer.
+    # The pickled number of samples has one digit more.
     assert abs(size(12.0) - size(40.0)) < 100

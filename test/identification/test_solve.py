@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates against known parameters, and deviations against what estimates really scatter."""
+"""Estimates against known parameters, and standard deviations against the scatter of estimates."""
 
 from dataclasses import replace
 
@@ -32,8 +32,8 @@ from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from ..slow_work import drawn_friction, slow_work
 
 FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
-# Wide enough that the low-pass passes Coulomb friction's turns; sharper ones are a model error,
-# which deviations of noise cannot cover.
+# With this width the low-pass filter passes the steps of Coulomb friction; steeper steps cause a
+# model error, which standard deviations by noise do not cover.
 WIDTH = 0.3
 FRICTION = ViscousCoulombFriction(
     np.linspace(0.2, 0.5, 7), np.linspace(0.4, 0.2, 7), np.full(7, 0.02), WIDTH
@@ -52,7 +52,7 @@ NOISE_NM = np.array([0.5, 0.5, 0.5, 0.5, 0.2, 0.2, 0.2])
 
 
 def exact_motion(simulate, **kwargs):
-    """Return a motion whose torque is the model's at its own states, without any noise."""
+    """Return a motion with the model's torque at its filtered states, without noise."""
     motion = prepare(simulate(FER, **kwargs), OPTIONS)
     torque = MODEL.torque(motion, TRUTH)
     return replace(motion, effort=torque, effort_unfiltered=torque)
@@ -73,7 +73,7 @@ def test_a_joint_that_fits_nearly_exactly_has_at_most_twice_the_mean_weight():
 
 
 class Repeated:
-    """One motion, factored once, to be joined with ever new torques."""
+    """One motion, factored once, whose torques are replaced in each run."""
 
     def __init__(self, motion):
         rows = np.moveaxis(np.concatenate(MODEL.blocks(motion), axis=-1), 1, 0)
@@ -118,7 +118,7 @@ def test_a_stronger_prior_moves_parameters_from_data_to_start(simulate):
     heavier = FER.map_links(lambda link: link + link)
     prior = Prior.towards(heavier, MODEL, np.ones(7))
     factors = QRFactors.of(MODEL, exact_motion(simulate))
-    # So precise that the prior of friction, which has one regularization, does not show.
+    # The samples are so precise that the prior of friction has no effect.
     noise = Noise(np.full(7, 1e-5), np.ones(7))
     b = len(MODEL.base)
 
@@ -208,7 +208,7 @@ def test_published_friction_is_the_least_of_squares_and_prior():
 
     def cost(values):
         squares = float(noise.weights**2 @ factors.squares(values))
-        # Of a published set the prior of friction is ten times wider.
+        # For a published set the prior of friction is ten times wider.
         return squares + float(np.sum((0.1 * values[b:] / prior.friction_deviations) ** 2))
 
     for place in kept:
@@ -216,12 +216,12 @@ def test_published_friction_is_the_least_of_squares_and_prior():
         step = np.zeros(len(theta))
         step[place] = 0.01 * deviation
         slope = (cost(theta + step) - cost(theta - step)) / (2.0 * 0.01)
-        # The prior's own part of the slope, which the squares' part balances.
+        # Gradient of the prior's cost, which balances that of the squares.
         assert abs(slope) < 0.01 * 2.0 * 0.01 * theta[place] / deviation + 1e-4
 
 
 def test_a_published_sets_strong_friction_is_not_held_back(simulate):
-    # Gears that rub by 15 % of the limit, where the prior of friction is 2 %.
+    # Coulomb friction of 15 % of the torque limit, where the prior expects 2 %.
     limit = FER.limit('effort')
     strong = ViscousCoulombFriction(0.02 * limit, 0.15 * limit, 0.0 * limit, WIDTH)
     samples = QRFactors.of(MODEL, prepare(simulate(FER, friction=strong, noise=0.2), OPTIONS))

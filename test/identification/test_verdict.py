@@ -39,7 +39,7 @@ PUBLISHED = np.array([0.50, 0.51, 0.49, 0.50])
     [
         ([0.30, 0.31, 0.29, 0.30], [0.45, 0.47, 0.44, 0.46], True, True),
         ([0.30, 0.31, 0.29, 0.30], [0.31, 0.72, 0.30, 0.31], False, False),
-        # A gain of less than a twentieth is not worth it.
+        # A gain below 5 % does not count.
         (0.96 * PUBLISHED, PUBLISHED, True, False),
         (0.94 * PUBLISHED, PUBLISHED, True, True),
     ],
@@ -56,7 +56,7 @@ def test_one_lost_bag_is_enough_to_be_no_better():
     assert said.gain > said.spread
     assert said.lost == ('run4',)
     assert not said.better
-    # A stretch says too little by itself: the bag counts.
+    # Being worse on one stretch of a bag does not count.
     assert judged(arm, published, name='run, stretch {} of 5').better
 
 

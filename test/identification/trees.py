@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random trees whose joints lie along their frames' z, as rows of a geometry have them."""
+"""Random trees of bodies whose joint axes are their frames' z axes, as in DH rows."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Logs in every form that is read, written by the libraries that users write them with."""
+"""Logs in every supported format, written by the libraries that users write them with."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ NAMED = ColumnMap('q{}', 'tau{}', 'dq{}', stamp='t')
 NUMBERED = ColumnMap('2-8', '16-22', '9-15', stamp='1')
 ARRAYS = ColumnMap('q', 'tau', 'dq', stamp='t')
 STRUCT = ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')
-# Text is written with 18 digits, so that every number returns exactly.
+# Text has 18 digits, so that every number is read back exactly.
 TEXT = {'fmt': '%.17e'}
 
 
@@ -69,7 +69,7 @@ def write_parquet(path):
 
 
 def edited(edit):
-    """Return what writes a CSV and edits its text."""
+    """Return a function that writes a CSV file and edits its text."""
 
     def write(path):
         write_csv(path)
@@ -241,7 +241,7 @@ def test_bad_files_get_one_sentence(name, content, sentence, tmp_path):
 
 
 def assert_refused(path, content, columns, sentence):
-    """Require one sentence about a file of this content."""
+    """Write a file, and require one sentence when it is imported."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(RecordingError) as caught:
         import_log(path, columns, NAMES)

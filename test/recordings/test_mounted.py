@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What hangs on the flange, by recordings of arms bare, with a hand and with a load."""
+"""Verdicts on hand and load, from recordings of arms with nothing, a hand or a load mounted."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def judged(recording, arms):
 
 
 def test_on_a_real_bare_arm_no_hand_is_seen(fer_recording):
-    # The set franka_description of the FER is 0.7 kg too light; that must not be taken for a hand.
+    # The set franka_description of the FER is 0.7 kg too light, which must not count as a hand.
     sets = ('gaz2019', 'franka_description')
     arms = [load('fer', name, hand=hand) for name in sets for hand in ('none', 'franka_hand')]
     sentence = judged(fer_recording, arms).sentence
@@ -49,7 +49,7 @@ def test_a_load_is_said_as_identify_says_it(simulate, mass):
 
 
 def test_a_still_upright_arm_cannot_tell_whether_a_hand_is_on(simulate):
-    # Straight up, no joint feels a hand's weight but for its small offset.
+    # With the arm straight up, a hand's weight causes torque only by its small offset.
     recording = simulate(FER)
     upright = np.zeros_like(recording.q)
     noise = np.random.default_rng(0).normal(0.0, 5.0, recording.effort.shape)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that are not what they should be are called so."""
+"""Faulty recordings are named with joint and figures; sound ones are not."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def test_nothing_is_suspected_in_a_real_arms_recording(request, rate):
 
 
 def of_joint(joint, changed, values):
-    """Return values with one joint's (from 0) in place of what they were."""
+    """Return values with the column of one joint (from 0) replaced."""
     return np.where(np.arange(values.shape[1]) == joint, changed, values)
 
 
@@ -39,7 +39,7 @@ def with_entry(values, rows, joint, value):
     return changed
 
 
-# What is changed of a sound recording, and what is said of it.
+# Changes of a sound recording, and the sentences about them.
 ODD = {
     'degrees': (lambda r: {'q': np.degrees(r.q)}, 'positions reach ', 'look like degrees'),
     'a joint beyond its range': (
@@ -153,7 +153,7 @@ def test_effort_of_another_unit_or_sign_is_suspected(simulate, factor, what):
     assert '(2 of 2 joints' in found
 
 
-# Reversed, joints 2 and 6 are exchanged, among others.
+# In reversed order joints 2 and 6 are exchanged, among others.
 @pytest.mark.parametrize(
     ('order', 'exchanged'),
     [([0, 3, 2, 1, 4, 5, 6], '2 and fer_joint4'), ([6, 5, 4, 3, 2, 1, 0], '2 and fer_joint6')],
@@ -169,7 +169,7 @@ def test_an_arm_on_a_wall_is_suspected_unless_said(simulate):
     assert faults(recording, FER, gravity=(0.0, 0.0, -9.81)) == ()
     found = faults(recording, FER, gravity=(9.81, 0.0, 0.0))
     assert found[0].startswith('gravity explains little of the effort')
-    # Without any weight there is nothing to tell by.
+    # Without gravity torques neither unit nor sign can be judged.
     assert faults(recording, FER, gravity=(0.0, 0.0, 0.0)) == ()
 
 
@@ -202,7 +202,7 @@ def test_strong_friction_is_not_taken_for_another_arm(coulomb):
 
 
 def test_behind_strong_friction_another_mounting_is_still_told():
-    # The same motion of an arm on the wall: its gravity is not that of one on the floor.
+    # The same motion of an arm on a wall has other gravity torques than on the floor.
     log = geared(FER, 10.0)
     wall, floor = (NewtonEulerModel(FER, g).gravity(log.q) for g in ((9.81, 0, 0), (0, 0, -9.81)))
     (found,) = faults(replace(log, effort=log.effort + wall - floor), FER)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Resampling, filtering and differentiation against signals whose truth is known."""
+"""Resampling, filtering and differentiation against known signals."""
 
 from dataclasses import replace
 
@@ -58,7 +58,8 @@ def test_uneven_stamps_leave_each_state_at_its_own_time():
 
 def test_half_the_amplitude_is_left_at_the_cutoff_frequency():
     motion = prepare(sinusoid(frequency=3.0, rate=30.0))
-    # Forwards and backwards: (1 / sqrt 2)^2 at the cut-off, exactly.
+    # Applied forwards and backwards the filter has a gain of exactly (1 / sqrt 2)^2 at the
+    # cut-off.
     np.testing.assert_allclose(
         motion.q[60:-60], 0.5 * truth(motion, 3.0)[0][60:-60], rtol=0.0, atol=2e-3
     )
@@ -73,7 +74,7 @@ def test_noise_above_half_the_new_rate_is_not_folded_back():
     clean = prepare(disturbed)
     dirty = prepare(replace(disturbed, q=disturbed.q + hum))
     np.testing.assert_allclose(dirty.q[30:-30], clean.q[30:-30], rtol=0.0, atol=1e-6)
-    # As recorded it does fold: the guard is what removes it.
+    # Without the anti-aliasing filter the hum appears at 1 Hz.
     folded = np.interp(clean.time, disturbed.time, hum[:, 0])
     assert np.abs(folded).max() > 0.4
 
@@ -141,9 +142,9 @@ def test_options_that_no_filter_can_have_are_refused(options, sentence):
 def test_columns_are_filtered_like_the_torque(rate):
     recording = replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01))
     motion = prepare(recording, columns=lambda q, dq: np.stack([np.tanh(dq / 0.01), q], axis=-1))
-    # The torque is the first column as recorded, so that both are one after any filter.
+    # The torque is the recorded first column, so that both are equal after any filter.
     np.testing.assert_array_equal(motion.columns[:, :, 0], motion.effort)
     np.testing.assert_array_equal(motion.columns[:, :, 1], motion.q)
-    # The same of the filtered velocity is another thing: it turns faster.
+    # The column of the filtered velocity differs: at reversals it changes faster.
     assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
     assert len(motion.part(slice(3, 8)).columns) == 5

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Bags of every kind are read alike, and a fault in one is named."""
+"""Bags of every format give the same recording, and faults of bags are named."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def assert_same_states(actual, expected):
 
 
 def written(recording, folder, storage):
-    """Return the folder of a bag, which is the package's own in MCAP alone."""
+    """Return the folder of a bag in a storage format; the package itself writes MCAP only."""
     write_recording(recording, folder / 'mcap' / 'bag')
     with (
         Reader(folder / 'mcap' / 'bag') as reader,
@@ -65,7 +65,7 @@ def test_pieces_of_a_bag_joined_are_the_bag(messages, write_joint_states, tmp_pa
     first, *others = read_pieces(bag, FER, most)
     ends = [end for _, end in (first, *others)]
     assert ends == sorted(ends) and ends[-1] == 1.0
-    # Each begins with the message that the piece before ends with, so that no step is lost.
+    # Each piece begins with the last message of the previous piece, so that no interval is lost.
     rows = [first[0].q, *(piece.q[1:] for piece, _ in others)]
     np.testing.assert_array_equal(np.concatenate(rows), whole.q)
     assert max(map(len, rows)) <= most
@@ -192,7 +192,7 @@ FAULTS = {
 def test_a_faulty_message_is_named_with_its_value(messages, write_joint_states, tmp_path, fault):
     change, sentence = FAULTS[fault]
     messages[4] = change(messages[4])
-    # Bags are in the recorder's order, whatever the messages' own stamps say.
+    # Bags are in the order of the recorder's clock, whatever the messages' stamps are.
     bag = write_joint_states(tmp_path / 'bag', messages, received_ns=range(len(messages)))
     with pytest.raises(RecordingError) as raised:
         read_recording(bag, FER.joint_names)
@@ -309,7 +309,7 @@ def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
     file.write_bytes(data[: int(kept * len(data)) - 1])
     read = read_recording(file if single_file else bag, FER.joint_names)
     count = len(read)
-    # A chunk of a megabyte is lost at most, of three and a half.
+    # At most one chunk of 1 MB is lost, of 3.5 MB.
     assert (kept - 0.35) * len(whole) < count <= len(whole)
     assert_same_states(read, whole.part(slice(0, count)))
     assert 'the recorder was killed' in read.remarks[-1]

@@ -17,7 +17,7 @@ from franka_dynamics.recordings.replay import (
 )
 
 
-# The figures were published with the recording's description of Metric E, to three decimals.
+# The published figures of Metric E for this recording have three decimals.
 @pytest.mark.parametrize(
     ('inertial_set', 'hand', 'cutoff', 'filtered', 'unfiltered'),
     [
@@ -48,13 +48,13 @@ def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     assert found.whole.whole < 0.4 * found.rigid.whole
     arm = replace(load('fer'), friction=None)
     result = fit(arm, prepare(simulate(arm, rate=100.0)))
-    # Effort and states are filtered alike but torque is not linear in the state; 0.07 seen.
+    # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.
     assert result.whole.whole < 0.2
     assert fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).whole.whole > 1.0
 
 
 def test_braked_seconds_are_named_and_left_out(simulate):
-    # As the demonstration's own bag begins: a second behind brakes, effort zero.
+    # As in the demonstration's bag, the first second is behind brakes, with zero effort.
     arm = replace(load('fer'), friction=None)
     recording = simulate(arm, rate=100.0)
     effort = recording.effort.copy()

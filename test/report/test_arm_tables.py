@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of `describe` against the published rows and the formulations."""
+"""The tables of `arm show` against the published rows and the formulations."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers are rounded by their deviations; a page escapes what it is given, its tags close."""
+"""Numbers are rounded by their deviations; pages escape text and close their tags."""
 
 from xml.etree import ElementTree
 
@@ -31,7 +31,7 @@ def test_hostile_text_stays_text_on_a_page():
             Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]]),
         ],
     )
-    # Written so that an XML parser, which is strict, reads it.
+    # The page is also XML, whose strict parser checks the tags.
     tree = ElementTree.fromstring(whole)
     assert not list(tree.iter('script'))
     assert ''.join(tree.itertext()).count(HOSTILE) == 9

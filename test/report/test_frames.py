@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of an arm's frames: what its lines, dots and labels are of."""
+"""Lines, dots and labels in the picture of an arm's frames."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ellipsoid that stands for a body's inertia."""
+"""The inertia ellipsoid of a body."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One table in a terminal and on a page: numbers whole, foreign text as text."""
+"""A table in a terminal and on a page: no number is cut, and no text is taken as markup."""
 
 from dataclasses import dataclass
 from enum import Enum

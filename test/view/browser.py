@@ -20,7 +20,7 @@ _CHOICES = ('chromium', 'chromium-browser', 'google-chrome')
 
 
 class Browser:
-    """One page; use as a context manager."""
+    """One page of a browser; use as a context manager."""
 
     def __init__(self, address, profile):
         program = next(filter(None, map(shutil.which, _CHOICES)), None)
@@ -69,13 +69,13 @@ class Browser:
         self._process.stderr.close()
 
     def text(self):
-        """Return what the page says."""
+        """Return the text of the page."""
         return self._call('Runtime.evaluate', expression='(document.body || {}).innerText || ""')[
             'result'
         ]['value']
 
     def wait_for(self, pattern):
-        """Wait until the page says something; return the match."""
+        """Wait until the page's text matches a pattern; return the match."""
         return self._until(lambda: re.search(pattern, self.text()), pattern)
 
     def picture(self):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrows, meshes and plots over time, as the page gets them."""
+"""Arrows, meshes and plots over time, as the page shows them."""
 
 import re
 
@@ -158,5 +158,5 @@ def test_shares_of_the_limits_are_plotted_over_the_last_seconds(page):
     assert time[0] == pytest.approx(4.8, abs=0.11) and time[-1] > 14.6
     np.testing.assert_allclose(shares[0], 100.0 * 6.0 / 87.0, rtol=1e-12)
     np.testing.assert_allclose(shares[6], 50.0, rtol=1e-12)
-    page.show(ViewState(1.0, Q))  # an earlier time: the slider was moved, or the bag began anew
+    page.show(ViewState(1.0, Q))  # an earlier time: the slider was moved, or the bag starts again
     assert [len(row) for row in plot.data] == [1] * 8 and np.isnan(plot.data[1]).all()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The verb `view` on a bag, seen through a browser."""
+"""The command `view` on a bag, seen through a browser."""
 
 import re
 import signal
@@ -84,7 +84,7 @@ def test_the_default_host_serves_this_machine_only(address):
     host, port = address.removeprefix('http://').split(':')
     assert host == '127.0.0.1'
     socket.create_connection((host, int(port))).close()
-    # Another address of this machine: a server on all of them would answer.
+    # Another address of this machine, at which a server on all addresses would answer.
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(('127.0.0.2', int(port)))
 
