@@ -21,7 +21,7 @@ from ..resources import share_directory
 # Other names of shipped arms; the joints of an arm loaded by such a name are named after it.
 # Franka's first arm was sold as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-AS_LISTED = 'as_listed'  # a choice of hand: the one that the inertial set was published with
+AS_LISTED = 'as_listed'  # a choice of hand: the hand with which the inertial set was published
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
 _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 

@@ -100,7 +100,7 @@ def _endless(_: float) -> str:
     return ''
 
 
-# A rule takes a value and returns what is wrong with it, or an empty string.
+# A rule takes a value and returns an error message, or an empty string.
 Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
 Angle = Annotated[float, _within_a_turn]
@@ -252,7 +252,7 @@ def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
 
 
 def encode(kind: Any, value: Any) -> Any:
-    """Return the plain data of which `decode` makes `value`, without fields at their defaults."""
+    """Return plain data that `decode` converts to `value`, without fields at their defaults."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated and isinstance(inner[1], OneOf):
         for name, chosen in inner[1].classes.items():

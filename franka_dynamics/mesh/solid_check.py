@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether a triangle mesh bounds a solid, and says what is wrong with it."""
+"""Checks whether a triangle mesh bounds a solid, and names its defects."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class Place:
     def of(
         cls, lengths: RprKinematics, masses: RprMasses, extension: Any, s3: Any, c3: Any
     ) -> Place:
-        """Return the abbreviations, of which D, S3 and C3 are given."""
+        """Return D, S3 and C3 with the rho, sigma and kappa that follow from them."""
         kappa = lengths.a3 * c3 + masses.k3 * s3
         sigma = lengths.a3 * s3 - masses.k3 * c3
         return cls(extension, s3, c3, extension + kappa, sigma, kappa)

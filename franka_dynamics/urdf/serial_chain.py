@@ -193,7 +193,7 @@ def _axis(joint: pin.JointModel) -> Array:
 def _joints_beside(
     model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the other moving joints: those that the arm carries, and the rest."""
+    """Return the names of other moving joints: first those on the arm, then those elsewhere."""
     first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
     below = {name for name, support in zip(model.names, model.supports) if first in support}
     held = tuple(name for name in document.joints if name in below - own)

@@ -80,7 +80,7 @@ def broken(kind):
 
 
 @pytest.mark.parametrize(
-    ('kind', 'told'),
+    ('kind', 'note'),
     [
         ('hole', 'repair: holes were closed by 2 faces'),
         ('flipped', 'repair: 2 faces were flipped to be wound like their neighbours'),
@@ -88,13 +88,13 @@ def broken(kind):
         ('inverted', 'repair: all 12 faces of 1 part(s) pointed the wrong way and were flipped'),
     ],
 )
-def test_a_broken_mesh_is_repaired_and_the_repair_told(tmp_path, kind, told):
+def test_a_broken_mesh_is_repaired_and_the_repair_noted(tmp_path, kind, note):
     path = write(broken(kind), tmp_path / 'tool.stl')
     assert find_defects(load_mesh(path).mesh).sentences() != ()
     repaired = load_mesh(path, repair=True)
     assert find_defects(repaired.mesh).sentences() == ()
     np.testing.assert_allclose(mesh_volume(repaired.mesh), VOLUME, rtol=1e-6, atol=0.0)
-    assert told in repaired.notes
+    assert note in repaired.notes
 
 
 @pytest.mark.parametrize(

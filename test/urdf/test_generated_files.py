@@ -119,8 +119,8 @@ def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
     if 'sdf' not in checked.stdout + checked.stderr and checked.returncode == 1:
         pytest.skip('the installed ign or gz has no sdf verb (Debian: libsdformat-dev)')
     assert checked.stdout == 'Valid.\n'
-    heard = [line for line in checked.stderr.splitlines() if 'libignition-tools' not in line]
-    assert heard == []
+    messages = [line for line in checked.stderr.splitlines() if 'libignition-tools' not in line]
+    assert messages == []
     printed = subprocess.run(
         [tool, 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=True
     ).stdout

@@ -218,15 +218,15 @@ EIGHT = [slipping(np.ones(8), np.append(0.01 * 2.0 ** np.arange(7), last)) for l
 
 
 @pytest.mark.parametrize(
-    ('frictions', 'said'),
+    ('frictions', 'words'),
     [((TWO, THREE), '4, 300, 500 mrad'), ((THREE, TWO), '4, 300 mrad'), (EIGHT, '1280')],
 )
-def test_other_slip_elements_act_on_torque_and_belong_to_no_joint(frictions, said):
+def test_other_slip_elements_act_on_torque_and_belong_to_no_joint(frictions, words):
     # Steady sliding is the same; only a reversing motion shows the difference.
     here, there = (replace(load('fer'), friction=friction) for friction in frictions)
     (found,) = compare(here, there).differences
     assert (found.place, found.parameter, found.has_effect) == ('arm', 'friction model', True)
-    assert said in str(found)
+    assert words in str(found)
 
 
 def test_a_slip_element_is_named_with_its_joint():

@@ -154,8 +154,8 @@ def test_the_other_formulations_run_without_pinocchio():
 @pytest.mark.parametrize('own', [ExponentialsModel, PinocchioModel])
 def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = load('fer')
-    odd = replace(arm.links[2], mass=0.0)
-    arm = replace(arm, links=(*arm.links[:2], odd, *arm.links[3:]))
+    massless = replace(arm.links[2], mass=0.0)
+    arm = replace(arm, links=(*arm.links[:2], massless, *arm.links[3:]))
     with pytest.raises(InertiaError, match='link behind fer_joint3 of fer has no mass but the'):
         own(arm)
 

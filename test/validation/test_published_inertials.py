@@ -48,9 +48,8 @@ def test_four_decimals_are_the_border_between_rounded_and_other(change, expected
 
 
 def test_a_small_link_rounded_to_four_decimals_is_another():
-    fr3 = load('fr3').links[
-        6
-    ]  # its moments are 2e-4 kg m^2, of which half a unit of the fourth decimal is a quarter
+    # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
+    fr3 = load('fr3').links[6]
     coarse = LinkInertia.from_center_of_mass(
         fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
     )

@@ -256,8 +256,8 @@ def test_a_tilted_mount_tells_the_gravity_in_the_base():
     )
     _, verdict = model_from_urdf(text, GAZ)
     # -9.81 (0, sin 0.5, cos 0.5)
-    told = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
-    assert any(told in note and 'Set gravity_vector' in note for note in verdict.notes)
+    sentence = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
+    assert any(sentence in note and 'Set gravity_vector' in note for note in verdict.notes)
 
 
 def test_a_text_that_pinocchio_reads_otherwise_is_refused(monkeypatch):
