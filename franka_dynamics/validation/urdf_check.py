@@ -69,7 +69,7 @@ class UrdfVerdict:
         inertials = (
             f'the inertials of {self.nearest}, {"exactly" if self.exact else "within rounding"} ('
             if self.same
-            else f'inertials of no published set, accepted as unknown; the nearest is {self.nearest} ('
+            else f'inertials of no published set, accepted; the nearest is {self.nearest} ('
         )
         return (
             f'{self.source} has the geometry of {self.arm} and {inertials}largest difference '
