@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 import os
 from pathlib import Path
+import secrets
 import tempfile
 
 from .errors import OutputError
@@ -30,22 +31,16 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     target = Path(path).expanduser()
     if target.is_dir():
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
+    scratch = target.with_name(f'.{target.stem}-{secrets.token_hex(4)}{target.suffix}')
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f'.{target.stem}-', suffix=target.suffix
-        )
+        scratch.touch(exist_ok=False)
     except OSError as error:
         raise OutputError(
             f'{target} cannot be written: {error.strerror}. Choose another place.'
         ) from error
-    os.close(handle)
-    scratch = Path(name)
     try:
         yield scratch
-        # mkstemp creates files that only their owner can read; output files get the usual
-        # permissions.
-        os.chmod(scratch, 0o666 & ~_umask())
         scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)
@@ -107,10 +102,3 @@ def _require_writable(folder: Path, target: Path) -> None:
             f'{target} cannot be written: {error.strerror}. Choose another place.'
         ) from error
     raise OutputError(f'{target} cannot be written: {nearest} is a file. Choose another place.')
-
-
-def _umask() -> int:
-    """Return the process's file mode mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
