@@ -109,7 +109,7 @@ class FeedforwardController:
         self.output = CommandOutput(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
-        self._age = 0.0  # of the latest state [s]
+        self._age = 0.0  # age of the latest state [s]
         # Effort, g(q), command and desired velocity of the latest state, for the guard.
         self._guard_input: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
         self._guard_input = None
@@ -124,7 +124,7 @@ class FeedforwardController:
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
-        self._feedback: Array | None = None  # of the last command, until OscillationWatch gets it
+        self._feedback: Array | None = None  # in the last command [N m]
         # Law and reference before a change, until the next cycle ramps from their torque.
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self._first_torque = FirstTorque.NOT_YET
@@ -215,7 +215,8 @@ class FeedforwardController:
             self._last_torque_acts = False
             self.guard.restart()
         if law.has_gains and not before.has_gains:
-            # The position held before the gains were set to zero is out of date.
+            # The arm may have moved since the gains were set to zero, so the held position is
+            # outdated.
             self.reference.hold(None)
 
     def apply(self, settings: Settings) -> None:
@@ -288,7 +289,7 @@ class FeedforwardController:
         return CycleResult(observation, state, limited)
 
     def _wrong_effort(self, effort: Array) -> tuple[Condition, str]:
-        """Return condition and sentence of efforts that are not finite or far over their limit."""
+        """Return condition and message of efforts that are not finite or far over their limit."""
         finite = np.isfinite(effort)
         wrong = ~finite if not finite.all() else np.abs(effort) / self._effort
         joint = int(wrong.argmax())
@@ -360,7 +361,8 @@ class FeedforwardController:
             return
         stamp = self.latest[0]
         if self.mode is not Mode.RUNNING:
-            # Another controller follows the trajectory with the torques added to it.
+            # Another controller may follow the trajectory, with the torques of
+            # ~/feedforward_trajectory.
             reason = 'torques were added to it, but it is not followed here: '
             reason += self.supervisor.reason
             self.reference.note(ReferenceState.ACCEPTED, stamp, reason, mark)

@@ -75,14 +75,14 @@ class TorqueReceiver:
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
         self.timeouts = 0  # how often the sender stopped sending for longer than the time-out
-        self.refused = dict.fromkeys(Refusal, 0)  # how many torques, by the reason
+        self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
         self._terms = TermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._given = self.applied
-        self._number: int | None = None  # of the last torque that was followed
+        self._number: int | None = None  # number of the last followed torque
         self._heard = self._stamp = -np.inf
 
     def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
@@ -125,7 +125,7 @@ class TorqueReceiver:
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):
             desired = self._own(stamp, q, dq)
-        if all_finite(desired):  # no torque follows from a state that is not finite
+        if all_finite(desired):  # a state that is not finite leaves the torque as it is
             self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
         return self.applied
 

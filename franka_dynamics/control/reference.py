@@ -16,7 +16,7 @@ from ..typing import Array
 
 # A stream counts as abandoned if no set-point follows for this long; the arm is then held [s].
 STREAM_TIMEOUT_S = 0.1
-_MOST_EVENTS = 1000  # largest number of events kept while nobody takes them out
+_MOST_EVENTS = 1000  # most events that are kept while none is read
 _REPLACED = 'another reference took its place'
 
 
@@ -61,7 +61,7 @@ class Trajectory:
 
     @classmethod
     def at(cls, time: float, point: ReferencePoint) -> Trajectory:
-        """Return the motion of a single point at a time [s]."""
+        """Return a motion of a single point at a time [s]."""
         return cls(np.array([time]), *point.stacked)
 
     def part(self, rows: Any) -> Trajectory:
@@ -76,7 +76,7 @@ class Trajectory:
         return Trajectory(np.append(self.times, other.times), *map(np.vstack, zip(rows, others)))
 
     def point(self, row: int) -> ReferencePoint:
-        """Return one of the points."""
+        """Return the point of this number."""
         return ReferencePoint(self.positions[row], self.velocities[row], self.accelerations[row])
 
     @property
@@ -160,9 +160,9 @@ class ReferenceState(str, Enum):
 
     ACCEPTED = 'accepted'  # planned; it is followed as soon as it begins
     FOLLOWING = 'following'
-    FINISHED = 'finished'  # followed up to its end
+    FINISHED = 'finished'  # followed to its end
     REFUSED = 'refused'  # never followed
-    INTERRUPTED = 'interrupted'  # the rest was dropped
+    INTERRUPTED = 'interrupted'  # ended before its end
 
 
 class ReferenceEvent(NamedTuple):
@@ -196,7 +196,7 @@ class _Followed:
 
     @property
     def end(self) -> float:
-        """Time of the last point, or the time at which a stream counts as abandoned [s]."""
+        """Time of the last point, or at which a set-point is no longer followed [s]."""
         if isinstance(self.planned, Trajectory):
             return self.planned.end
         return self.begin + STREAM_TIMEOUT_S

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the running model with the independent one, periodically, at the arm's state."""
+"""Compares the node's model periodically with the independent one at the arm's state."""
 
 from __future__ import annotations
 

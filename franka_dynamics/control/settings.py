@@ -225,7 +225,7 @@ class Settings:
 
 @functools.cache
 def _ranges() -> tuple[ParameterSpec, ...]:
-    """Return the declarations of the parameters of Settings that are one number within a range."""
+    """Return the declarations of the live parameters that are a single number."""
     found = (*specs('torque'), *specs('motion'))
     return tuple(spec for spec in found if spec.kind == 'double')
 

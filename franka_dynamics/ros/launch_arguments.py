@@ -33,8 +33,8 @@ def launch_description(
     Return a launch description with these arguments and the actions that a function returns.
 
     The function receives the arguments' values, all strings, as attributes of one object; an
-    argument that is not declared raises SettingsError first. A function is used because a
-    substitution could not omit a parameter whose argument was not given.
+    argument that is not declared raises SettingsError first. Unlike launch's substitutions, a
+    function can omit a parameter whose argument was not given.
     """
     from launch import LaunchDescription  # type: ignore[attr-defined]
     from launch.actions import OpaqueFunction
@@ -119,7 +119,7 @@ def receiver_argument() -> Any:
 
 
 def parameters_argument(target: str) -> Any:
-    """Return the argument for a parameter file that overrides the target's file."""
+    """Return the argument params_file, a file that overrides the target's parameter file."""
     return argument(
         'params_file',
         '',

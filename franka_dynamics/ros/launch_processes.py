@@ -15,7 +15,7 @@ from .launch_arguments import PACKAGE
 
 
 def text(value: str) -> Any:
-    """Return a parameter of type string; launch_ros would take 'on' for a bool."""
+    """Return a parameter value of type string; launch_ros would make a bool of 'on'."""
     from launch_ros.parameter_descriptions import ParameterValue
 
     return ParameterValue(value, value_type=str)
@@ -42,7 +42,7 @@ def own_node(name: str, **given: Any) -> Any:
 
 
 def target_file(target: str) -> str:
-    """Return the parameter file of a target."""
+    """Return the path of the parameter file of a target."""
     from ..resources import share_directory
 
     return str(share_directory() / 'config' / 'feedforward' / f'{target}.yaml')
@@ -133,7 +133,7 @@ def spawner(*arguments: Any, **given: Any) -> Any:
 
 
 def after(process: Any, *following: Any) -> Any:
-    """Return the handler that starts processes after another's exit with 0, or ends launch."""
+    """Return a handler that, when a process exits, starts others, or ends launch on failure."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 

@@ -43,7 +43,7 @@ def receiver(
     """
     Return the controller that receives an arm's torques.
 
-    The arm, which the launch argument `robot_type` named, has its joint names as in the robot
+    `arm` is the arm of the launch argument `robot_type`, with the joint names of the robot
     description. `package` is the launch argument `receiver`. The generated controller brakes and
     ends differently if the node's target compensates gravity. `forward` is the text of the forward
     controller's parameter file. Raises RuntimeError if the named package is not installed. Raises

@@ -23,7 +23,7 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
 from ..view.window import Window
 
-PERIOD_S = 0.05  # [s] between two updates
+PERIOD_S = 0.05  # time between two updates [s]
 TERM_TOPICS = {
     GRAVITY: 'gravity',
     CORIOLIS: 'coriolis',
@@ -32,7 +32,7 @@ TERM_TOPICS = {
     EXTERNAL: 'external_torque',
 }
 _STALE_S = 0.5  # terms that arrived longer ago are not shown [s]
-_MOST_CALLBACKS = 16  # per update; there are seven topics with one message each
+_MOST_CALLBACKS = 16  # callbacks per update; there are seven topics with one message each
 
 
 class LiveView:
@@ -57,7 +57,7 @@ class LiveView:
         self._began: float | None = None
         self._terms: dict[str, tuple[float, np.ndarray]] = {}
         self.problem = f'waiting for {joint_states}'
-        self.urdf: str | None = None  # of robot_state_publisher, if one runs
+        self.urdf: str | None = None  # from robot_state_publisher, if one runs
         self._guest = guest_node('view')
         own, self._executor = self._guest.__enter__()
         own.create_subscription(JointState, joint_states, self._on_state, STATE_QOS, raw=True)

@@ -45,17 +45,17 @@ class JointReading(NamedTuple):
 
     @property
     def stamp_message(self) -> Time:
-        """The message's stamp as a ROS message, for results computed from it."""
+        """The message's stamp as a ROS message, for the stamps of results."""
         return Time(sec=self.sec, nanosec=self.nanosec)
 
 
 def seconds(stamp: Time | Duration) -> float:
-    """Return a stamp or a duration in seconds."""
+    """Return a stamp or a duration as a number [s]."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
 def stamp_from_seconds(time: float) -> Time:
-    """Return a time as a stamp."""
+    """Return a time [s] as a stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
@@ -88,7 +88,7 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
 
 
 def doubles(values: Array) -> array:
-    """Return values as the array type that rclpy's messages accept without checking each value."""
+    """Return values as an array.array, of which rclpy's messages do not check each value."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 

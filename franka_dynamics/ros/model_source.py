@@ -39,7 +39,7 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck, TOLERANCE
 from ..validation.urdf_check import model_from_urdf
 
-_SLICE_S = 1.0  # time between two checks whether to stop waiting [s]
+_SLICE_S = 1.0  # time between two calls of `should_stop` [s]
 
 
 @dataclass(frozen=True, eq=False)

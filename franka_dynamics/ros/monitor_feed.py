@@ -22,7 +22,7 @@ from .statuses import read_statuses, SIMULATED_ARM, Status
 
 # The feedforward node's torque topics, in the order in which they are displayed.
 TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
-SILENT_AFTER_S = 3.0  # time without diagnostics, which come once per second
+SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
 _LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
 
@@ -90,7 +90,7 @@ class NodeView:
             published = int(status.values['published'])
             if self._published is not None and now > self._published[0]:
                 before, count = self._published
-                # The count restarts at an activation, so it may be smaller than before.
+                # The count restarts at each activation, so it may have decreased.
                 self.command_rate = max(0, published - count) / (now - before)
             self._published = (now, published)
 
@@ -189,7 +189,7 @@ class MonitorFeed:
 
     @property
     def complete(self) -> bool:
-        """Whether an arm was heard, and each has reported twice and published every term."""
+        """Whether an arm was heard, and every arm has published twice, and all its terms."""
         return bool(self.arms) and all(
             math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms

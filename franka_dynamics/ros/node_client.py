@@ -33,12 +33,12 @@ from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
-# A motion on a simulated arm may take this many times its length on a busy machine, and this long
-# to begin [s].
+# On a busy machine a motion of a simulated arm may take this many times its duration, and begin
+# after this time [s].
 _SLOWER, _BEGIN_S = 20.0, 10.0
 # Wait before a request [s]: a server that has not discovered the client yet discards its answer.
 _DISCOVERY_S = 0.3
-_REPORT_S = 2.0  # diagnostics come once per second
+_REPORT_S = 2.0  # wait for diagnostics, which come once per second [s]
 # States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
@@ -51,7 +51,7 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class Loaded(NamedTuple):
-    """Names of a file's parameters: those that were set, and those that had the value already."""
+    """Names of a file's parameters: changed ones, and ones that had the value already."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -128,7 +128,7 @@ class NodeClient:
         return True
 
     def get(self, parameter: str) -> Any:
-        """Return a parameter's value."""
+        """Return the value of a parameter."""
         return self.values([parameter])[0]
 
     def set(self, parameter: str, text: str) -> Any:
@@ -158,7 +158,7 @@ class NodeClient:
             GetParameters, 'get_parameters', GetParameters.Request(names=list(parameters))
         )
         unset = ParameterType.PARAMETER_NOT_SET
-        # rclpy answers with nothing at all if one of them does not exist.
+        # rclpy returns no values at all if one of the parameters does not exist.
         if len(answer.values) != len(parameters) or any(v.type == unset for v in answer.values):
             raise self._without(', '.join(parameters))
         found = map(parameter_value_to_python, answer.values)
@@ -289,7 +289,7 @@ class NodeClient:
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
             for one in read_statuses(message):
-                # Reports on earlier motions and on other senders' motions arrive too.
+                # Reports on other motions arrive too.
                 if one.values.get('frame_id') == mark:
                     state, reason = one.values.get('state', ''), one.values.get('reason', '')
 
@@ -307,8 +307,7 @@ class NodeClient:
                 raise NodeClientError(
                     f'nobody listens to {topic}; is the node running, and active?'
                 )
-            # Without reports, a motion that is followed could not be distinguished from one that
-            # was lost, and would be sent again.
+            # Without reports, a followed motion would be taken for a lost one, and be sent again.
             if not self.until(lambda: self._node.count_publishers(events) > 0, self._patience):
                 raise NodeClientError(
                     f'nobody publishes {events}, which reports the state of a motion; nothing was '

@@ -145,14 +145,14 @@ def default_signals() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
-    # The parent may have real-time scheduling; a child must not inherit it but ask for its own.
+    # A child must not inherit its parent's real-time scheduling, but ask for its own.
     if os.sched_getscheduler(0) != os.SCHED_OTHER:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return how a process ended, with its log's last line, or the log's path after a crash."""
-    # Python's report of a crash ends with a list of modules, not with the reason.
+    # Python's report of a crash ends with a list of modules, not with the cause.
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
         return f'was ended by {name}; its log is {log}.'
@@ -162,10 +162,10 @@ def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-# Before and from Fast DDS 3 on.
+# The names of the variable before Fast DDS 3, and since.
 _PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
-# 1..101 are free of the ephemeral port range on Linux.
+# The ports of these domains are outside the ephemeral port range of Linux.
 _DOMAINS = range(1, 102)
 
 
@@ -199,11 +199,11 @@ def _free_domain() -> int:
         try:
             claim.bind(f'\0franka_dynamics/domain/{domain}')
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                # Where DDS announces itself (RTPS 2.5, 9.6.2): bound by every node there.
+                # The discovery port of the domain (RTPS 2.5, 9.6.2), which every node in it binds.
                 probe.bind(('', 7400 + 250 * domain))
         except OSError:
             claim.close()
             continue
-        claim.detach()  # the kernel closes it with this process; children do not inherit it
+        claim.detach()  # stays open until this process ends; children do not inherit it
         return domain
     raise OSError('Every ROS domain is in use; end the nodes that are left over.')

@@ -56,7 +56,7 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     try:
         node = make()
     except RuntimeError as error:
-        # The middleware sets security up only when a node is created.
+        # Whether security works shows only when a node is created.
         if not (_security_requested() and _NO_NODE in str(error)):
             raise
         reason = _plain(error).removeprefix(f'{_NO_NODE}: ').splitlines()[0].rstrip('. ')
@@ -170,11 +170,11 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
         if node.get_parameter('autostart').value:
             for transition in (node.trigger_configure, node.trigger_activate):
                 if transition() != TransitionCallbackReturn.SUCCESS:
-                    return REFUSED  # and the log says why
+                    return REFUSED  # the node has logged the reason
         services = ServiceThread(node.service_part, node.run_beside)
         node.calls.attach(cycles.wake)
-        # While a service call stops the node, the service thread waits; this thread runs the
-        # cycles.
+        # While a service call stops the node, the service thread waits, and this thread goes on
+        # with the control cycles.
         node.serve_states = time.sleep
         due = 0.0
         while not stop.requested and rclpy.ok():
@@ -191,7 +191,7 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
         node.serve_states = serve_states
         return 0
     except BaseException:
-        node.serve_states = None  # the failed code may fail again
+        node.serve_states = None  # no braking: the code that failed may fail again
         raise
     finally:
         node.calls.detach()

@@ -55,7 +55,7 @@ def settings_from(values: dict[str, Any]) -> Settings:
 
 
 def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
-    """Return a dataclass filled from the parameters named like its fields; else defaults."""
+    """Return a dataclass made from the parameters with the names of its fields."""
     given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
     return kind(

@@ -24,7 +24,7 @@ _FORM = f'a parameter file starts with /**: and, below it, {_MARK}:'
 
 
 def given_files(arguments: Sequence[str]) -> list[Path]:
-    """Return the files that a command line gives as --params-file."""
+    """Return the files given by --params-file in a command line."""
     return [Path(value) for option, value in pairwise(arguments) if option == '--params-file']
 
 
@@ -84,7 +84,7 @@ def require_section(path: Path, node_name: str) -> None:
 
 
 def matches(pattern: str, node_name: str) -> bool:
-    """Return whether a section applies to a node; * is one part of a name, ** any number."""
+    """Return whether a section applies to a node; * is a part of a name, ** any number of parts."""
     parts = {'*': '/[^/]+', '**': '(?:/[^/]+)*'}
     tokens = pattern.strip('/').split('/')
     expression = ''.join(parts.get(token, '/' + re.escape(token)) for token in tokens)

@@ -12,7 +12,7 @@ import yaml
 
 from ..parameter_schema import ParameterSpec, specs
 
-LIVE = ('torque', 'motion')  # files with the parameters that may change while a node commands
+LIVE = ('torque', 'motion')  # their parameters may change while a node commands
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),
@@ -61,7 +61,7 @@ def parameter_file(node: str) -> str:
 
 
 def constraints(spec: ParameterSpec) -> str:
-    """Return a parameter's choices or range as text for people."""
+    """Return a parameter's choices or range as text."""
     if spec.choices:
         return 'one of ' + ', '.join(choice or 'empty' for choice in spec.choices)
     unit = f' {spec.unit}' if spec.unit else ''
@@ -71,7 +71,7 @@ def constraints(spec: ParameterSpec) -> str:
 
 
 def as_yaml(value: Any) -> str:
-    """Return a value as it is written in a parameter file, on one line."""
+    """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=float('inf'))
     return text.removesuffix('\n').removesuffix('\n...')
 
@@ -87,7 +87,7 @@ def _head(text: str) -> list[str]:
 
 
 def _note(spec: ParameterSpec) -> str:
-    """Return type, range and changeability in brackets."""
+    """Return type, range, and when the parameter may be changed, in brackets."""
     changes = '' if spec.read_only else 'inactive' if spec.while_inactive else 'running'
     parts = [spec.kind, constraints(spec), changes and f'may be changed while {changes}']
     return f'({"; ".join(part for part in parts if part)})'

@@ -41,7 +41,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             additional_constraints=constraints(spec),
             **ranges(spec),
         )
-        # rclpy reads an empty list as bytes; such a parameter is declared by its type only.
+        # rclpy takes an empty list for bytes; a parameter with this default is declared by its
+        # type.
         kind = Parameter.Type[spec.kind.upper()]
         default = spec.default if spec.default != [] else kind
         try:
@@ -55,7 +56,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             check(spec, parameter.value)
-        # The range is set last, because the check above has a better message than rclpy's.
+        # The descriptor is set last: the check above has a better message than rclpy's for a
+        # range.
         descriptor.type = kind.value
         node.set_descriptor(spec.name, descriptor)
     _refuse_unknown(node, table)
@@ -84,8 +86,8 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     known = [spec.name for spec in table]
-    # rclpy has declared its own parameters by now, except QoS overrides, which are declared with a
-    # publisher. It has no public way to list values given for undeclared parameters.
+    # rclpy has declared its own parameters by now, except QoS overrides, which come with a
+    # publisher. No public function lists values given for undeclared parameters.
     unknown = sorted(
         name
         for name in node._parameter_overrides
@@ -106,7 +108,7 @@ def _with_likeness(name: str, known: Sequence[str]) -> str:
 
 _MOST_PER_REQUEST = 1000
 _LONGEST_REASON = 500
-_SERVICES = (  # rclpy's services, which raise exceptions for some requests
+_SERVICES = (  # rclpy's callbacks of these services raise exceptions for some requests
     ChangeState,
     srv.DescribeParameters,
     srv.GetParameters,
@@ -147,7 +149,7 @@ class LiveParameters:
                 service.callback = _short_answers(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
-        """If a live value changed since the last call, call `use` with all, and log changes."""
+        """If live values changed since the last call, call `use` with all of them; log changes."""
         if not self._changed:
             return
         changed = self._changed
@@ -200,7 +202,7 @@ def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable
                 raise ValueError(
                     f'at most {_MOST_PER_REQUEST} parameters are taken in one request'
                 )
-            if isinstance(request, ChangeState.Request):  # rcl logs the label in full
+            if isinstance(request, ChangeState.Request):  # because rcl logs the whole label
                 request.transition.label = shortened(request.transition.label)
             callback(request, response)
         except (ValueError, TypeError, AttributeError, OverflowError, RCLError) as error:
@@ -208,7 +210,7 @@ def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable
             refusal = SetParametersResult(successful=False, reason=str(error))
             if isinstance(request, srv.SetParametersAtomically.Request):
                 response.result = refusal
-            elif entries:  # parameters after the wrong one are not checked
+            elif entries:  # parameters after the wrong one get the same answer
                 response.results += [refusal] * (len(entries) - len(response.results))
         if isinstance(request, srv.SetParametersAtomically.Request):
             response.result.reason = shortened(response.result.reason, _LONGEST_REASON)

@@ -8,10 +8,10 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 # Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
 # an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-# Best effort with depth 1: after a stall of the reader only the newest state is delivered.
+# Best effort with depth 1: after a pause of the reader only the newest state is delivered.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# The node's own commands are received too, a thousand per second. The queue is checked fifty times
-# a second and must be deep enough to keep another sender's message until then.
+# The node receives its own commands too, a thousand per second. It reads the queue fifty times a
+# second, and a message of another sender must not be lost meanwhile.
 WATCH_QOS = QoSProfile(depth=256, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
@@ -19,7 +19,7 @@ REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 REFERENCE_STATE_QOS = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-# As robot_state_publisher's publisher: late subscribers get the last message.
+# Like the publisher of robot_state_publisher: late subscribers get the last message.
 DESCRIPTION_QOS = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )

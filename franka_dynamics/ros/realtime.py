@@ -63,7 +63,7 @@ def _lock_memory() -> None:
         ctypes.CDLL(None).mlockall(_CURRENT | _FUTURE | _ON_FAULT)
 
 
-_BELOW_CYCLE = 10  # how many SCHED_FIFO priorities the service thread is below the control thread
+_BELOW_CYCLE = 10  # priority of the control thread minus that of the service thread
 
 
 def lower_priority() -> None:

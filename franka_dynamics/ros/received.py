@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray
 from .messages import doubles, JointReading
 from ..errors import FrankaDynamicsError, JointStateError, listed, shortened
 
-# Enough for hundreds of joints with long names.
+# Largest size of a joint state that is read: hundreds of joints with long names.
 MOST_STATE_BYTES = 1 << 16
 _MOST_NANOSECONDS = 10**9 - 1
 
@@ -48,7 +48,7 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
 
 
 class JointStateReader:
-    """Reads the arm's joints from serialized joint states, in any order and among other joints."""
+    """Reads the arm's joints by name from serialized joint states, in any order."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._expected = tuple(joint_names)
