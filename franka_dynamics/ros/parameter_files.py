@@ -84,7 +84,7 @@ def require_section(path: Path, node_name: str) -> None:
 
 
 def matches(pattern: str, node_name: str) -> bool:
-    """Return whether a section applies to a node; * is a part of a name, ** any number of parts."""
+    """Return whether a section applies to a node; * is a part of a name, ** any number of them."""
     parts = {'*': '/[^/]+', '**': '(?:/[^/]+)*'}
     tokens = pattern.strip('/').split('/')
     expression = ''.join(parts.get(token, '/' + re.escape(token)) for token in tokens)
