@@ -152,7 +152,8 @@ def read_recording(
     RecordingError
         If the bag is missing, empty, cut short or damaged, lacks the topic, or a message lacks a
         joint or holds arrays of wrong length, values that are not finite or stamps that do not
-        advance. An MCAP file whose recorder was killed is read as far as it was written.
+        advance, or if `joints` is a string. An MCAP file whose recorder was killed is read as far
+        as it was written.
     MissingDependencyError
         If rosbags is not installed.
 
@@ -189,6 +190,11 @@ def read_pieces(
     """
     if stamps not in STAMPS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
+    if isinstance(joints, str):
+        raise RecordingError(
+            f"joints is the string '{joints[:40]}'; give the arm, such as franka_dynamics.load"
+            "('fer'), or a list of joint names."
+        )
     names = joints.joint_names if isinstance(joints, ArmDescription) else tuple(joints)
     bag = Path(path).expanduser()
     with open_bag(bag) as (reader, deserialize):

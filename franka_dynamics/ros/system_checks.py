@@ -14,7 +14,6 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from .messages import seconds
-from .monitor_feed import TORQUE_TERMS
 from .node_process import guest_node
 from .rivals import publisher_names
 from .statuses import read_statuses, SIMULATED_ARM, Status
@@ -116,14 +115,17 @@ def simulators(statuses: dict[str, Status]) -> list[str]:
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     publishers = publisher_names(node, topic)
     if not heard.count:
-        # A feedforward node's torques are JointState messages, too.
+        topics = node.get_topic_names_and_types()
+        # A feedforward node publishes its torques and matrices as JointState messages, too, all
+        # below its own name.
+        own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
         others = [
             name
-            for name, kinds in node.get_topic_names_and_types()
+            for name, kinds in topics
             if _JOINT_STATE in kinds
             and name != topic
             and node.count_publishers(name)
-            and name.rpartition('/')[2] not in TORQUE_TERMS
+            and name.rpartition('/')[0] not in own
         ]
         others.sort(key=lambda name: (not name.endswith('/joint_states'), name))
         hint = (

@@ -317,6 +317,8 @@ def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
 
 
 def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
+    with pytest.raises(RecordingError, match=r"string 'fer'; give the arm"):
+        read_recording(tmp_path, 'fer')
     with pytest.raises(RecordingError, match='does not exist; give the folder of a rosbag2'):
         read_recording(tmp_path / 'absent', FER.joint_names)
     (tmp_path / 'notes.txt').write_text('no bag')
