@@ -36,7 +36,7 @@ class ImportUrdf(NewFile):
         default=(),
     )
     tip: str | None = option(
-        'the link that is the flange (default: such as link8, flange, tool0, else the last link)',
+        'the link that is the flange (default: one called link8, flange or tool0, else the last)',
         'LINK',
         default=None,
     )

@@ -177,7 +177,7 @@ class Defaults(Action):
     """Print a node's parameters as a commented YAML file."""
 
     node: str = option(
-        'feedforward, simulator or trajectory_action',
+        'the node whose parameters are printed: feedforward, simulator or trajectory_action',
         'NODE',
         positional=True,
         default='feedforward',

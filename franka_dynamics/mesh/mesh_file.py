@@ -103,7 +103,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
 
 
 def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
-    """Return the unit of a mesh of some largest extent, and a sentence on its origin."""
+    """Return the unit of a mesh of largest extent `size` in the file, and how it was found."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
             raise MeshError(

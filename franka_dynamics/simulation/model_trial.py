@@ -105,8 +105,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
 def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
     raw = rng.normal(0.0, deviation, (4, 4))
     change = 0.5 * (raw + raw.T)
-    # The mean of two independent values has 1 / sqrt(2) of their deviation; the diagonal keeps its
-    # own.
+    # Off the diagonal the mean of two independent values has the deviation / sqrt(2); the diagonal
+    # keeps the whole deviation.
     np.fill_diagonal(change, np.diag(raw))
     values, vectors = np.linalg.eigh(change)
     root = np.linalg.cholesky(link.pseudo_inertia())
