@@ -18,45 +18,26 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 
-VALID = {
-    'name': 'toy',
-    'convention': 'modified',
-    'joints': [
-        {
-            'name': 'shoulder',
-            'kind': 'revolute',
-            'dh': {'d': 0.3},
-            'limits': {'position': [-1.0, 1.0], 'velocity': 2.0},
-        },
-        {'name': 'slide', 'kind': 'prismatic', 'dh': {'a': 0.1, 'alpha': '-pi/2'}},
-    ],
-    'home': [0.5, 0.0],
-    'friction': {
-        'model': 'viscous_coulomb',
-        'viscous': [0.1, 0.2],
-        'coulomb': [0.3, 0.4],
-        'offset': [0.0, 0.0],
-    },
-    'default_set': 'guess',
-    'inertial_sets': {
-        'guess': {
-            'source': 'a guess',
-            'inertia_about': 'center_of_mass',
-            'links': [
-                {
-                    'mass': 1.0,
-                    'center_of_mass': [0.1, 0.0, 0.0],
-                    'inertia': [0.1, 0.0, 0.0, 0.2, 0.0, 0.2],
-                },
-                {
-                    'mass': 2.0,
-                    'center_of_mass': [0.0, 0.0, 0.2],
-                    'inertia': [0.3, 0.0, 0.0, 0.3, 0.0, 0.1],
-                },
-            ],
-        }
-    },
-}
+VALID = yaml.safe_load("""
+name: toy
+convention: modified
+joints:
+  - name: shoulder
+    kind: revolute
+    dh: {d: 0.3}
+    limits: {position: [-1.0, 1.0], velocity: 2.0}
+  - {name: slide, kind: prismatic, dh: {a: 0.1, alpha: -pi/2}}
+home: [0.5, 0.0]
+friction: {model: viscous_coulomb, viscous: [0.1, 0.2], coulomb: [0.3, 0.4], offset: [0.0, 0.0]}
+default_set: guess
+inertial_sets:
+  guess:
+    source: a guess
+    inertia_about: center_of_mass
+    links:
+      - {mass: 1.0, center_of_mass: [0.1, 0.0, 0.0], inertia: [0.1, 0.0, 0.0, 0.2, 0.0, 0.2]}
+      - {mass: 2.0, center_of_mass: [0.0, 0.0, 0.2], inertia: [0.3, 0.0, 0.0, 0.3, 0.0, 0.1]}
+""")
 SLIPPING = {
     'model': 'maxwell_slip',
     **{name: [0.1, 0.2] for name in ('viscous', 'coulomb', 'stribeck', 'offset')},

@@ -68,48 +68,51 @@ def random_link(seed):
     return random_arm(np.random.default_rng(seed), joints=1).links[0]
 
 
+def made(link, mass=1.0, center=None, tensor=None):
+    """Return a link with another mass (a factor), centre of mass or central tensor."""
+    return about_center(
+        mass * link.mass,
+        link.center_of_mass if center is None else center,
+        link.inertia_at_center_of_mass if tensor is None else tensor,
+    )
+
+
 def tensor(link):
     return link.inertia_at_center_of_mass
 
 
+def six(link, order):
+    return six_from_tensor(tensor(link))[order]
+
+
 MADE = {
-    'about the frame origin, but URDF': lambda k: about_center(
-        k.mass, k.center_of_mass, k.inertia
-    ),
+    'about the frame origin, but URDF': lambda k: made(k, tensor=k.inertia),
     'inertia about the centre of mass is given as that': lambda k: LinkInertia(
         k.mass, k.first_moment, tensor(k)
     ),
-    'the centre of mass is left out (no': lambda k: LinkInertia(k.mass, np.zeros(3), tensor(k)),
-    'left out, the inertia is about the frame origin': lambda k: LinkInertia(
-        k.mass, np.zeros(3), k.inertia
+    'the centre of mass is left out (no': lambda k: made(k, center=np.zeros(3)),
+    'left out, the inertia is about the frame origin': lambda k: made(
+        k, center=np.zeros(3), tensor=k.inertia
     ),
-    'first moment m c is given as the centre of mass': lambda k: about_center(
-        k.mass, k.first_moment, tensor(k)
+    'first moment m c is given as the centre of mass': lambda k: made(k, center=k.first_moment),
+    'the inertia about the frame origin as the one about it': lambda k: made(
+        k, center=k.first_moment, tensor=k.inertia
     ),
-    'the inertia about the frame origin as the one about it': lambda k: about_center(
-        k.mass, k.first_moment, k.inertia
+    'inertia are swapped or sign-flipped (x y z taken as z y x)': lambda k: made(
+        k, tensor=tensor(k)[::-1, ::-1]
     ),
-    'inertia are swapped or sign-flipped (x y z taken as z y x)': lambda k: about_center(
-        k.mass, k.center_of_mass, tensor(k)[::-1, ::-1]
+    'centre of mass are swapped or sign-flipped (x y z taken as y x z)': lambda k: made(
+        k, center=k.center_of_mass[[1, 0, 2]]
     ),
-    'centre of mass are swapped or sign-flipped (x y z taken as y x z)': lambda k: about_center(
-        k.mass, k.center_of_mass[[1, 0, 2]], tensor(k)
+    'axes of the link are swapped or sign-flipped (x y z taken as x z y)': lambda k: made(
+        k, center=k.center_of_mass[[0, 2, 1]], tensor=tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]
     ),
-    'axes of the link are swapped or sign-flipped (x y z taken as x z y)': lambda k: about_center(
-        k.mass, k.center_of_mass[[0, 2, 1]], tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]
-    ),
-    "are in Pinocchio's order": lambda k: about_center(
-        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 3, 2, 4, 5]]
-    ),
-    'opposite sign': lambda k: about_center(
-        k.mass, k.center_of_mass, 2.0 * np.diag(np.diag(tensor(k))) - tensor(k)
-    ),
-    'iyy and izz are swapped': lambda k: about_center(
-        k.mass, k.center_of_mass, six_from_tensor(tensor(k))[[0, 1, 2, 5, 4, 3]]
-    ),
-    'mass is in grams': lambda k: about_center(1e3 * k.mass, k.center_of_mass, tensor(k)),
-    'in millimetres': lambda k: about_center(k.mass, 1e3 * k.center_of_mass, tensor(k)),
-    'inertia is in kg mm^2': lambda k: about_center(k.mass, k.center_of_mass, 1e6 * tensor(k)),
+    "are in Pinocchio's order": lambda k: made(k, tensor=six(k, [0, 1, 3, 2, 4, 5])),
+    'opposite sign': lambda k: made(k, tensor=2.0 * np.diag(np.diag(tensor(k))) - tensor(k)),
+    'iyy and izz are swapped': lambda k: made(k, tensor=six(k, [0, 1, 2, 5, 4, 3])),
+    'mass is in grams': lambda k: made(k, mass=1e3),
+    'in millimetres': lambda k: made(k, center=1e3 * k.center_of_mass),
+    'inertia is in kg mm^2': lambda k: made(k, tensor=1e6 * tensor(k)),
     'these are the figures of the next': lambda k: random_link(99),
 }
 
@@ -125,7 +128,7 @@ def test_a_known_error_pattern_is_named_as_such_and_certain(words):
 @pytest.mark.parametrize(
     'make',
     [
-        lambda k: about_center(1.3 * k.mass, k.center_of_mass, tensor(k)),
+        lambda k: made(k, mass=1.3),
         lambda k: random_link(2),
     ],
 )
