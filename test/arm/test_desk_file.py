@@ -16,21 +16,27 @@ from franka_dynamics.errors import FrankaDynamicsError
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
 
 
+# Numbers of github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
+EXAMPLE = {
+    'id': 'robotiq',
+    'name': 'Robotiq',
+    'color': '#808080',
+    'mass': 0.9,
+    'centerOfMass': [0, 0, 0.057],
+    'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+    'inertia': [0.002, 1e-4, 0, 1e-4, 0.003, 0, 0, 0, 0.004],
+}
+
+
 def test_the_file_has_frankas_own_examples_fields_types_and_numbers():
-    # Mass and centre of mass of github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
-    content = json.loads(desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), 'ee-my gripper (left)'))
-    # "must not be prefixed by 'ee-' and must be a valid URI reference"
-    assert content.pop('id') == 'my-gripper-left'
-    tensor = np.reshape(content.pop('inertia'), (3, 3), order='F')
+    name = 'ee-my gripper (left)'
+    content = json.loads(desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), name))
+    tensor = np.reshape(content['inertia'], (3, 3), order='F')
     np.testing.assert_array_equal(tensor[np.triu_indices(3)], SIX)
     np.testing.assert_array_equal(tensor, tensor.T)
-    assert type(content.pop('color')) is str
-    assert content == {
-        'name': 'ee-my gripper (left)',
-        'mass': 0.9,
-        'centerOfMass': [0, 0, 0.057],
-        'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
-    }
+    # "must not be prefixed by 'ee-' and must be a valid URI reference"
+    own = {'id': 'my-gripper-left', 'name': name, 'inertia': content['inertia']}
+    assert content == {**EXAMPLE, **own}
 
 
 @pytest.fixture
@@ -38,17 +44,7 @@ def desk_file(tmp_path):
     """Return a function: the path of Franka's own example with some fields changed."""
 
     def write(**changes):
-        # github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
-        content = {
-            'id': 'robotiq',
-            'name': 'Robotiq',
-            'color': '#808080',
-            'mass': 0.9,
-            'centerOfMass': [0, 0, 0.057],
-            'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
-            'inertia': [0.002, 1e-4, 0, 1e-4, 0.003, 0, 0, 0, 0.004],
-            **changes,
-        }
+        content = {**EXAMPLE, **changes}
         path = tmp_path / 'endeffector-config.json'
         path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
         return str(path)
