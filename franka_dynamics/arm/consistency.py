@@ -17,7 +17,6 @@ import numpy as np
 from .description import ArmDescription
 from .inertia import LinkInertia
 from ..errors import InertiaError, needing
-from ..typing import Array
 
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)
@@ -44,9 +43,21 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     """
     if link.is_physical():
         return link
-    moved = _solve(link.pseudo_inertia() / rounding)
-    if moved is not None:
-        moved = rounding * np.clip(moved, -1.0, 1.0)
+    with needing('The nearest physically consistent parameters need cvxpy', 'identify'):
+        import cvxpy
+    # In units of the rounding.
+    moves = cvxpy.Variable(10)
+    pseudo = link.pseudo_inertia() / rounding + sum(
+        moves[k] * LinkInertia.from_parameters(column).pseudo_inertia()
+        for k, column in enumerate(np.eye(10))
+    )
+    problem = cvxpy.Problem(
+        cvxpy.Minimize(cvxpy.sum_squares(moves)),
+        [pseudo - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
+    )
+    problem.solve(solver=cvxpy.CLARABEL)
+    if problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
+        moved = rounding * np.clip(np.asarray(moves.value, dtype=float), -1.0, 1.0)
         repaired = LinkInertia.from_parameters(link.parameters() + moved)
         if repaired.is_physical():
             return repaired
@@ -56,26 +67,6 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
         f'{rounding:.3g} does not fix that. The numbers have an error larger than their '
         'rounding; choose another inertial set.'
     )
-
-
-def _solve(pseudo: Array) -> Array | None:
-    """
-    Return the smallest changes, each at most 1, that make a pseudo-inertia physical.
-
-    Both are in units of the rounding; None if there are no such changes.
-    """
-    with needing('The nearest physically consistent parameters need cvxpy', 'identify'):
-        import cvxpy
-    directions = [LinkInertia.from_parameters(column).pseudo_inertia() for column in np.eye(10)]
-    moves = cvxpy.Variable(10)
-    shifted = pseudo + sum(moves[k] * matrix for k, matrix in enumerate(directions))
-    problem = cvxpy.Problem(
-        cvxpy.Minimize(cvxpy.sum_squares(moves)),
-        [shifted - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
-    )
-    problem.solve(solver=cvxpy.CLARABEL)
-    solved = problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE)
-    return np.asarray(moves.value, dtype=float) if solved else None
 
 
 def repaired(description: ArmDescription) -> ArmDescription:
