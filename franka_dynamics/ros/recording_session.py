@@ -106,10 +106,11 @@ class Progress:
         return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {said}'
 
 
-class _Watch:
+class _Watch(Progress):
     """Checks the newest joint state a few times per second; BagRecorder counts all states."""
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
+        super().__init__()
         self._reader = JointStateReader(joint_names)
         self._names, self._topic = joint_names, topic
         self._fastest: Array = np.zeros(len(joint_names))
@@ -117,43 +118,39 @@ class _Watch:
         self._fault = ''
         self._first: float | None = None
         self._newest: bytes | None = None
-        self._heard = 0.0
-        self.span = 0.0
-
-    @property
-    def has_read(self) -> bool:
-        """Whether a state of the arm has come."""
-        return self._first is not None
+        self._looked = 0.0  # time of arrival of the newest state [s]
 
     def look(self, newest: bytes | None) -> None:
         if newest is None or newest is self._newest:
             return
-        self._newest, self._heard = newest, time.monotonic()
+        self._newest, self._looked = newest, time.monotonic()
         try:
             reading = self._reader.read(newest)
         except JointStateError as error:
             self._fault = str(error)
             return
         self._first = reading.stamp if self._first is None else self._first
+        self.of_arm = True
         self.span = max(self.span, reading.stamp - self._first)
         finite = np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all()
         self._fault = '' if finite else 'positions or velocities are not finite'
         self._fastest = np.fmax(self._fastest, np.abs(reading.velocity))
         self._effort_seen |= reading.effort is not None
 
-    def problems(self, progress: Progress) -> list[str]:
-        if progress.states == 0:
+    def found(self) -> list[str]:
+        """Return the problems up to now."""
+        if self.states == 0:
             return [f'no joint states on {self._topic} yet']
         found = [self._fault] if self._fault else []
-        silent = time.monotonic() - self._heard
+        silent = time.monotonic() - self._looked
         if silent > _SILENT_S:
             found.append(f'{self._topic} has been silent for {silent:.0f} s')
-        if progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
+        if self.seconds > 1.0 and self.rate < _SLOW_HZ:
             found.append(
-                f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
+                f'{self.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
             )
-        if self._first is None or progress.seconds < 2.0:
+        if not self.of_arm or self.seconds < 2.0:
             return found
         if not self._effort_seen:
             found.append('no measured torque: effort is missing or zero')
@@ -178,7 +175,7 @@ def record(
 
     `go_on` is called with the progress ten times a second.
     """
-    watch, progress = _Watch(joint_names, topic), Progress()
+    watch = _Watch(joint_names, topic)
     topics: dict[str, type] = {
         topic: JointState,
         command: Float64MultiArray,
@@ -200,12 +197,11 @@ def record(
                 continue
             looked = now
             watch.look(recorder.newest.get(topic))
-            progress.seconds, progress.span = now - began, watch.span
-            progress.states, progress.of_arm = recorder.counts[topic], watch.has_read
+            watch.seconds, watch.states = now - began, recorder.counts[topic]
             first = recorder.first[topic]
             if first is not None:
-                progress.heard = time.time() - first
-                progress.rate = (progress.states - 1) / max(1e-3, progress.heard)
-            progress.problems = watch.problems(progress)
-            if not go_on(progress):
-                return progress
+                watch.heard = time.time() - first
+                watch.rate = (watch.states - 1) / max(1e-3, watch.heard)
+            watch.problems = watch.found()
+            if not go_on(watch):
+                return watch
