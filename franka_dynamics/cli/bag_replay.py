@@ -61,9 +61,8 @@ class Replay(MeasuredTorques):
     def run(self) -> int:
         """Print the table and the verdicts; return 1 only if the error E is above --require."""
         from ..recordings.mounted import judge_mounted
-        from ..recordings.replay import fit_all
+        from ..recordings.replay import equally_good, fit_all
         from ..report.replay import (
-            alike,
             guard_parameters,
             guard_sentence,
             possible,
@@ -81,7 +80,7 @@ class Replay(MeasuredTorques):
             mounted = judge_mounted(tried, motion, gravity=self.gravity)
             fits = possible(tried, mounted)
             guarded = self._guarded(fits[0].arm, recording, bar)
-        others = alike(fits, motion)
+        others = equally_good(fits, motion)
         every = (*fits, *(one for one in tried if one not in fits))
         say_each(warnings, 'warning')  # before the verdict, which they may make meaningless
         self._print(recording, motion, every, others, mounted)

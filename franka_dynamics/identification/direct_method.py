@@ -145,16 +145,8 @@ def direct_base_parameters(
     ----------
     arm : ArmDescription, str or Path
         An arm with modified DH rows, the paper's convention; or its name or file.
-    gravity : array_like, shape (3,) or (k, 3)
-        As in `base_parameters`.
-    rotor_inertia : bool, optional
-        Whether each joint's rotor inertia is one more parameter; by default only if some joint of
-        the arm has rotor inertia.
-
-    Returns
-    -------
-    BaseParameters
-        The base parameters, and the map from the standard parameters.
+    gravity, rotor_inertia
+        As for `base_parameters`.
 
     Raises
     ------

@@ -48,29 +48,12 @@ _RESTING = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 @dataclass(frozen=True)
 class ExcitationLimits:
     """
-    Limits that a trajectory must keep.
+    Limits that a trajectory must keep; IdentificationError unless 0 < `fraction` <= 1.
 
-    Attributes
-    ----------
-    fraction : float
-        Usable fraction of the arm's velocity, acceleration and torque limits.
-    position_margin : float
-        Distance from the position limits of every joint [rad].
-    table : float
-        Height of a table in the space frame [m].
-    table_margin : float
-        Smallest height above the table of the third frame and all later ones, and of the tool's
-        tip [m].
-    clearance : float
-        Smallest distance between the bars of links that are not neighbours [m].
-    tool : float
-        Length of the mounted tool along the flange's z [m].
-
-    Raises
-    ------
-    IdentificationError
-        If the fraction is not above 0 and at most 1.
-
+    Besides the limits that the options describe: `position_margin` [rad] is the distance from
+    every joint's position limits, `table_margin` [m] the smallest height above the table of the
+    third frame, all later frames and the tool's tip. Heights are in the space frame; the tool is
+    along the flange's z.
     """
 
     fraction: float = option(

@@ -48,14 +48,9 @@ class Weighing:
     explained: float
 
     @property
-    def size(self) -> float:
-        """The absolute value of the mass [kg]."""
-        return abs(self.mass)
-
-    @property
     def is_clear(self) -> bool:
         """Whether a mass is clearly present or missing."""
-        return self.size >= _LEAST_MASS and self.explained <= _HELD_RATIO * self.without
+        return abs(self.mass) >= _LEAST_MASS and self.explained <= _HELD_RATIO * self.without
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     without = [one for one in weighings if one.arm.hand == NO_HAND]
     if not 0 < len(without) < len(weighings):
         return MountedVerdict(None, '')
-    bare = min(without, key=lambda one: one.size)
+    bare = min(without, key=lambda one: abs(one.mass))
     hands = [one for one in weighings if one not in without]
     hands = [one for one in hands if one.arm.inertial_set == bare.arm.inertial_set] or hands
     held = min(hands, key=lambda one: one.without)
@@ -129,11 +124,11 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     Of the sets with the declared hand, the set with the smallest additional mass is used.
     """
     with_it = [one for one in weighings if one.arm.hand == hand != NO_HAND]
-    seen = min(with_it, key=lambda one: one.size, default=None)
+    seen = min(with_it, key=lambda one: abs(one.mass), default=None)
     if seen is None or not seen.is_clear:
         return ''
     return (
-        f'About {seen.size:.1f} kg {"more" if seen.mass > 0.0 else "less"} than the arm '
+        f'About {abs(seen.mass):.1f} kg {"more" if seen.mass > 0.0 else "less"} than the arm '
         f'{hand_in_words(hand)} seems to hang on the flange (E of {seen.arm.inertial_set} with '
         f'friction is {seen.explained:.3f} N m with that, {seen.without:.3f} without): what it '
         'carried counts as a part of the last link; name its mass and centre with --payload '

@@ -244,10 +244,7 @@ def without_idle_effort(recording: Recording) -> Recording:
         f'{np.count_nonzero(~kept)} messages; brakes, or a driver not yet in control); '
         'left out'
     )
-    columns: dict[str, Any] = {
-        name: getattr(recording, name)[kept] for name in ('stamp_ns', 'q', 'dq', 'effort')
-    }
-    return replace(recording, **columns, remarks=(*recording.remarks, remark))
+    return replace(recording.part(kept), remarks=(*recording.remarks, remark))
 
 
 def _without_gaps(

@@ -84,8 +84,8 @@ class Recording:
         """Seconds from the first to the last message."""
         return float(self.time[-1])
 
-    def part(self, chosen: slice) -> Recording:
-        """Return some consecutive messages as a recording of their own."""
+    def part(self, chosen: slice | NDArray[np.bool_]) -> Recording:
+        """Return the chosen messages as a recording of their own."""
         return replace(
             self,
             stamp_ns=self.stamp_ns[chosen],

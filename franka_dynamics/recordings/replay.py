@@ -167,9 +167,9 @@ def fit_all(
     return tuple(sorted(fits, key=lambda one: one.whole.whole))
 
 
-def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
+def equally_good(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
     """
-    Return the best fit, which is the first of `fits`, and all fits that are as good.
+    Return the fits after the first, the best one, that are as good as it.
 
     A fit is as good if its E is less than 1 % above the best fit's, or if the mean squared errors
     of both differ by less than two standard errors, with stretches of one second as independent
@@ -178,15 +178,14 @@ def tied(fits: Sequence[Fit], motion: Motion) -> tuple[Fit, ...]:
     block = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int) + 10**6 * motion.piece
     _, block = np.unique(block, return_inverse=True)
     count = np.bincount(block)
-    best = fits[0]
-    alike = [best]
+    best, found = fits[0], []
     for one in fits[1:]:
         means = np.bincount(block, one.squares - best.squares) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
         difference = float(np.mean(one.squares - best.squares))
         if one.whole.whole < _ALIKE * best.whole.whole or difference < 2.0 * float(error):
-            alike.append(one)
-    return tuple(alike)
+            found.append(one)
+    return found
 
 
 def hand_name(hand: str) -> str:

@@ -18,7 +18,7 @@ from ..identification.torque_model import usual_residual
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import Fit, hand_name, ResidualRms, tied
+from ..recordings.replay import Fit, hand_name, ResidualRms
 
 
 def replay_as_data(
@@ -29,7 +29,7 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`; `others` are those of `alike`."""
+    """Return all results of a replay, for `json_text`; `others` come from `equally_good`."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -73,11 +73,6 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
     """Return the fits whose hand agrees with the estimated mass on the flange, or all if none."""
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
-
-
-def alike(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
-    """Return the fits that are as good as the first, without the first."""
-    return list(tied(fits, motion)[1:])
 
 
 # A published set fits if no joint's error is above this multiple of an identified arm's usual
