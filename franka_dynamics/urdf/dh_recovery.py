@@ -45,7 +45,7 @@ class Line(NamedTuple):
     free: bool = False  # True for a prismatic joint, whose axis has no defined position
 
 
-def lines_of(chain: SerialChain) -> list[Line]:
+def axis_lines(chain: SerialChain) -> list[Line]:
     """Return the joint axes of a chain, in its base frame with all joints at zero."""
     return [
         Line(joint.direction, joint.frame[:3, 3], joint.kind is JointKind.PRISMATIC)
@@ -53,7 +53,7 @@ def lines_of(chain: SerialChain) -> list[Line]:
     ]
 
 
-def sequence_of(description: ArmDescription) -> list[DHRow]:
+def row_sequence(description: ArmDescription) -> list[DHRow]:
     """Return an arm's n + 1 standard rows from the base's z axis on, as `follow_axes` does."""
     rows = [joint.row for joint in description.joints]
     if description.convention is Convention.STANDARD:
@@ -159,8 +159,8 @@ def recover_rows(
             f'{", ".join(chain.tool_frames)}.'
         )
     flange_pose = chain.tool_frames[tip or last]
-    base = _frame_on(lines_of(chain)[0])
-    ahead = [*lines_of(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
+    base = _frame_on(axis_lines(chain)[0])
+    ahead = [*axis_lines(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
     (*steps, _), end = follow_axes(base, ahead)
     rest = inverse_transform(end) @ flange_pose
     steps.append(replace(DHRow.of_pose(rest, Convention.STANDARD), a=0.0, alpha=0.0))

@@ -115,7 +115,7 @@ def read_chain(
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
     arm = _require_chain(document, tuple(joint_names))
     whole = pinocchio_model(document.text, document.source)
-    model = with_joints_alone(whole, [joint.name for joint in arm])
+    model = reduced_model(whole, [joint.name for joint in arm])
     base = arm[0].parent
     mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
     standing = _inertia(whole.inertias[0]).expressed_in(inverse_transform(mount))
@@ -158,7 +158,7 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
         raise UrdfError(f'{source}: Pinocchio cannot read it: {error}') from error
 
 
-def with_joints_alone(model: pin.Model, names: Sequence[str]) -> pin.Model:
+def reduced_model(model: pin.Model, names: Sequence[str]) -> pin.Model:
     """Return a model in which all other joints are held at zero, or at their nearest limit."""
     low, high = model.lowerPositionLimit, model.upperPositionLimit
     q = pin.neutral(model)

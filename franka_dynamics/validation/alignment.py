@@ -20,7 +20,7 @@ from ..arm import ArmDescription, Convention, DHRow, Joint, JointLimits
 from ..arm.denavit_hartenberg import modified_rows
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
-from ..urdf.dh_recovery import follow_axes, Line, lines_of, sequence_of
+from ..urdf.dh_recovery import axis_lines, follow_axes, Line, row_sequence
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
 # Two directions are parallel if 1 - cos of the angle between them is below this.
@@ -56,9 +56,9 @@ def _aligned(
 ) -> ArmDescription:
     """Return the second arm in rows along its axes, with the first arm's values where free."""
     lines, frames = _axes_and_frames(second)
-    rows = _with_rows(first, follow_axes(first.base, lines, sequence_of(first))[0])
+    rows = _with_rows(first, follow_axes(first.base, lines, row_sequence(first))[0])
     if own_last_frame:
-        rows = _ending_in(rows, frames[-1])
+        rows = _with_last_frame(rows, frames[-1])
     poses = rows.frames(np.zeros(rows.n))
     if isinstance(second, ArmDescription):
         links, others = second.links, second.joints
@@ -110,7 +110,7 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
 def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
     """Return joint axes and link frames at position zero, in {S} or the URDF's base frame."""
     if isinstance(arm, SerialChain):
-        return lines_of(arm), np.array([joint.frame for joint in arm.joints])
+        return axis_lines(arm), np.array([joint.frame for joint in arm.joints])
     frames = arm.frames(np.zeros(arm.n))[:-1]
     carriers = [
         before @ placement
@@ -122,7 +122,7 @@ def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Arr
     ], frames
 
 
-def _ending_in(rows: ArmDescription, frame: Array) -> ArmDescription:
+def _with_last_frame(rows: ArmDescription, frame: Array) -> ArmDescription:
     """Return an arm whose last d and theta lead to a frame, unchanged if none can."""
     offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _PARALLEL:

@@ -107,20 +107,20 @@ def compare_described(
     tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
     probe = TorqueProbe(first, gravity)
     unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
-    differing = _differing(limit_parameters, first, aligned, tolerance)
+    differing = _differing_pairs(limit_parameters, first, aligned, tolerance)
     others, forms = [], (friction_form(first), friction_form(aligned))
     if forms[0] == forms[1]:
-        differing += _differing(friction_parameters, first, aligned, tolerance)
+        differing += _differing_pairs(friction_parameters, first, aligned, tolerance)
     else:
         effect = probe.effect(replace(first, friction=aligned.friction)).largest
         others.append(Difference('arm', 'friction model', *forms, '', effect))
-    geometry = _differing(geometry_parameters, first, aligned, tolerance)
+    geometry = _differing_pairs(geometry_parameters, first, aligned, tolerance)
     return Comparison(
         first,
         aligned,
-        (*_signs(first, reversed_joints, probe), *_measured(geometry, probe)),
+        (*_sign_differences(first, reversed_joints, probe), *_with_effects(geometry, probe)),
         tuple(_links(first, aligned, probe, tolerance)),
-        (*others, *_measured(differing, probe)),
+        (*others, *_with_effects(differing, probe)),
         # Of the arm before joints are reversed, because a reversed joint changes torques, too.
         probe.effect(unreversed),
     )
@@ -132,16 +132,16 @@ def _links(
     """Return the differences of all links, each with the likeliest cause."""
     found = []
     for i in range(first.n):
-        differing = _fewest(first, second, i, tolerance)
+        differing = _differing_inertias(first, second, i, tolerance)
         pattern = error_pattern(first, second, i) if differing else None
         cause, certain = (pattern.cause, pattern.certain) if pattern else ('', False)
         found += [
-            replace(one, cause=cause, certain=certain) for one in _measured(differing, probe)
+            replace(one, cause=cause, certain=certain) for one in _with_effects(differing, probe)
         ]
     return found
 
 
-def _signs(
+def _sign_differences(
     first: ArmDescription, reversed_joints: Sequence[int], probe: TorqueProbe
 ) -> list[Difference]:
     """Return the differences of joints with reversed direction."""
@@ -199,13 +199,13 @@ def _align_signs(
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
     """Return the number of differences in geometry, limits and links."""
     return (
-        len(_differing(geometry_parameters, first, second, tolerance))
-        + len(_differing(limit_parameters, first, second, tolerance))
-        + sum(len(_fewest(first, second, i, tolerance)) for i in range(first.n))
+        len(_differing_pairs(geometry_parameters, first, second, tolerance))
+        + len(_differing_pairs(limit_parameters, first, second, tolerance))
+        + sum(len(_differing_inertias(first, second, i, tolerance)) for i in range(first.n))
     )
 
 
-def _differing(
+def _differing_pairs(
     parameters: Callable[[ArmDescription], list[Parameter]],
     first: ArmDescription,
     second: ArmDescription,
@@ -230,17 +230,17 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
     return abs(a - b) <= tolerance
 
 
-def _fewest(
+def _differing_inertias(
     first: ArmDescription, second: ArmDescription, link: int, tolerance: float
 ) -> list[tuple[Parameter, Parameter]]:
     """Return a link's differing parameters, in the form in which the fewest differ."""
     if first.links[link] == second.links[link]:
         return []
     forms = (partial(inertia_parameters, i=link, form=form) for form in INERTIA_FORMS)
-    return min((_differing(form, first, second, tolerance) for form in forms), key=len)
+    return min((_differing_pairs(form, first, second, tolerance) for form in forms), key=len)
 
 
-def _measured(
+def _with_effects(
     differing: Sequence[tuple[Parameter, Parameter]], probe: TorqueProbe
 ) -> list[Difference]:
     """Return differences, each with its own effect on torques."""

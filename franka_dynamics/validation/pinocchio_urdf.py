@@ -12,7 +12,7 @@ from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..urdf.serial_chain import pinocchio_model, with_joints_alone
+from ..urdf.serial_chain import pinocchio_model, reduced_model
 
 _STATES = 50  # random states within the limits
 
@@ -36,7 +36,7 @@ def reading_differences(
 
     """
     names = description.joint_names
-    model = with_joints_alone(pinocchio_model(xml, 'the URDF'), names)
+    model = reduced_model(pinocchio_model(xml, 'the URDF'), names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
     pose = np.asarray(mount, dtype=float)
     # URDF has no rotor inertias, so Pinocchio's torques lack their part.

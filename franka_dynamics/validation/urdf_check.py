@@ -151,10 +151,12 @@ def model_from_urdf(
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_described(known, chain, gravity)
     geometry = tuple(one for one in found.differences if one in found.geometry)
-    if differences := tuple(one for one in geometry if not _rounded(one)):
+    if differences := tuple(one for one in geometry if not _is_rounding(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
-    different = _different(nearest, found, chain, massless_hand)
-    same, findings, notes = _judged(nearest, found, different, reference, accept_unknown_inertials)
+    different = _link_differences(nearest, found, chain, massless_hand)
+    same, findings, notes = _judgement(
+        nearest, found, different, reference, accept_unknown_inertials
+    )
     joints, limit_notes = _joints(chain, reference)
     verdict = UrdfVerdict(
         source,
@@ -182,7 +184,7 @@ def model_from_urdf(
     return description, replace(verdict, notes=(*unphysical, *verdict.notes))
 
 
-def _rounded(one: Difference) -> bool:
+def _is_rounding(one: Difference) -> bool:
     """Return whether a difference in geometry may be the rounding of a URDF's text."""
     allowed = _ROUNDED_ANGLE if one.unit == 'rad' else TEXT
     # The errors of all axes before the flange add up in its row.
@@ -190,7 +192,7 @@ def _rounded(one: Difference) -> bool:
     return alike(one.first, one.second, allowed, angle=one.unit == 'rad')
 
 
-def _different(
+def _link_differences(
     nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
     """Return the differences from the published links, except those of rounding."""
@@ -217,7 +219,7 @@ def _different(
     return sorted(different, key=lambda one: -one.torque_effect)
 
 
-def _judged(
+def _judgement(
     nearest: NearestSet,
     found: Comparison,
     different: Sequence[Difference],
