@@ -206,42 +206,18 @@ class ShownPrecision:
     inertias: float
 
 
-@dataclass(frozen=True, eq=False)
-class PriorMisfit:
+def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> Array:
     """
-    Covariance of s P (theta0 - theta), the error that a starting set theta0 causes.
+    Return the covariance (b, b) that the prior leaves out of s P (theta0 - theta).
 
-    The factors L, (b, k), of the covariance L L^T are `claimed` if the starting set has the
-    precision s of the fit, and `shown` if it has the precisions that the samples show.
-    """
-
-    claimed: Array
-    shown: Array
-
-    def excess(self, covariance: Array) -> Array:
-        """Return the covariance (p, p) to add to an estimate's, K^-1, which trusts the prior."""
-        b = len(self.shown)
-        shown, claimed = covariance[:, :b] @ self.shown, covariance[:, :b] @ self.claimed
-        return np.asarray(shown @ shown.T - claimed @ claimed.T)
-
-
-def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> PriorMisfit:
-    """
-    Return the error that a starting set causes if it is less precise than the fit assumes.
-
-    The fit assumes the precision s = `regularization`; larger values in `precision` count as s.
+    It is s^2 P C P - s P. The fit assumes the precision s = `regularization`; larger values in
+    `precision` count as s.
     """
     masses, inertias = _spreads(prior)
-    spread = np.concatenate(
-        [
-            masses / np.sqrt(min(precision.masses, regularization)),
-            inertias / np.sqrt(min(precision.inertias, regularization)),
-        ],
-        axis=1,
-    )
-    root = prior.root
-    penalty = regularization * (root.T @ root)
-    return PriorMisfit(np.sqrt(regularization) * root.T, penalty @ spread)
+    error = masses @ masses.T / min(precision.masses, regularization)
+    error += inertias @ inertias.T / min(precision.inertias, regularization)
+    penalty = regularization * (prior.root.T @ prior.root)
+    return np.asarray(penalty @ error @ penalty - penalty)
 
 
 def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecision:

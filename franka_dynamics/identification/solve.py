@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .prior import Prior, PRIOR_PRECISION, PriorMisfit
+from .prior import Prior, PRIOR_PRECISION
 from .samples import QRFactors, total
 from ..errors import IdentificationError, needing
 from ..typing import Array
@@ -63,20 +63,24 @@ class Estimate:
     Parameters with their covariance.
 
     `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
-    factor F of the weighted equations and the prior: covariance = (F^T F)^-1. `misfit` adds to the
-    covariance the part of the starting set's error that the prior leaves out.
+    factor F of the weighted equations and the prior: covariance = (F^T F)^-1. `misfit` (b, b),
+    from `prior_misfit`, adds to the covariance the part of the starting set's error that the prior
+    leaves out.
     """
 
     theta: Array
     factor: Array
-    misfit: PriorMisfit | None = None
+    misfit: Array | None = None
 
     @cached_property
     def covariance(self) -> Array:
         """Covariance of theta, (p, p): the posterior's, plus that of `misfit`."""
         inverse = np.linalg.inv(self.factor)
         found = np.asarray(inverse @ inverse.T)
-        return found if self.misfit is None else found + self.misfit.excess(found)
+        if self.misfit is None:
+            return found
+        b = len(self.misfit)
+        return np.asarray(found + found[:, :b] @ self.misfit @ found[:b])
 
     @property
     def deviations(self) -> Array:

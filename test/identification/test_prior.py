@@ -117,9 +117,9 @@ def test_the_covariance_is_what_estimates_scatter_by(samples):
     misfit = prior_misfit(prior, TOO_STRONG, precision)
     triangle, _ = samples.weighted(NOISE.weights)
     rng = np.random.default_rng(0)
-    # theta0 - theta is drawn with the covariance that `misfit.shown` has for s P (theta0 - theta).
+    # theta0 - theta is drawn so that s P (theta0 - theta) has the covariance misfit + s P.
     pull = TOO_STRONG * prior.root.T @ prior.root
-    spread = np.linalg.solve(pull, misfit.shown)
+    spread = np.linalg.solve(pull, np.linalg.cholesky(misfit + pull))
     errors = []
     for _ in range(400):
         truth = prior.center.copy()
