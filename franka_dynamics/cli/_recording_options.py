@@ -13,6 +13,7 @@ from ._say import ProgressBar
 from ..arm import ArmDescription
 from ..errors import RecordingError
 from ..options import option
+from ..recordings.plausibility import require_radians, suspicions
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER, read_recording, Recording, STAMPS
 
@@ -85,7 +86,6 @@ class MeasuredTorques(RecordingOptions):
         self, arm: ArmDescription, bar: ProgressBar
     ) -> tuple[Recording, Motion, tuple[str, ...]]:
         """Return the recording, its motion, and sentences about suspicious data."""
-        from ..recordings.plausibility import require_radians, suspicions
         from ..recordings.replay import replay_columns
 
         recording = self.read(self.bag, arm, bar)

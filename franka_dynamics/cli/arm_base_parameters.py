@@ -9,15 +9,18 @@ from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
+
 from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import json_option
 from ._say import say, show, write_json
+from ..arm import ArmDescription
+from ..dynamics.model import GRAVITY
 from ..options import option
+from ..report.table import Head, Table
 
 if TYPE_CHECKING:
-    from ..arm import ArmDescription
     from ..identification.base_parameters import BaseParameters
-    from ..report.table import Table
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # Singular values of a regressor with columns of unit length are 0.05 and more for real arms, and
@@ -51,9 +54,6 @@ class BaseParameterTable(ArmOptions):
 
     def run(self) -> int:
         """Print the table or the relations; return 1 if other states contradict the table."""
-        import numpy as np
-
-        from ..dynamics.model import GRAVITY
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:
@@ -90,8 +90,6 @@ class BaseParameterTable(ArmOptions):
 
 
 def _table(found: BaseParameters, title: str) -> Table:
-    from ..report.table import Head, Table
-
     rows = []
     for relation, value, column in zip(found.relations, found.values(), found.columns):
         symbol, _ = found.standard_names[column].rsplit('_', 1)

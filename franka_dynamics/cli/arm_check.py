@@ -12,6 +12,7 @@ import sys
 from ._arm_options import ArmOptions
 from ._options import file_option, gravity_option, json_option
 from ._say import say, say_each, show, terminal, write_json
+from ..files import write_text
 from ..options import option
 
 
@@ -30,7 +31,6 @@ class Check(ArmOptions):
 
     def run(self) -> int:
         """Print the verdict, and tables with --all; exit 1 on a mismatch."""
-        from ..files import write_text
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.crosscheck import compare_formulations, TOLERANCE
 

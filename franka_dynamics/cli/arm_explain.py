@@ -6,19 +6,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._arm_options import ArmOptions
 from ._options import gravity_option, json_option
 from ._say import say, terminal, write_json
+from ..arm.sampling import JointStates
 from ..errors import RecordingError
 from ..options import option
+from ..recordings.log_file import read_log
 from ..typing import Array
-
-if TYPE_CHECKING:
-    from ..arm.sampling import JointStates
 
 _SHOWN = 10
 # Relative to the largest torque: smaller differences between two programs are rounding errors.
@@ -60,9 +58,6 @@ class Explain(ArmOptions):
 
 
 def _read(path: Path) -> tuple[JointStates, Array]:
-    from ..arm.sampling import JointStates
-    from ..recordings.log_file import read_log
-
     arrays = read_log(path).arrays
     missing = [name for name in _ARRAYS if name not in arrays]
     if missing:

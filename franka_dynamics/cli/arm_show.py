@@ -17,6 +17,7 @@ from ..arm import ArmDescription
 from ..arm.strict_yaml import decimal
 from ..errors import DescriptionError
 from ..options import option
+from ..report.arm import arm_tables, as_json, inertia_rows
 from ..typing import Array
 
 
@@ -37,8 +38,6 @@ class Show(ArmOptions):
 
     def run(self) -> int:
         """Print the tables; write the picture and the JSON file if asked for."""
-        from ..report.arm import arm_tables, as_json, inertia_rows
-
         description = self.load_arm()
         q = _pose(description, self.q) if self.q else None
         rows = inertia_rows(description, q)

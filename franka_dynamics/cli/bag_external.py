@@ -7,21 +7,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ._arm_options import ArmOptions
 from ._options import new_bag
 from ._recording_options import MeasuredTorques
 from ._say import ProgressBar, say, say_each
+from ..arm import ArmDescription
 from ..errors import OutputError
 from ..files import complete_or_absent, writable_file
 from ..options import option
+from ..recordings.log_file import library
+from ..recordings.preprocessing import Motion
+from ..recordings.recording import Recording, Wrenches, write_bag
 from ..typing import Array
-
-if TYPE_CHECKING:
-    from ..arm import ArmDescription
-    from ..recordings.preprocessing import Motion
-    from ..recordings.recording import Recording
 
 
 def _output(text: str) -> Path:
@@ -40,10 +40,6 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
 
     A CSV file's columns are called by the array's name, or name1, name2, ... for k > 1.
     """
-    import numpy as np
-
-    from ..recordings.log_file import library
-
     if path.suffix.lower() == '.h5':
         with complete_or_absent(path) as scratch, library('h5py', path).File(scratch, 'w') as file:
             file.attrs.update(about)
@@ -79,8 +75,6 @@ class External(MeasuredTorques, ArmOptions):
 
     def run(self) -> int:
         """Write the output; print the size of the external torque and the model used."""
-        import numpy as np
-
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
         from ..recordings.replay import fit
@@ -145,10 +139,6 @@ def _write_bag(
     about: Mapping[str, str],
 ) -> None:
     """Write torques (N, n) as joint states and wrenches (N, 6), each on a topic of its name."""
-    import numpy as np
-
-    from ..recordings.recording import Recording, Wrenches, write_bag
-
     stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
     names, q, dq = recording.joint_names, motion.q, motion.dq
     write_bag(

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ._options import new_bag
 from ._recording_options import BagNames
 from ._say import ProgressBar, say, say_each, show
 from ..options import option
+from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import ColumnMap, import_log, LAYOUTS, require_columns
-
-if TYPE_CHECKING:
-    from ..recordings.log_file import LogColumns
-    from ..report.table import Table
+from ..recordings.plausibility import suspicions
+from ..recordings.recording import write_recording
+from ..report.table import Head, Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +55,6 @@ class Import(ColumnMap, BagNames):
 
     def run(self) -> int:
         """Write the bag; print its content and warnings about suspicious data."""
-        from ..recordings.log_file import read_log
-        from ..recordings.plausibility import suspicions
-        from ..recordings.recording import write_recording
-
         if self.list:
             show(_contents(read_log(self.log)))
             return 0
@@ -89,8 +84,6 @@ class Import(ColumnMap, BagNames):
 
 def _contents(log: LogColumns) -> Table:
     """Return a table of a log's columns."""
-    from ..report.table import Head, Table
-
     rows = []
     for name, array in log.arrays.items():
         for place, column in enumerate(array.reshape(len(array), -1).T, start=1):

@@ -26,6 +26,9 @@ from ._say import say, say_each, terminal
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, SettingsError
 from ..options import option
+from ..recordings.plausibility import suspicions
+from ..recordings.preprocessing import prepare
+from ..recordings.recording import read_recording
 
 if TYPE_CHECKING:
     from ..ros.recording_session import Progress
@@ -127,10 +130,6 @@ class Record(Topics, ArmOptions):
 
     def _judge(self, arm: ArmDescription, bag: Path, progress: Progress) -> int:
         """Read the bag back as replay and identify would; return 1 if it is not usable."""
-        from ..recordings.plausibility import suspicions
-        from ..recordings.preprocessing import prepare
-        from ..recordings.recording import read_recording
-
         if progress.states == 0:
             say(
                 f'not usable: nothing was heard on {absolute(self.topic)} in '

@@ -16,7 +16,9 @@ from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
 from ..options import option
+from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import Motion, prepare
+from ..report.table import Table
 
 if TYPE_CHECKING:
     from ..identification.payload import PayloadEstimate
@@ -70,7 +72,6 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
 
     def _motions(self, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]) -> list[Motion]:
         from ..identification.payload import static_samples
-        from ..recordings.plausibility import suspicions
 
         motions = []
         for bag in bags:
@@ -86,7 +87,6 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
 
 def _print(found: PayloadEstimate) -> None:
     from ..report.elements import rounded
-    from ..report.table import Table
 
     rows = [
         (name, *rounded(value, spread), rounded(used, spread)[0], unit)

@@ -20,8 +20,10 @@ from ._recording_options import BagNames
 from ._say import ProgressBar, say, show
 from ..arm import ArmDescription
 from ..errors import IdentificationError
+from ..files import write_text
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..options import option
+from ..report.table import Head, Table
 
 if TYPE_CHECKING:
     from ..identification.excitation import Excitation
@@ -73,8 +75,6 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
     def run(self) -> int:
         """Write the trajectory; exit 1 if it shows too few parameters or the rehearsal fails."""
-        from ..files import write_text
-
         if self.rehearse:
             new_bag(f'{self.rehearse / "bag"}')
         arm = self.load_arm()
@@ -140,7 +140,6 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         """Print which parameters stay unknown; return whether all that matter become known."""
         from ..identification.excitation_problem import IDENTIFIABLE
         from ..report.elements import rounded
-        from ..report.table import Head, Table
 
         problem = self._problem(arm)
         names, values = problem.model.base.names, problem.model.base.values(arm)
@@ -180,7 +179,6 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         Return 1 unless the identified arm predicts the simulated arm's torques.
         """
         from .identify_arm import published_sets, show_identification
-        from ..files import write_text
         from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..identification.options import IdentificationOptions
