@@ -54,7 +54,6 @@ _FROZEN = 10  # this many identical efforts in a row are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
 # Smallest norm of g at which a fall shows [N m]; largest fraction of g that holds a falling arm
 _LEAST_GRAVITY, _FALLING = 2.0, 0.3
-_LEAST_LEVER = 0.5  # with a smaller lever a pose shows no load [N m/kg]
 _KEPT = 64  # number of latest commands kept: a state that is old responds to an earlier command
 
 
@@ -259,20 +258,6 @@ class Guard:
     def takes_friction_out(self) -> bool:
         """Whether friction is subtracted from measured torques."""
         return self._friction.model is not None
-
-    def load_mass(self) -> float:
-        """
-        Return the point mass at the flange that explains the external torque best [kg].
-
-        It is NaN where no torque is measured, too few states were seen, or gravity has no lever on
-        the flange.
-        """
-        if not (self.measured and self.settled):
-            return float('nan')
-        model = self._terms.true
-        lever = -model.jacobian(self._q)[:3].T @ model.model.gravity.linear
-        square = float(lever @ lever)
-        return float(lever @ self.external) / square if square > _LEAST_LEVER**2 else float('nan')
 
     # While torques are commanded ---------------------------------------------------------------
 

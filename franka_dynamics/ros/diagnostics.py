@@ -261,7 +261,6 @@ class FeedforwardDiagnostics(StatusPublisher):
             wrench.sentence(),
             {
                 'singular': wrench.singular,
-                'load at the flange [kg]': self._controller.guard.load_mass(),
                 **dict(zip(rows, wrench.wrench.tolist())),
                 **{f'deviation, {row}': float(value) for row, value in zip(rows, deviations)},
                 'not explained by it [N m]': wrench.unexplained,

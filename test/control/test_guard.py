@@ -242,12 +242,6 @@ def test_friction_is_no_external_torque_of_an_arm_that_moves():
     assert np.abs(felt).max() < 0.01 * FER.friction.torque(loop.fastest * np.ones(7))[0]
 
 
-def test_an_undeclared_load_is_weighed():
-    loop = Loop(Settings(target='mujoco', **FIRM), payload=body(1.0)).run(0.8)
-    # Its centre of mass is 0.1 m beside the flange.
-    assert loop.controller.guard.load_mass() == pytest.approx(1.0, rel=0.02)
-
-
 # A load that is picked up. ----------------------------------------------------------------------
 
 
