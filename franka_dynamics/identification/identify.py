@@ -122,7 +122,9 @@ def identify(
     )
     signal = results[0].signal
     if any(one.signal != signal for one in results):
-        raise IdentificationError('The recordings were not prepared alike.')
+        raise IdentificationError(
+            'The recordings were not prepared alike; prepare all with the same signal options.'
+        )
     summaries = [one.summary for one in results if one.summary is not None]
     fastest = np.max([one.fastest for one in summaries], axis=0)
     require_motion(fastest, model)
