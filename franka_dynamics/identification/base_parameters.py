@@ -153,12 +153,8 @@ class BaseParameters:
         """
         Return `gravity`, or if it is None the only vector for which the parameters hold.
 
-        Raises
-        ------
-        BaseParameterError
-            If `gravity` is None and the parameters hold for several vectors, or if it is outside
-            the span of these vectors.
-
+        Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
+        or if it is outside the span of these vectors.
         """
         if gravity is None:
             if len(self.gravity) > 1:

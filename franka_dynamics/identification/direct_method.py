@@ -197,15 +197,7 @@ def cascade(
 
 
 def rows_of(arm: ArmDescription) -> list[Row]:
-    """
-    Return an arm's DH rows in the paper's notation.
-
-    Raises
-    ------
-    BaseParameterError
-        If the arm has standard rows.
-
-    """
+    """Return an arm's DH rows in the paper's notation; BaseParameterError for standard rows."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: convert '

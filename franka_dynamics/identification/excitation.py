@@ -43,20 +43,9 @@ class FourierTrajectory:
     """
     One period of a periodic motion of n joints.
 
-    Attributes
-    ----------
-    start : ndarray, shape (n,)
-        Pose at the beginning and end of each period [rad].
-    period : float
-        Length of a period [s].
-    coefficients : ndarray, shape (n, 2 H - 2)
-        Free coefficients of each joint [rad]; there are H = 5 harmonics.
-
-    Raises
-    ------
-    IdentificationError
-        If the period is not positive and finite.
-
+    `start` (n,) is the pose at the beginning and end of each period [rad], `period` is in s, and
+    `coefficients` (n, 2 H - 2) are the free coefficients of each joint [rad], with H = 5
+    harmonics. IdentificationError is raised for a period that is not positive and finite.
     """
 
     start: Array

@@ -83,33 +83,23 @@ class Explanation:
     """
     A possible fault of a log, and the residuals of a fit that includes the fault.
 
-    Attributes
-    ----------
-    kind : str
-        'gain', 'sign', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact'.
-    values : tuple of float
-        The fitted values, by kind. 'gain': recorded effort over torque. 'delay': by how much
-        efforts are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity
-        along the two accelerations of `level`, relative to gravity. 'load': mass [kg] and first
-        moment in the flange frame [kg m]. 'contact': begin and end of each contact in the times of
-        the motion [s]. Empty for the other kinds.
-    joints : tuple of int
-        Indices of the faulty joints; empty if the fault is not of single joints.
-    where : str
-        The stretch at which the load changes, or the bag with contacts; else empty.
-    before, after : ndarray, shape (n,)
-        Root mean square of each joint's residual without and with the fault in the fit [N m]; for
-        contacts, over all samples and over the samples without contact.
-    better : float
-        Sum over the joints of log(before / after), where residuals below a quarter of the usual
-        residual are raised to that quarter. Decides whether a fault other than a gain is reported.
-    likely : float
-        The same sum with 2 % in place of a quarter. Decides whether a gain is reported, and which
-        of several faults.
-    deviation : float
-        Standard deviation of the first value (of a positive gain, of its logarithm); 0 for kinds
-        without fitted columns ('sign', 'exchanged', 'contact').
+    `kind` is 'gain', 'sign', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact', `joints`
+    are the indices of the faulty joints, and `where` is the stretch at which the load changes or
+    the bag with contacts.
 
+    `values` are fitted, by kind. 'gain': recorded effort over torque. 'delay': by how much efforts
+    are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity along the two
+    accelerations of `level`, relative to gravity. 'load': mass [kg] and first moment in the flange
+    frame [kg m]. 'contact': begin and end of each contact in the times of the motion [s].
+    `deviation` is the standard deviation of the first value (of a positive gain, of its
+    logarithm), or 0 if nothing was fitted.
+
+    `before` and `after` (n,) are root mean squares of each joint's residual without and with the
+    fault in the fit [N m]; for contacts, over all samples and over the samples without contact.
+    `better` is the sum over the joints of log(before / after), where residuals below a quarter of
+    the usual residual are raised to that quarter; it decides whether a fault other than a gain is
+    reported. `likely` is the same sum with 2 % in place of a quarter; it decides whether a gain is
+    reported, and which of several faults.
     """
 
     kind: str

@@ -107,13 +107,9 @@ def base_parameters_in_letters(
     arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> BaseParametersInLetters:
     """
-    Return the base parameters of an arm with symbols; arguments as of `direct_base_parameters`.
+    Return the base parameters of an arm with symbols.
 
-    Raises
-    ------
-    BaseParameterError
-        If the arm has standard rows, or gravity has another shape or is not finite.
-
+    Arguments and errors are those of `direct_base_parameters`.
     """
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)

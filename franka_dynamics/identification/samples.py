@@ -46,21 +46,12 @@ class QRFactors:
     """
     Triangular factors of the samples' equations, joint by joint.
 
-    Attributes
-    ----------
-    r_factors : ndarray, shape (n, b + k + w + 2, b + k + w + 2)
-        R_j of [Y_j, F_j, W_j, filtered torque, unfiltered torque]: b base parameters, k friction
-        terms, and w columns W_j, with which `explanations` tries faults of the log.
-    terms : int
-        k, the number of friction terms of a joint.
-    samples : int
-        Number of samples that the factors represent.
-    witnesses : int
-        w, the number of columns W_j; may be 0.
-    shown : ndarray, shape (n,) of bool, optional
-        Joints whose torques count for the base parameters; the other joints' torques count for
-        their friction alone. If None, all joints count.
-
+    `r_factors` (n, b + k + w + 2, b + k + w + 2) are R_j of [Y_j, F_j, W_j, filtered torque,
+    unfiltered torque]: b base parameters, k = `terms` friction terms of a joint, and w =
+    `witnesses` columns W_j (possibly none), with which `explanations` tries faults of the log.
+    They represent so many `samples`. `shown` (n,) of bool tells the joints whose torques count for
+    the base parameters; the other joints' torques count for their friction alone. If None, all
+    joints count.
     """
 
     r_factors: Array

@@ -135,20 +135,13 @@ def read_log(path: str | Path) -> LogColumns:
     """
     Return the columns of a log file, whose format follows from the file's suffix.
 
-    Parameters
-    ----------
-    path : str or Path
-        A .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Columns of a text
-        file may be separated by commas, semicolons, tabs or blanks, with or without a header line.
+    The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz. Columns of a
+    text file may be separated by commas, semicolons, tabs or blanks, with or without a header
+    line.
 
-    Raises
-    ------
-    RecordingError
-        If the file is missing, damaged, of another format or without numbers. If a text file has
-        a value that is not a number, the message names row and column.
-    MissingDependencyError
-        If a library for this format is not installed.
-
+    Raises RecordingError if the file is missing, damaged, of another format or without numbers
+    (for a value in a text file that is not a number, with row and column), MissingDependencyError
+    if a library for the format is not installed.
     """
     file = Path(path).expanduser()
     if not file.is_file():

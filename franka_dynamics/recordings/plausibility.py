@@ -60,13 +60,8 @@ def suspicions(
     """
     Return one sentence for each sign that a recording is wrong.
 
-    Signs are `faults`, torques at the joints' limits or far beyond, and jumps in positions.
-
-    Raises
-    ------
-    RecordingError
-        If the effort is zero in every message.
-
+    Signs are `faults`, torques at the joints' limits or far beyond, and jumps in positions. Raises
+    RecordingError if the effort is zero in every message.
     """
     return (
         *faults(recording, arm, gravity=gravity),
@@ -89,13 +84,8 @@ def faults(
     The faults are: joints without effort, positions in degrees, velocities that contradict the
     positions, effort without gravity (as some drivers report it), in another unit or with a
     flipped sign, exchanged efforts, and effort that gravity does not explain. Unless `torque`,
-    efforts (such as motor currents) are not compared with gravity torques.
-
-    Raises
-    ------
-    RecordingError
-        If the effort is zero in every message.
-
+    efforts (such as motor currents) are not compared with gravity torques. Raises RecordingError
+    if the effort is zero in every message.
     """
     require_effort(recording)
     return (

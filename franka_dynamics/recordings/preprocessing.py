@@ -218,13 +218,8 @@ def without_idle_effort(recording: Recording) -> Recording:
 
     A braked arm, or a driver that is not in control yet, reports zero effort, which is no
     measurement: sensors never read exactly zero on all joints for a tenth of a second. The new
-    recording's `remarks` name the stretches.
-
-    Raises
-    ------
-    RecordingError
-        If the effort is zero in every message.
-
+    recording's `remarks` name the stretches. Raises RecordingError if the effort is zero in every
+    message.
     """
     require_effort(recording)
     idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)

@@ -35,16 +35,9 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
     JointState's definition is built in, so that a broken or unknown definition of another type in
-    the bag does not prevent reading.
-
-    Raises
-    ------
-    RecordingError
-        If there is no bag, or it is damaged: any error of rosbags is raised as RecordingError,
-        here or while messages are read.
-    MissingDependencyError
-        If rosbags is not installed.
-
+    the bag does not prevent reading. Any error of rosbags is raised as RecordingError, here or
+    while messages are read: there is no bag, or it is damaged. Without rosbags
+    MissingDependencyError is raised.
     """
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
