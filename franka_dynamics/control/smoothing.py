@@ -11,7 +11,6 @@ points of a request are known in advance, so the motion needs no delay.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,14 +45,14 @@ def upsample(
     limit alone or is refused by the caller's check of limits.
     """
     times, positions = _remaining_points(times, positions, begin)
-    whole = _Spline(np.append(begin, times), np.vstack((current.q, positions)), current.dq)
-    alone = _Spline(times, positions, _first_velocity(times, positions))
-    through = list(whole.endings(description, current.ddq))
+    whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq
+    through = list(_endings(*whole, description, current.ddq))
     allowed = [motion for motion in through if within_limits(motion, description)]
     for motion in allowed:
         if within_jerk(motion, description):
             return motion
-    for motion in alone.endings(description):
+    first_velocity = _last_slope(times[::-1], positions[::-1])
+    for motion in _endings(times, positions, first_velocity, description):
         if within_limits(motion, description):
             joined = join(begin, current, motion, description)
             if joined is not None:
@@ -61,47 +60,41 @@ def upsample(
     return (allowed or through)[0]
 
 
-class _Spline(NamedTuple):
-    """A cubic spline through points that starts with a given velocity (n,)."""
+def _endings(
+    times: Array,
+    positions: Array,
+    velocity: Array,
+    description: ArmDescription,
+    acceleration: Array | None = None,
+) -> Iterator[Trajectory]:
+    """
+    Yield a spline that stops at the last point; of several points, also one braked after it.
 
-    times: Array
-    positions: Array
-    velocity: Array
-
-    def endings(
-        self, description: ArmDescription, acceleration: Array | None = None
-    ) -> Iterator[Trajectory]:
-        """
-        Yield a motion that stops at the last point; of several points, also one braked after it.
-
-        If an acceleration, shape (n,), is given, the motion starts with it.
-        """
-        times, positions = self.times, self.positions
-        if len(times) == 1:
-            yield Trajectory.at(float(times[0]), ReferencePoint.at_rest(positions[0]))
-            return
-        h, slopes = np.diff(times), np.diff(positions, axis=0) / np.diff(times)[:, None]
-        in_motion = slopes[-1]
-        if len(slopes) > 1:  # slope at the end of the parabola through the last three points
-            in_motion = in_motion + (slopes[-1] - slopes[-2]) * (h[-1] / (h[-1] + h[-2]))
-        for end in (np.zeros_like(in_motion), in_motion):
-            derivatives = spline_derivatives(times, positions, self.velocity, end)
-            motion = Trajectory(times, positions, *derivatives)
-            if acceleration is not None:
-                motion.accelerations[0] = acceleration
-            if end.any():
-                yield to_rest(motion, description)
-            else:
-                motion.accelerations[-1] = 0.0
-                yield motion
+    The motion starts with the velocity and, if it is given, the acceleration, shape (n,) each.
+    """
+    if len(times) == 1:
+        yield Trajectory.at(float(times[0]), ReferencePoint.at_rest(positions[0]))
+        return
+    for end in (np.zeros_like(velocity), _last_slope(times, positions)):
+        derivatives = spline_derivatives(times, positions, velocity, end)
+        motion = Trajectory(times, positions, *derivatives)
+        if acceleration is not None:
+            motion.accelerations[0] = acceleration
+        if end.any():
+            yield to_rest(motion, description)
+        else:
+            motion.accelerations[-1] = 0.0
+            yield motion
 
 
-def _first_velocity(times: Array, positions: Array) -> Array:
-    """Return the start velocity of the parabola through the first three points, (n,)."""
+def _last_slope(times: Array, positions: Array) -> Array:
+    """Return the slope at the last point of the parabola through the last three, (n,)."""
     if len(times) < 2:
         return np.zeros_like(positions[0])
-    slopes = np.diff(positions[:3], axis=0) / np.diff(times[:3])[:, None]
-    return np.asarray(slopes[0] if len(slopes) < 2 else 1.5 * slopes[0] - 0.5 * slopes[1])
+    h = np.diff(times[-3:])
+    slopes = np.diff(positions[-3:], axis=0) / h[:, None]
+    bend = (slopes[-1] - slopes[0]) * (h[-1] / (h[-1] + h[0]))
+    return np.asarray(slopes[-1] + bend)
 
 
 def _remaining_points(times: Array, positions: Array, begin: float) -> tuple[Array, Array]:
