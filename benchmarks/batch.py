@@ -7,11 +7,12 @@ Inverse dynamics of many states of a Franka arm: this package and others, in int
 
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
-Each round calls every candidate in turn, so that other work on the machine disturbs all. The
-table gives medians over the rounds; ratios are medians of the rounds' ratios. The first call in a
-turn wakes threads and fills caches and is not counted. The load by other processes is printed, and
-marked above 0.1 cores. On a shared machine `--least` takes the shortest call instead,
-which on one thread is usually undisturbed, on all threads hardly ever.
+Each round calls every candidate in turn, so that other work on the machine disturbs all
+candidates. The table gives the median time over the rounds, and the median of each round's ratio
+of times. A candidate's first call in a round wakes threads and fills caches and is not counted.
+The load by other processes is printed, and marked above 0.1 cores. On a shared machine `--least`
+takes the shortest call instead of the median, which on one thread is usually undisturbed, on all
+threads hardly ever.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ QUIET = 0.1  # cores kept busy by other processes above which the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 OURS, FILLED, SINGLE = 'ours', 'ours, out=', 'ours, float32'
 FRAX = 'frax (JAX, jit and vmap)'
-# How many of q, dq and ddq each method takes.
+# Methods of BatchModel, and how many of q, dq and ddq each takes.
 METHODS = {
     'mass_matrix': 1,
     'inverse_dynamics_derivatives': 3,
@@ -70,7 +71,7 @@ class Candidate:
 
 
 def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, Candidate]:
-    """Return the candidates, ready to be called on N states."""
+    """Return the functions to time, by name, with these states as their input."""
     description = load('fer')
     count = len(out)
     reference = PinocchioModel(description)
@@ -96,7 +97,7 @@ def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, 
     kept: list[object] = [None]
 
     def ours() -> None:
-        # A user has a result until the next one is there.
+        # Keep a result until the next call, as a user would: its memory is not reused at once.
         kept[0] = generated.inverse_dynamics(*states)
 
     def loop_mujoco() -> None:
@@ -123,7 +124,7 @@ def has_frax() -> bool:
 
 
 def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
-    """Return a function that computes frax's torques of these states in float64."""
+    """Return a function that computes frax's torques of (q, dq, ddq) in float64."""
     import frax
     import jax
 
@@ -145,7 +146,7 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
 
 
 def nanoseconds(candidate: Candidate, least: bool = False) -> float:
-    """Return nanoseconds per state, over successive calls, or of the shortest of them."""
+    """Return nanoseconds per state: the mean of successive calls or, with `least`, the minimum."""
     candidate.call()
     begun = [time.perf_counter()]
     while len(begun) < 2 or begun[-1] - begun[0] < TURN_SECONDS:
@@ -156,7 +157,7 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
 
 
 def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
-    """Return ns per state of each round, or the least of all, and the cores busy otherwise."""
+    """Return each round's ns per state (`least`: the minimum), and other processes' cores."""
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)

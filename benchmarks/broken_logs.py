@@ -6,10 +6,10 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
     python benchmarks/broken_logs.py FOLDER [--only gain]
 
 FOLDER holds the two public recordings of bare FER that docs/performance.md names, as bags
-(`fer_excitation`, `fer_gaz2019_1khz`). Each fault is put into the sound log by calculation. An
-accepted arm is compared with the sound log: `harmless` if it predicts that better than the best
-published set with friction fitted in the same way, `HARMFUL` if not. A recording takes about two
-minutes of processor time.
+(`fer_excitation`, `fer_gaz2019_1khz`). Each fault is put into the sound log by calculation. An arm
+identified from an accepted broken log is `harmless` if it predicts the sound log better than the
+best published set with friction fitted in the same way, otherwise `HARMFUL`. All faults of one
+recording take about two minutes of processor time.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ HANDS = [load('fer', hand=hand) for hand in ('none', 'franka_hand', 'hand_ledezm
 OPTIONS = IdentificationOptions()
 TILTED = replace(OPTIONS, gravity=9.81 * np.array([np.sin(0.1745), 0.0, -np.cos(0.1745)]))
 
-# Name of the case, kind of the fault that identify should name ('': none, the log stays sound),
-# function that puts the fault in, arm, options.
+# Name of the case, kind of the fault that identify should name ('' for none), function that puts
+# the fault into the log, arm, options.
 Case = tuple[str, str, Callable[[Recording], Recording], ArmDescription, IdentificationOptions]
 
 
 def scaled(joint: int, gain: float) -> Callable[[Recording], Recording]:
-    """Return the fault of one joint's gain."""
+    """Return a function that multiplies one joint's effort by a gain."""
     factor = np.where(np.arange(FER.n) == joint, gain, 1.0)
     return lambda log: replace(log, effort=log.effort * factor)
 
 
 def exchanged(one: int, other: int) -> Callable[[Recording], Recording]:
-    """Return the fault of two exchanged columns."""
+    """Return a function that exchanges the efforts of two joints."""
     order = np.arange(FER.n)
     order[[one, other]] = other, one
     return lambda log: replace(log, effort=log.effort[:, order])
 
 
 def late(seconds: float) -> Callable[[Recording], Recording]:
-    """Return the fault of effort that is late."""
+    """Return a function that delays the effort by a time [s]."""
 
     def change(log: Recording) -> Recording:
         columns = [np.interp(log.time - seconds, log.time, one) for one in log.effort.T]
@@ -67,7 +67,7 @@ def late(seconds: float) -> Callable[[Recording], Recording]:
 
 
 def pushed(force: float) -> Callable[[Recording], Recording]:
-    """Return the fault of two pushes at the flange [N], a second each, along y and upwards."""
+    """Return a function that adds two pushes [N] of a second at the flange, along y and z."""
 
     def change(log: Recording) -> Recording:
         effort, model = log.effort.copy(), PinocchioModel(FER)
@@ -81,7 +81,7 @@ def pushed(force: float) -> Callable[[Recording], Recording]:
 
 
 def loaded(mass: float) -> Callable[[Recording], Recording]:
-    """Return the fault of a load [kg] that is put on halfway."""
+    """Return a function that adds a load [kg] to the flange in the second half of a log."""
 
     def change(log: Recording) -> Recording:
         body = LinkInertia.from_center_of_mass(mass, (0.0, 0.02, 0.06), 1e-3 * np.eye(3))
@@ -105,7 +105,7 @@ def dropped(log: Recording) -> Recording:
 
 
 def cases() -> Iterator[Case]:
-    """Yield every fault."""
+    """Yield every case: the sound log, then each fault."""
     yield 'sound', '', lambda log: log, FER, OPTIONS
     for joint in range(FER.n):
         for gain in (0.5, 0.8, 1.3, 2.0, -1.0):
@@ -162,7 +162,7 @@ def cases() -> Iterator[Case]:
 
 
 def outcome(case: Case, log: Recording, published: float) -> str:
-    """Return the outcome of one case: refused with which cause, or accepted with which error."""
+    """Return whether identify refused the log (cause), or accepted it (prediction error E)."""
     _, expected, change, arm, options = case
     broken = change(log)
     wrong = faults(broken, arm, gravity=options.gravity)

@@ -27,7 +27,7 @@ HEADS = (
 
 
 def one_run(number: int, options: list[str], environment: dict[str, str]) -> str:
-    """Run the demonstration once; return its line."""
+    """Run the demonstration once; return the table's line with its figures."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, '-m', 'franka_dynamics', 'demo', '--output', scratch, *options]
@@ -55,7 +55,7 @@ def one_run(number: int, options: list[str], environment: dict[str, str]) -> str
 
 
 def main() -> None:
-    """Run and print; busy processes end with this one."""
+    """Print a line for each run of the demonstration, beside --busy busy processes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--runs', type=int, default=10)
     parser.add_argument(

@@ -74,20 +74,20 @@ class Figure:
 
     @property
     def fine(self) -> bool:
-        """Whether the value keeps its bound, if there is one; NaN does not."""
+        """Whether the value keeps its bound, or has none; NaN keeps no bound."""
         return self.most is None or self.value <= self.most
 
 
 class Gazebo:
-    """Gazebo itself, by its launch file and its command line."""
+    """Gazebo, started by gazebo.launch.py and controlled by the services of `gz`."""
 
     def __init__(self, robot_type: str, folder: Path, factor: float) -> None:
         self._log = (folder / 'launch.log').open('wb')
-        # Gazebo Fortress has other names for its program and messages.
+        # In Gazebo Fortress the program `gz` is called `ign`, and `gz.msgs` `ignition.msgs`.
         self._program, self._package = next(
             (name, package) for name, package in PROGRAMS.items() if shutil.which(name)
         )
-        # A copy of the installed world with the wanted real-time factor.
+        # Gazebo gets a copy of the installed world with the wanted real-time factor.
         installed = share_directory() / 'config' / 'gazebo_world.sdf'
         world = folder / 'world.sdf'
         world.write_text(
@@ -115,7 +115,7 @@ class Gazebo:
         self._ask('control', 'WorldControl', 'reset: {all: true}')
 
     def pace(self, factor: float) -> None:
-        """Ask for a real-time factor."""
+        """Set Gazebo's desired real-time factor."""
         self._ask('set_physics', 'Physics', f'max_step_size: 0.001, real_time_factor: {factor}')
 
     def _ask(self, service: str, kind: str, request: str) -> None:
@@ -150,7 +150,7 @@ class Session:
         self._factors = options.factors
         self._home = home_pose(self._arm)
         self._node = rclpy.create_node('gazebo_check')
-        # It needs a fifth of the SingleThreadedExecutor's time per message.
+        # EventsExecutor needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         self.states: list[tuple[float, np.ndarray]] = []
@@ -183,13 +183,13 @@ class Session:
         self._node.destroy_node()
 
     def spin(self, seconds_: float) -> None:
-        """Take messages for a while of real time."""
+        """Process messages for a real time [s]."""
         until = time.monotonic() + seconds_
         while time.monotonic() < until:
             self._executor.spin_once(timeout_sec=0.02)
 
     def until(self, done: Callable[[], object], what: str, timeout: float = START_S) -> None:
-        """Take messages until `done` returns something true; RuntimeError after `timeout` [s]."""
+        """Process messages until `done` returns true; RuntimeError after `timeout` [s]."""
         give_up = time.monotonic() + timeout
         while not done():
             self._executor.spin_once(timeout_sec=0.02)
@@ -197,10 +197,10 @@ class Session:
                 raise RuntimeError(f'never happened: {what}; {self.diagnostics.get(COMMAND)}')
 
     def counts(self, *keys: str) -> list[int]:
-        """Return counts of the node's diagnostics, as they are now."""
+        """Return counts, such as of stops, from the node's next diagnostics."""
         self.diagnostics.pop(COMMAND, None)
         now = self.states[-1][0] if self.states else 0.0
-        # Diagnostics that were sent before this call have older stamps.
+        # Diagnostics with older stamps were sent before this call.
         self.until(
             lambda: COMMAND in self.diagnostics and self._told_at[COMMAND] >= now,
             "the node's diagnostics",
@@ -208,7 +208,7 @@ class Session:
         return [int(self.diagnostics[COMMAND].get(key, 0)) for key in keys]
 
     def simulate(self, simulated: float) -> list[tuple[float, Any]]:
-        """Return the states of the next seconds of simulated time."""
+        """Return the joint states of the next `simulated` seconds of simulated time."""
         timeout = START_S + 10.0 * simulated / self.factor
         first = len(self.states)
         self.until(lambda: len(self.states) > first, 'a joint state', timeout)
@@ -228,13 +228,14 @@ class Session:
         return float(max(np.abs(q - self._home).max() for _, q in states))
 
     def play(self, duration: float, amplitude: float) -> Trajectory:
-        """Send a motion and return it as it is followed, on the states' clock."""
+        """Send a motion; return it as the node planned it, with stamps of the states' clock."""
         motion = multisine(self._arm, duration, amplitude)
         message = request_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
         self.planned.clear()
         give_up = time.monotonic() + START_S
-        # Send again if the node has not discovered this publisher yet, or is not commanding.
+        # Send the motion again if the node has not discovered this publisher yet, or is not
+        # commanding.
         while not self.planned and time.monotonic() < give_up:
             self._reference.publish(message)
             asked = time.monotonic()
@@ -251,12 +252,12 @@ class Session:
     # The checks -------------------------------------------------------------------------------
 
     def hold(self, world: Any) -> Iterator[Figure]:
-        """Stand still."""
+        """Measure how far a held arm moves from home."""
         away = self.away(self.simulate(self._seconds))
         yield Figure('hold: away from home', away, 'rad', HOLD_RAD)
 
     def track(self, world: Any) -> Iterator[Figure]:
-        """Follow a motion with and without M ddq + C dq."""
+        """Measure the tracking error of a motion with and without M ddq + C dq."""
         for with_terms in (True, False):
             self.add_motion_terms(with_terms)
             self.settle(3.0)  # back to where the motion before it ended
@@ -282,7 +283,7 @@ class Session:
         self.add_motion_terms(True)
 
     def pause(self, world: Any) -> Iterator[Figure]:
-        """Stop time in mid-motion and let it go on."""
+        """Pause Gazebo in mid-motion and let it go on."""
         planned = self.play(self._seconds, 0.3)
         self.simulate(0.3 * self._seconds)
         (stops,) = self.counts('stops')
@@ -344,7 +345,7 @@ CHECKS = ('hold', 'track', 'pause', 'reset', 'paces')
 
 
 def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
-    """Run the chosen checks and yield each figure as soon as it is measured."""
+    """Run the chosen checks; yield each measured value with its bound as soon as it is known."""
     rclpy.init()
     session = Session(options)
     world: Any = None

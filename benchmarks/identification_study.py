@@ -9,10 +9,11 @@ Every draw is another random arm: inertias 3 to 15 % off the published set; fric
 of this package can represent (three slip elements, a random Stribeck torque, load-dependent
 Coulomb friction); torque sensors with a new offset in every run, ripple and a lag; a pulling
 cable; two joints that hardly move. Torques are MuJoCo's inverse dynamics. `identify` gets four
-runs of 60 s at 30 or 100 Hz, between which friction falls by up to 30 %. A draw
-takes 2 to 3 s of processor time. Printed are left-out errors E [N m], draw by draw, beside those
-of the published set and of the true inertias, with friction fitted to the other runs. An error
-above that of the true inertias comes from the identified inertias.
+runs of 60 s at 30 or 100 Hz, between which friction falls by up to 30 %. An arm takes 2 to 3 s of
+processor time. A line for each arm gives the error E [N m] of the predicted torques in each
+left-out run: for the identified arm, the published set and the true inertias, with friction fitted
+to the other runs. If the identified arm's error exceeds that of the true inertias, the identified
+inertias are the cause.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def drawn(seed: int) -> Draw:
 
 
 def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
-    """Return a recorded run whose friction is `warmth` times the arm's."""
+    """Return a simulated recording of one run; `warmth` multiplies the arm's friction."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(DURATION_S * draw.rate) + 1) / draw.rate
     reach, home = rng.uniform(0.15, 0.5) * np.where(draw.resting, 0.02, 1.0), np.array(ARM.home)
@@ -134,7 +135,7 @@ def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
 
 
 def runs(seed: int) -> list[Motion]:
-    """Return the runs of one arm, prepared."""
+    """Return the runs of one random arm, prepared for identification."""
     draw = drawn(seed)
     cooler = np.random.default_rng(10**6 + seed).uniform(0.1, 0.3)
     every = [

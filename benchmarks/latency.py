@@ -42,7 +42,7 @@ _SECOND, _FROM_END = struct.Struct('<d'), 6 * 8
 
 @dataclass
 class Round:
-    """Times at which each state of a round was sent and answered [s]; NaN if never answered."""
+    """Times [s] at which each joint state of a round was sent and answered (NaN: never)."""
 
     sent: np.ndarray
     replied: np.ndarray
@@ -117,12 +117,12 @@ class Probe:
         self._reply = _SECOND.unpack_from(data, len(data) - _FROM_END)[0]
 
     def learn(self, device: str) -> None:
-        """Publish slowly until the replies are steady, then note the reply to each state."""
+        """Learn how a reply depends on the number of the state that it answers."""
         ends = []
         for number in (0, _STATES - 1):
             until = time.monotonic() + _START_S
             recent: list[float] = []
-            # The node's torque first ramps up. On a busy machine some states are not answered in
+            # At first the node's torque ramps up. On a busy machine some states get no reply in
             # time.
             while not (len(recent) > 100 and np.ptp(recent[-100:]) < 1e-9):
                 reply = self._ask(device, number)
@@ -143,7 +143,7 @@ class Probe:
     def measure(
         self, device: str, seconds: float, rate: float, warm_up: float = _WARM_UP_S
     ) -> Round:
-        """Send states at a rate [Hz] once the device answers; return the round."""
+        """Send joint states at a rate [Hz] once node or relay answers; return the times."""
         until = time.monotonic() + _START_S
         # The node stopped after its last round and needs several good states before it commands.
         while self._ask(device, 0) is None and time.monotonic() < until:
@@ -152,7 +152,8 @@ class Probe:
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()
         for k in range(count):
-            # No bursts: after a delay of the probe the next state is due one period later.
+            # After a delay of this process the next state is due one period later, without a
+            # burst.
             deadline = max(deadline, time.perf_counter() - 0.5 / rate) + 1.0 / rate
             made.sent[k] = time.perf_counter()
             self._send(device, k % _STATES)
@@ -164,7 +165,7 @@ class Probe:
         return counted
 
     def _collect(self, until: float, line: tuple[float, float], newest: int, made: Round) -> None:
-        """Wait, and note the replies."""
+        """Note the times of the replies that come before a deadline."""
         while (left := until - time.perf_counter()) > 0.0:
             self._reply = None
             self._executor.spin_once(timeout_sec=left)
@@ -182,7 +183,7 @@ class Probe:
 
 
 def remapped(device: str, command: str) -> list[str]:
-    """Return the arguments that remap the node's or the relay's topics to /DEVICE/..."""
+    """Return ROS arguments that remap topics to /node/... or /relay/..."""
     topics = {'joint_states': f'/{device}/joint_states', command: f'/{device}/command'}
     return ['--ros-args', *(word for pair in topics.items() for word in ('-r', ':='.join(pair)))]
 
@@ -190,7 +191,7 @@ def remapped(device: str, command: str) -> list[str]:
 @contextmanager
 def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Run the node and the relay as processes."""
-    # The node gets no states while the relay is measured, and stops; restarts must not be limited.
+    # The node stops while the relay is measured, because it gets no states; so allow restarts.
     options = ['-p', 'target:=mujoco', '-p', 'max_restarts:=1000', '--log-level', 'error']
     node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
     words = {
@@ -208,7 +209,7 @@ def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Pop
 
 
 def main() -> int:
-    """Measure and print."""
+    """Measure round-trip times of node and relay; print percentiles and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--rounds', type=int, default=10)
     parser.add_argument(
@@ -228,8 +229,8 @@ def main() -> int:
             for device in DEVICES:
                 rounds[device].append(probe.measure(device, arguments.seconds, RATE_HZ))
     print(f'{machine()}; {no_realtime or "SCHED_FIFO"}; at {RATE_HZ:.0f} Hz')
-    # The ratio of each pair of neighbouring rounds, so that a stall of the machine affects one
-    # pair only.
+    # Ratio of the node's to the relay's times in each pair of rounds: a stall affects one pair
+    # only.
     shares = [
         np.percentile(node.trips, (50, 99)) / np.percentile(relay.trips, (50, 99))
         for node, relay in zip(rounds['node'], rounds['relay'])

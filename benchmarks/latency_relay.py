@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The bare alternative: rclpy that decodes a joint state, copies its positions, publishes."""
+"""A bare rclpy relay, with which latency.py compares the node: it publishes positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from franka_dynamics.ros.realtime import request_realtime
 
 
 def main() -> None:
-    """Answer each joint state with its positions until stopped."""
+    """Publish each joint state's positions until stopped."""
     request_realtime()
     rclpy.init()
     node = rclpy.create_node('relay')

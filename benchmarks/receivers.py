@@ -7,12 +7,12 @@ How the receiver of torques reacts when its sender dies, stalls, or is not the o
 
 Over DDS: a simulated arm and a feedforward node that moves it with gains. The arm waits for each
 torque for at most 20 ms, so that a slow machine does not count as a silent sender; after ten
-missing torques it no longer waits. It logs the torque that it applies in each simulation step. For
-every event the table has the largest difference between two successive torques, how long a silent
-sender's last torque was applied to a moving arm, how long the node took to notice another sender,
-the speed of the arm at the end, and the states of the receiver. Exit status 0 if no torque stepped
-by more than 1 N m or was held for longer than the time-out and 5 ms, every other sender was
-noticed within 0.1 s, and no joint was faster than 0.05 rad/s at the end.
+missing torques it no longer waits. The arm logs the torque that it applies in each simulation
+step. For every event the table has the largest difference between two successive torques, how long
+a silent sender's last torque was applied to a moving arm, how long the node took to notice another
+sender, the speed of the arm at the end, and the states of the receiver. Exit status 0 if no torque
+stepped by more than 1 N m or was held for longer than the time-out and 5 ms, every other sender
+was noticed within 0.1 s, and no joint was faster than 0.05 rad/s at the end.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S, _SHORTLY_S = 60.0, 1.5, 2.5, 0.3, 0.1
 
 
 class Result(NamedTuple):
-    """Results of an event: torque step [N m], times [s], speed [rad/s], states of the receiver."""
+    """Results of an event: torque step [N m], times [s], speed [rad/s], receiver's states."""
 
     step: float
     held: float
@@ -73,7 +73,7 @@ class Result(NamedTuple):
 
     @property
     def bad(self) -> bool:
-        """Whether a bound was missed."""
+        """Whether torque step, hold time, time to notice or speed missed its bound."""
         return (
             self.step > _MOST_STEP
             or self.held > _MOST_HELD_S
@@ -83,7 +83,7 @@ class Result(NamedTuple):
 
 
 class Bench:
-    """The processes of one event, and a ROS node beside them."""
+    """The processes of one event, and a ROS node that sends messages to them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._running = folder, dict[str, subprocess.Popen[bytes]]()
@@ -123,7 +123,7 @@ class Bench:
         )
 
     def log(self, name: str) -> str:
-        """Return what a node has said."""
+        """Return what a node has printed."""
         path = self.folder / f'{name}.log'
         return path.read_text(errors='replace') if path.exists() else ''
 
@@ -132,14 +132,14 @@ class Bench:
         self._running[name].send_signal(number)
 
     def spin(self, seconds: float, each: Callable[[], None] = lambda: None) -> None:
-        """Take messages for some time; call `each` after every message or millisecond."""
+        """Process messages for a time [s]; call `each` after every message or millisecond."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=1e-3)
             each()
 
     def until(self, done: Callable[[], object], what: str) -> None:
-        """Process messages until a condition is true."""
+        """Process messages until `done` returns something true; TimeoutError after 60 s."""
         end = time.monotonic() + _TIMEOUT_S
         while not done():
             self.spin(0.01)
@@ -147,7 +147,7 @@ class Bench:
                 raise TimeoutError(f'never happened: {what}; logs are in {self.folder}')
 
     def close(self) -> None:
-        """End all: the arm last and in order, so that its log is complete."""
+        """End all processes, the simulated arm last, so that its log is complete."""
         for name in reversed(self._running):
             self.send(name, signal.SIGCONT)
             self.send(name, signal.SIGINT)
@@ -191,7 +191,7 @@ def run(event: str, target: str, folder: Path) -> Result:
 
 
 def happen(bench: Bench, event: str, target: str) -> float | None:
-    """Let an event happen; return when another sender's first message came, or None."""
+    """Let an event happen; return when another sender first sent [s], or None."""
     if event == 'int':
         bench.send('feedforward', signal.SIGINT)
     elif event in ('kill', 'kill-restart'):
@@ -231,7 +231,8 @@ def speak(bench: Bench, event: str) -> float:
         spoken.append(time.time())
 
     if event == 'rival':
-        # Sent only briefly: once the node has stopped, the receiver would follow the rival.
+        # The rival sends only briefly: once the node has stopped, the receiver would follow the
+        # rival.
         bench.spin(_SHORTLY_S, lambda: publish(Float64MultiArray(data=[10.0] * FER.n)))
         return spoken[0]
     delay = 0.05 if event == 'relay' else 0.0
@@ -253,7 +254,7 @@ def speak(bench: Bench, event: str) -> float:
 
 
 def result(bench: Bench, steps: Path, target: str, spoke_at: float | None) -> Result:
-    """Return the result of an event, from the arm's steps and the logs."""
+    """Return the result of an event, from the arm's logged steps and the nodes' output."""
     log = read_steps(steps, FER.joint_names)
     applied = log.effort[1:]
     if target == 'fci':  # the logged torque includes the gravity that the robot adds

@@ -6,10 +6,10 @@ How long the torque waits while services, parameters and references are handled.
     python benchmarks/services.py [--rounds 5]
 
 The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
-each waits for the next command; a client, a third process, makes one request at a time.
+each state waits for a torque; a client, a third process, makes one request at a time.
 
-The table gives the longest wait around each request: median and largest of the rounds. The wait
-during as many seconds without requests shows the machine's own share.
+The table gives the longest wait around each request: median and largest of the rounds. The row
+'nothing', a wait without a request, shows the machine's share.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _ROUND_S = 1.0
 
 
 class Driver:
-    """Publishes joint states, and notes the times of the commands."""
+    """Publishes joint states, and notes the times of the node's torque commands."""
 
     def __init__(self) -> None:
         from franka_dynamics.ros.realtime import request_realtime
 
-        # Before rclpy.init, because the middleware's threads inherit the scheduling.
+        # Scheduling is set before rclpy.init, because the middleware's threads inherit it.
         request_realtime()
         self._probe = Probe()
 
@@ -71,7 +71,7 @@ class Driver:
 
 
 def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
-    """Return the longest time from a state to the next torque that came [s]."""
+    """Return the longest time from a joint state to the next torque [s]."""
     waits = np.append(arrivals, np.inf)[np.searchsorted(arrivals, sent)] - sent
     if not np.isfinite(waits).any():
         raise SystemExit('no torque came; see the node above')
@@ -122,7 +122,7 @@ class Client:
         elif words[0] == 'clear_fault':
             self._call('clear_fault')
         elif words[0] == 'lifecycle,':
-            # Illegal, because the node is active.
+            # Configuring is an illegal transition, because the node is active.
             illegal = Transition(id=Transition.TRANSITION_CONFIGURE)
             self._call('change_state', transition=illegal)
         else:
@@ -140,7 +140,7 @@ class Client:
 
 
 def standing_still() -> Any:
-    """Return a trajectory of 2,000 points where the arm is."""
+    """Return a trajectory of 2,000 equal points at the arm's home."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.messages import trajectory_message
 
@@ -203,7 +203,7 @@ def run(rounds: int) -> dict[str, list[float]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, and print a table."""
+    """Print the longest wait for a torque around each request."""
     parser = argparse.ArgumentParser(description=(__doc__ or '').strip().split('\n')[0])
     parser.add_argument('--rounds', type=int, default=5, help='default: %(default)s')
     parser.add_argument('--client', action='store_true', help=argparse.SUPPRESS)

@@ -26,13 +26,13 @@ _PIECE_S = 2.0  # duration of one measurement [s]; the end is checked after each
 
 
 def resident_mib(pid: int) -> float:
-    """Return a process's resident memory (Linux)."""
+    """Return a process's resident memory [MiB] (Linux)."""
     pages = int(Path(f'/proc/{pid}/statm').read_text().split()[1])
     return pages * os.sysconf('SC_PAGE_SIZE') / 2**20
 
 
 def main() -> int:
-    """Run; return 1 if the memory grew by more than 1 MiB."""
+    """Run the node; return 1 if its resident memory grew by more than 1 MiB, else 0."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that figures come from, and its load."""
+"""Name the machine on which a benchmark runs, and measure its load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def machine() -> str:
 
 
 def busy_seconds() -> float:
-    """Return the busy seconds of all cores together since start-up (Linux; 0 elsewhere)."""
+    """Return the busy time of all cores together since start-up [s] (Linux; 0 elsewhere)."""
     import os
 
     first = next(iter(_lines('/proc/stat')), 'cpu 0 0 0 0 0')

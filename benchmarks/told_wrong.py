@@ -4,12 +4,12 @@
 Simulate arms whose controller has a wrong setting or wrong sensors, and print their peak speed.
 
 Each case is run with and without measured effort, with no, gentle and firm gains (some cases with
-only some of these), on each arm. A row has the fastest joint's speed, the largest displacement of
-a joint and the torque at the end.
-`make told-wrong` runs all cases (ten minutes of processor time); `--json FILE` keeps the rows, and
-`--against FILE` compares with rows that were kept before. `--healthy N` instead runs motions at
-90 % of the limits on N random realistic arms of each type, with correct settings; the guard may
-stop none of them. `--without-guard` runs the cases as if the guard found nothing wrong.
+fewer gains), on each arm. A row has the fastest joint's speed, the largest displacement of a joint
+and the largest joint torque at the end. `make told-wrong` runs all cases (ten minutes of processor
+time); `--json FILE` keeps the rows, and `--against FILE` compares with rows that were kept before.
+`--healthy N` instead runs motions at 90 % of the limits on N random realistic arms of each type,
+with correct settings; the guard may stop none of them. `--without-guard` runs the cases as if the
+guard found nothing wrong.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class State:
 
 @dataclass
 class Bench:
-    """One arm, its controller and the step, as a case's hooks see them."""
+    """A simulated arm, its controller and the number of the step: what a hook of a case gets."""
 
     arm: ArmSimulation
     controller: FeedforwardController
@@ -88,7 +88,7 @@ class Case:
     One wrong setting or wrong sensor.
 
     `settings` are the controller's, `simulation` the simulated arm's. `known` is the controller's
-    model and `real` the simulated arm, if they are not the shipped one. `hooks` make functions
+    model and `real` the simulated arm; None stands for the shipped arm. `hooks` make functions
     that are called before each step, `channel` makes the function that changes joint states on
     their way to the controller, and `wiring` changes the command on its way to the arm.
     """
@@ -107,7 +107,7 @@ class Case:
 
 @dataclass
 class Row:
-    """Results of a case: peak speed [rad/s], displacement [rad], torque at the end [N m]."""
+    """One run's largest speed [rad/s], displacement [rad] and torque at the end [N m]."""
 
     arm: str
     case: str
@@ -123,7 +123,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        """Arm, case, effort and gains in one line."""
+        """The row's arm, case, use of effort and gains, by which --against finds the old row."""
         return f'{self.arm} | {self.case} | {"effort" if self.effort else "-"} | {self.gains}'
 
 
@@ -195,7 +195,7 @@ def _waits_for(controller: FeedforwardController) -> str:
 
 
 def body(mass: float) -> LinkInertia:
-    """Return a load 0.1 m before the flange."""
+    """Return a load whose centre of mass is 0.1 m before the flange."""
     if not mass:
         return LinkInertia.zero()
     side = 0.003 * mass
@@ -210,13 +210,13 @@ def payload(mass: float) -> tuple[float, ...]:
 
 
 def tilted(degrees: float) -> tuple[float, float, float]:
-    """Return gravity in a base that is tilted."""
+    """Return gravity in a base that is tilted about its y axis [m/s^2]."""
     angle = math.radians(degrees)
     return 9.81 * math.sin(angle), 0.0, -9.81 * math.cos(angle)
 
 
 def live(**changes: Any) -> Callable[[ArmDescription], Hook]:
-    """Change settings at AT."""
+    """Change the controller's settings at step AT."""
 
     def hook(bench: Bench) -> None:
         if bench.step == AT:
@@ -226,7 +226,7 @@ def live(**changes: Any) -> Callable[[ArmDescription], Hook]:
 
 
 def carries(mass: float) -> Callable[[ArmDescription], Hook]:
-    """Put another load on the flange at AT."""
+    """Put another load on the flange at step AT."""
 
     def hook(bench: Bench) -> None:
         if bench.step == AT:
@@ -276,7 +276,7 @@ def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
 
 
 def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
-    """Put an elastic wall 5 cm in front of the flange [N/m, N s/m]."""
+    """Put an elastic wall 5 cm from the flange along the base's x [N/m, N s/m]."""
 
     def begin(arm: ArmDescription) -> Hook:
         places: list[float] = []
@@ -294,7 +294,7 @@ def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
 
 
 def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
-    """Return a channel that replaces the effort of the states."""
+    """Return a function that changes the measured effort of joint states."""
 
     def passed(state: State) -> State:
         if state.effort is not None:
@@ -305,7 +305,7 @@ def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
 
 
 def frozen() -> Channel:
-    """Return a channel that from 0.5 s on repeats the effort of that time."""
+    """Return a function that from 0.5 s on repeats the last effort measured before."""
     last: list[Array] = []
 
     def passed(state: State) -> State:
@@ -319,7 +319,7 @@ def frozen() -> Channel:
 
 
 def delayed(states: int) -> Callable[[], Channel]:
-    """Return a channel that delays states by a number of steps, and sets their age."""
+    """Return a function that delays joint states by a number of steps and sets their age."""
 
     def begin() -> Channel:
         kept: list[State] = []
@@ -337,7 +337,7 @@ def delayed(states: int) -> Callable[[], Channel]:
 
 
 def swapped(one: int, other: int) -> Callable[[], Channel]:
-    """Return a channel that swaps the states of two joints."""
+    """Return a function that swaps position, velocity and effort of two joints."""
 
     def passed(state: State) -> State:
         order = np.arange(len(state.q))
@@ -442,7 +442,7 @@ def rows(family: str, name: str) -> list[Row]:
 
 
 def healthy(family: str, seed: int) -> list[str]:
-    """Return a line for each target: why the node stopped a random arm's motion, if it did."""
+    """Return a line for each target: whether and why the controller stopped a random arm."""
     arm, plant = load(family), draw_plant(load(family), seed)
     assert arm.home is not None
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.9, position_margin=0.2))
@@ -450,7 +450,7 @@ def healthy(family: str, seed: int) -> list[str]:
     times = np.linspace(0.0, 6.0, 301)
     # During the first second the arm moves from where it stands to the motion's first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
-    # Three times the demonstration's: under those some drawn arms sag too far to begin a motion.
+    # Three times the demonstration's gains, under which some random arms sag too far to begin.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))
     lines = []
     for target, effort in (('fci', True), ('mujoco', False)):
@@ -484,7 +484,7 @@ def healthy(family: str, seed: int) -> list[str]:
 
 
 def _disable_guard() -> None:
-    """Let the guard of this process judge nothing, and refuse no first torque."""
+    """Let the guard of this process stop no arm and refuse no first torque."""
     first_torque = Guard.first_torque
 
     def never_refused(guard: Guard, **given: bool) -> tuple[FirstTorque, str]:
@@ -508,7 +508,7 @@ def _run_healthy(arms: Sequence[str], draws: int) -> int:
 
 
 def main() -> int:
-    """Run the cases in parallel; print a row each, and whether it is worse than --against."""
+    """Run the cases in parallel; print a row each, WORSE if faster than the row in --against."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
     parser.add_argument('--part', default='', help='only cases whose names contain this')

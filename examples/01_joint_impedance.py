@@ -4,9 +4,9 @@
 Joint impedance control that takes the arm's dynamics from the feedforward node's topics.
 
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that compensates its own
-gravity, as the real one does under FCI. For other arms add the topic feedforward/gravity. The
-gains suit a FER. Ctrl-C ramps the torque to zero and ends the program; `--plot FILE` then draws
-error and torque.
+gravity, as a real arm does under FCI. If the arm does not, add g(q) of the topic
+feedforward/gravity. The gains suit a FER. Ctrl-C ramps the torque to zero and ends the program;
+`--plot FILE` then draws tracking error and torque.
 """
 
 import argparse
@@ -32,7 +32,7 @@ DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 # Frequency of the motion [rad/s]; how long the arm stands still before it [s].
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
-# Time after which the awaited topics are printed, and time between two reports [s].
+# Time after which the awaited topics are printed, and between two printed tracking errors [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
 
 
@@ -53,7 +53,7 @@ class Controller(Node):
         self._command.publish(Float64MultiArray(data=torque.tolist()))
 
     def stop(self):
-        """Fade the torque out within 0.1 s, because not every receiver would end it."""
+        """Ramp the torque to zero in 0.1 s, because a receiver may hold the last torque."""
         last = self._torque
         for share in np.linspace(1.0, 0.0, 101):
             self.command(share * last)
@@ -61,7 +61,7 @@ class Controller(Node):
 
 
 class JointImpedance(Controller):
-    """Follows a motion about the pose of the first joint state."""
+    """Lets the joints follow a motion about the positions of the first joint state."""
 
     def __init__(self):
         super().__init__('joint_impedance')
@@ -114,7 +114,7 @@ def joint_order(names, joints):
 
 
 class Report:
-    """Prints the tracking error during the motion, and of the whole motion at its end."""
+    """Prints the tracking error every REPORT_S, and that of the whole motion at its end."""
 
     def __init__(self, what, unit, topics):
         self.what, self.unit, self.topics = what, unit, ', '.join(topics)
@@ -123,11 +123,11 @@ class Report:
 
     @property
     def count(self):
-        """Number of states answered during the motion."""
+        """Number of joint states answered by a torque during the motion."""
         return len(self._motion)
 
     def waiting(self):
-        """Print the topics, if no messages with one stamp have come from all of them yet."""
+        """Print the awaited topics, unless messages with one stamp have come from all of them."""
         if self._since is None:
             print(
                 f'waiting for {self.topics} with one stamp: do the arm and the feedforward node '
@@ -136,7 +136,7 @@ class Report:
             )
 
     def add(self, since, error, torque):
-        """Add a state: time since the motion began [s], error [rad or m], torque [N m]."""
+        """Add a state: time since the motion began [s], tracking error [rad, m], torque [N m]."""
         if self._since is None:
             print(f'heard {self.topics}; standing still for {HOLD_S:g} s, then moving', flush=True)
             self._since = 0.0
@@ -152,7 +152,7 @@ class Report:
             self._part.clear()
 
     def close(self, picture=None):
-        """Print the error, draw it into `picture`; return the exit code, 1 without a motion."""
+        """Print the tracking error, draw it into `picture`; return 1 without a motion, else 0."""
         if not self.count:
             print(f'no motion: not all of {self.topics} came with one stamp.', file=sys.stderr)
             return 1

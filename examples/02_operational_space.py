@@ -5,9 +5,9 @@ Operational-space control with M, J and the flange's pose from the feedforward n
 
 F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
-Motion and Force Control of Robot Manipulators"). For an arm that compensates its own gravity, and
-a node whose parameters `frame` and `reference_frame` have their defaults. Ctrl-C ramps the torque
-to zero and ends the program; `--plot FILE` then draws error and torque.
+Motion and Force Control of Robot Manipulators"). The arm must compensate its own gravity, and the
+node's parameters `frame` and `reference_frame` must have their defaults. Ctrl-C ramps the torque
+to zero and ends the program; `--plot FILE` then draws tracking error and torque.
 """
 
 from importlib import import_module
@@ -19,13 +19,13 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.stamp_matcher import StampMatcher
 
-# By import_module, because the name starts with a digit.
+# `import` refuses a module name that starts with a digit.
 shared = import_module('01_joint_impedance')
 
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
 ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
-# Displacement of the flange along the base's axes [m], and its rotation [rad].
+# Displacement [m] and rotation [rad] of the flange along the base's axes.
 REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
 
@@ -47,8 +47,8 @@ class OperationalSpace(shared.Controller):
     def __init__(self):
         super().__init__('operational_space')
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
-        # Without M and C dq: the same stiffness and damping, mapped to torques by the Jacobian
-        # alone.
+        # With terms:=false no M and C dq: the Jacobian maps stiffness and damping forces to
+        # torques.
         terms = self.declare_parameter('terms', True).value
         for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
             topics[name] = (JointState, f'feedforward/{name}')
@@ -88,7 +88,7 @@ class OperationalSpace(shared.Controller):
         self._publish_desired(messages['pose'], x_d)
 
     def _jacobian_rate(self, stamp, jacobian):
-        """Return dJ/dt from two stamped Jacobians."""
+        """Return dJ/dt from this Jacobian and the one before, with their stamps [s]."""
         before, last = self._last or (stamp - 1.0, jacobian)
         self._last = (stamp, jacobian)
         return (jacobian - last) / (stamp - before)

@@ -1,15 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Guide an arm by hand: the force it takes, with gravity, payload and friction compensated.
+Guide an arm by hand: the hand's force if gravity, payload and friction are compensated.
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
-The controller has no stiffness. The reference follows the measured motion, and the friction torque
-at the reference velocity is added, with the controller's margins: none below 0.005 rad/s, and each
-coefficient reduced by two standard deviations. Run `python examples/03_hand_guiding.py`; it prints
-a table and writes `hand_guiding.png`. A real arm under FCI compensates gravity and part of its
-friction itself; there the node commands no friction.
+The controller has no stiffness. Its reference follows the measured motion. It adds the friction
+torque at the reference velocity: none below 0.005 rad/s, and each coefficient reduced by two
+standard deviations. Run `python examples/03_hand_guiding.py`; it prints a table and writes
+`hand_guiding.png`. A real arm under FCI compensates gravity and part of its friction itself; there
+the node commands no friction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, Simul
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 STEP_S, PERIOD_S = 1e-3, 0.004
-# Identified by this package from the recording of a real FER at 1 kHz (Gaz et al. 2019), rounded.
+# Friction that this package identified from a 1 kHz recording of a real FER (Gaz et al. 2019).
 FRICTION = MaxwellSlipFriction(
     viscous=np.array([0, 0, 0, 0, 0.023, 0, 0]),
     coulomb=np.array([0.174, 0.107, 0, 0.299, 0.129, 0.111, 0.132]),
@@ -54,7 +54,7 @@ ARM = replace(load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
 PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
 NOTHING = (0.0,) * 10
-# The hand: springs and dampers between where the flange should be and where it is.
+# The hand: springs and dampers between the flange's planned and actual poses.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
 WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad: it keeps the flange's attitude
 # Displacement of the hand [m], duration of one cycle to and fro [s], number of cycles.
@@ -74,7 +74,7 @@ ROWS = {
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Times (N,) [s], the hand's force (N, 3) [N], the flange (N, 3) [m], dq (N, n) [rad/s]."""
+    """N times [s]; hand force [N], flange position [m], (N, 3); joint velocity (N, n) [rad/s]."""
 
     time: np.ndarray
     force: np.ndarray
@@ -88,12 +88,12 @@ class Run:
 
     @property
     def rms(self) -> float:
-        """Root mean square of the force while guided [N]."""
+        """Root mean square of the hand's force while it guides the arm [N]."""
         return float(np.sqrt((self.force[self.guided] ** 2).sum(axis=1).mean()))
 
     @property
     def largest(self) -> float:
-        """Largest force while guided [N]."""
+        """Largest force of the hand while it guides the arm [N]."""
         return float(np.linalg.norm(self.force[self.guided], axis=1).max())
 
     @property
@@ -122,14 +122,14 @@ class Follower:
         self._velocity = np.zeros(ARM.n)
 
     def update(self, stamp: float, q: np.ndarray) -> None:
-        """Take stamp [s] and position (n,) [rad] of a state that the controller has taken."""
+        """Every 4 ms send the controller a set-point at the measured position (n,) [rad]."""
         elapsed, before = stamp - self._last, self._position
         if elapsed < PERIOD_S - 0.5 * STEP_S:
             return
         self._last, self._position = stamp, q
         if self._controller.mode is not Mode.RUNNING:
             return
-        # From positions, because the measured velocity is the motors' and noisier.
+        # Velocity from positions, because the measured velocity is the motors' and noisier.
         share = elapsed / (SMOOTHING_S + elapsed)
         self._velocity = self._velocity + share * ((q - before) / elapsed - self._velocity)
         at = np.clip(q, LOWER, UPPER)
@@ -143,7 +143,7 @@ class Follower:
 
 
 def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
-    """Guide the arm along the line and let it go."""
+    """Simulate a hand that guides the arm along the line and lets it go."""
     settings = Settings(
         target=target,
         terms=Terms(inertia=False, friction=friction),
@@ -195,7 +195,7 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
 
 
 def report(found: dict[str, Run]) -> str:
-    """Return the table as text."""
+    """Return a table of the hand's forces and the drift, a line for each case."""
     lines = [
         f'{"compensated":<36}{"force rms [N]":>14}{"largest [N]":>13}{"let go, drift [mm]":>20}'
     ]
@@ -207,7 +207,7 @@ def report(found: dict[str, Run]) -> str:
 
 
 def draw(found: dict[str, Run], path: str) -> None:
-    """Draw the hand's force over time."""
+    """Draw the hand's force over time, for the target mujoco."""
     import matplotlib
 
     matplotlib.use('Agg')
@@ -229,7 +229,7 @@ def draw(found: dict[str, Run], path: str) -> None:
 
 
 def main() -> None:
-    """Run all cases, print the table, draw the forces."""
+    """Guide the arm in every case of ROWS, print the table, draw the forces."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -4,11 +4,11 @@
 Hand over an object: the arm lets go when somebody pulls at it, and not when it is bumped.
 
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
-controller knows. The external wrench says how hard somebody pulls. A pull of more than 5 N for
-0.1 s opens the gripper, and the payload is taken off the model. The guard's bounds are raised,
-because somebody is meant to touch this arm. Run `python examples/04_hand_over.py`; it prints the
-times of the events and writes `hand_over.png`. On a real arm feed `Releaser` with the feedforward
-node's `~/external_torque`, and open the gripper by franka_gripper's `move` action.
+controller knows. The external wrench says how hard somebody pulls. A pull of more than 5 N for 0.1
+s opens the gripper, and the object is taken off the model. The guard's bounds are raised, because
+somebody is meant to touch this arm. Run `python examples/04_hand_over.py`; it prints the times of
+the events and writes `hand_over.png`. On a real arm feed `Releaser` with the feedforward node's
+`~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ SETTLED_S = 1.0  # time for the arm to come to rest under its gains
 OPENING_S = 0.05  # from the order to open until the gripper's fingers have let go
 OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
 KP, KD = (400.0,) * 4 + (100.0,) * 3, (25.0,) * 4 + (5.0,) * 3
-# A bump of 15 N for 30 ms, then a pull that grows to 12 N within 0.2 s, up and away [N].
+# Forces in the base's axes [N]: a bump of 15 N for 30 ms, then a pull that grows to 12 N within
+# 0.2 s.
 BUMP = Push((0.0, 15.0, 0.0), 1.5, 0.03)
 PULL_AT, PULL_RISE_S, PULL = 3.0, 0.2, np.array([10.0, 0.0, 6.6])
 
 
 class Releaser:
     """
-    Says when to let go: a pull of more than PULL_N beyond the load for PULL_S.
+    Says when to let go: somebody has pulled with more than PULL_N for PULL_S.
 
     Parameters
     ----------
@@ -58,11 +59,12 @@ class Releaser:
 
     def update(self, stamp: float, q: np.ndarray, external: np.ndarray) -> bool:
         """Return whether to let go, from the external torque (n,) [N m] at a position (n,)."""
-        # libfranka's sign is that of the arm's force; the person's is the opposite.
+        # libfranka's external force is the arm's force on the person, so the person's is its
+        # opposite.
         self.pull = -self._estimator.estimate(q, external - self._load).wrench[:3]
         if np.linalg.norm(self.pull) < PULL_N:
             self._since = None
-            # Slow changes of the external torque are errors of the model, no pull.
+            # Slow changes of the external torque are model errors, not a pull.
             self._load = self._load + STEP_S / LOAD_S * (external - self._load)
         elif self._since is None:
             self._since = stamp
@@ -71,7 +73,7 @@ class Releaser:
 
 @dataclass
 class Run:
-    """Times [s], true and estimated pulls [N], flange positions [m]; times of events [s]."""
+    """Times [s], true and estimated forces of a person [N], flange positions [m]; events [s]."""
 
     time: list[float] = field(default_factory=list)
     pulled: list[np.ndarray] = field(default_factory=list)
@@ -81,7 +83,7 @@ class Run:
 
 
 def pulled_at(time: float, released: bool) -> Push:
-    """Return the person's push at a time [s]: a bump, or the pull until the release."""
+    """Return the person's force at a time [s]: a bump, or the pull until the release."""
     if released or time < PULL_AT:
         return BUMP
     force = PULL * min((time - PULL_AT) / PULL_RISE_S, 1.0)
@@ -136,7 +138,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
 
 
 def report(found: Run) -> str:
-    """Return what happened, in lines."""
+    """Return the times of the events and the flange's displacements as text."""
     flange = 1e3 * (np.array(found.flange) - found.flange[np.searchsorted(found.time, 1.4)])
     away = np.linalg.norm(flange, axis=1)
     time = np.array(found.time)
@@ -182,7 +184,7 @@ def draw(found: Run, path: str) -> None:
 
 
 def main() -> None:
-    """Run, print, draw."""
+    """Simulate the hand-over, print and draw it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,12 +3,13 @@
 """
 Move a spherical five-bar from point to point, then lower its motor torques by gradient.
 
-The mechanism of Kwon, section 3: two motors, one loop. First the motors' torques on a minimum-jerk
-motion, and how far the loop opens if the passive joints are integrated instead of solved for. Then
-a design problem: the vertices of one link's mesh change its inertia, (15) to (28), and three joint
-axes can turn, (6). Algorithm 1 and (14) give the gradient of the torques by all of them at once.
-Run `python examples/05_five_bar.py`; it takes some ten seconds and writes `five_bar.png` and
-`five_bar_design.png`.
+The mechanism, with two motors and one loop, is from section 3 of Kwon, "Differential Dynamics and
+Mesh-Based Inertia"; numbers in parentheses are that text's equations. The program first computes
+the motors' torques on a minimum-jerk motion, and how far the loop opens if the passive joints are
+integrated instead of solved for. Then it lowers the torques by moving the vertices of one link's
+mesh, (15) to (28), and turning three joint axes, (6); Algorithm 1 and (14) give the gradient of
+the torques by vertices and axes. Run `python examples/05_five_bar.py`; it takes some ten seconds
+and writes `five_bar.png` and `five_bar_design.png`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from franka_dynamics.mesh.solid_check import find_defects
 from franka_dynamics.spatial import hat, joint_twist
 
 # Axes of the five-bar at q = 0 as (polar angle, azimuth) [deg]: motors 1 and 4, elbows 2 and 5,
-# and joint 3 between links 2 and 3. Kwon gives no dimensions; these are this project's.
+# and joint 3 between links 2 and 3. Kwon gives no dimensions; this project chose these axes.
 JOINT_AXES = {
     1: (75.0, -140.0),
     2: (55.0, 140.0),
@@ -66,7 +67,7 @@ def five_bar_axes() -> np.ndarray:
 
 
 def five_bar_meshes() -> tuple[TriangleMesh, ...]:
-    """Return links 1 to 4 as bars that are bent along great circles, at q = 0 [m]."""
+    """Return meshes [m] of links 1 to 4 at q = 0: bars that are bent along great circles."""
     axes = five_bar_axes()
     return tuple(
         arc_bar(axes[start - 1], axes[end - 1], RADIUS, WIDTH, THICKNESS)
@@ -79,9 +80,9 @@ def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None) -> ClosedC
     Return a five-bar with the topology of Kwon, section 3: motors at joints 1 and 4.
 
     The tree is links 1-2-3 and link 4; joint 5, at which link 3 meets link 4, is cut and moves a
-    body without mass, whose orientation must be link 3's, (11). Joints are numbered from 0 in
-    arrays: motors 0 and 3, passive joints 1, 2 and 4. `inertias` are those of links 1 to 4 in the
-    space frame at q = 0; of `five_bar_meshes` in aluminium if not given.
+    body without mass, whose orientation must be link 3's, Kwon's (11). Joints are numbered from 0
+    in arrays: motors 0 and 3, passive joints 1, 2 and 4. `inertias` are those of links 1 to 4 in
+    the space frame at q = 0 (by default of `five_bar_meshes` in aluminium).
     """
     links = inertias or [mesh_inertia(mesh, DENSITY) for mesh in five_bar_meshes()]
     tree = BodyTree(
@@ -161,17 +162,17 @@ def quintic(
 
 
 def reach(chain: ClosedChain, times: np.ndarray) -> JointStates:
-    """Return the motion from START to END at times [s]; it ends at the last of them."""
+    """Return all joints' motion at times [s]: the motors go from START to END at the last time."""
     q, dq, ddq = quintic(START, END, times[-1], times)
     return chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)
 
 
 def drift(chain: ClosedChain, times: np.ndarray, start: np.ndarray) -> np.ndarray:
     """
-    Return how far the loop opens, (N,) [rad], where dq_p = J_p dq_a is integrated.
+    Return how far the loop opens, (N,) [rad], if dq_p = J_p dq_a is integrated.
 
-    The active joints follow the planned motion; the passive ones are integrated by the
-    fourth-order Runge-Kutta method. `start` holds all joints' positions at the first time.
+    The active joints move with the planned dq_a; the passive joints' dq_p is integrated by the
+    Runge-Kutta method of fourth order. `start` holds all joints' positions at the first time.
     """
 
     def place(time: float, passive: np.ndarray) -> np.ndarray:
@@ -199,7 +200,7 @@ LINK_COLOURS = ('tab:blue', 'tab:green', 'gold', 'tab:orange')
 
 
 def draw_motion(chain: ClosedChain, times: np.ndarray, path: str) -> None:
-    """Write the links at both ends of the motion, the motors' torques and the loop's drift."""
+    """Draw the links at both ends of the motion, the motors' torques and the loop's drift."""
     from matplotlib.figure import Figure
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -245,15 +246,16 @@ class Objective:
     """
     Mean square of the motors' torques over the motion, as a function of u in [-1, 1].
 
-    u holds the vertices' displacements over VERTEX_REACH, then the turns of the three axes over
-    AXIS_REACH. The links keep their places at q = 0 while the axes turn.
+    The vector u holds the vertices' displacements relative to VERTEX_REACH, then the rotation
+    vectors of the three axes relative to AXIS_REACH. At q = 0 the links stay where they are when
+    the axes turn.
     """
 
     samples: int = 21
 
     @property
     def meshes(self) -> tuple[TriangleMesh, ...]:
-        """The links' meshes before optimisation."""
+        """The links' meshes before optimisation, at q = 0 [m]."""
         return five_bar_meshes()
 
     @property
@@ -262,17 +264,17 @@ class Objective:
         return self.meshes[LINK].vertices.size + 3 * len(AXES)
 
     def mesh(self, u: np.ndarray) -> TriangleMesh:
-        """Return the mesh of the changed link."""
+        """Return the mesh of link 2 with the vertices displaced by u."""
         before = self.meshes[LINK]
         moved = u[: before.vertices.size].reshape(-1, 3) * VERTEX_REACH
         return TriangleMesh(before.vertices + moved, before.faces)
 
     def turns(self, u: np.ndarray) -> np.ndarray:
-        """Return the rotation vectors of the axes, shape (3, 3) [rad]."""
+        """Return the rotation vectors of the three axes, shape (3, 3) [rad]."""
         return u[-3 * len(AXES) :].reshape(-1, 3) * AXIS_REACH
 
     def chain(self, u: np.ndarray) -> ClosedChain:
-        """Return the mechanism with the changed link and axes."""
+        """Return the five-bar with link 2 and the three axes changed by u."""
         inertias = [mesh_inertia(mesh, DENSITY) for mesh in self.meshes]
         inertias[LINK] = mesh_inertia(self.mesh(u), DENSITY)
         nominal = spherical_five_bar(inertias)
@@ -286,7 +288,7 @@ class Objective:
         )
 
     def value_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the mean square torque [N^2 m^2] and its gradient by u."""
+        """Return the motors' mean square torque [N^2 m^2] and the gradient by the variables u."""
         chain = self.chain(u)
         motion = reach(chain, np.linspace(0.0, DURATION, self.samples))
         torques = chain.inverse_dynamics(motion)
@@ -297,15 +299,15 @@ class Objective:
             by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1
         )
         by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[list(AXES), 3:]
-        # by_eta is the derivative by a further small rotation of the turned axis: exp(d eta)
-        # exp(turn).
+        # by_eta: derivative of the mean square torque by a further small rotation d eta of the
+        # turned axis, exp(d eta) exp(turn).
         by_turns = [slope @ left_jacobian(turn) for slope, turn in zip(by_eta, self.turns(u))]
         return float((torques**2).sum() / self.samples), np.concatenate(
             (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH)
         )
 
     def mass_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the mass of the changed link [kg] and its gradient by u."""
+        """Return the mass of link 2 [kg] and the gradient of the mass by the variables u."""
         mesh = self.mesh(u)
         gradient = np.zeros(self.size)
         gradient[: mesh.vertices.size] = (
@@ -324,7 +326,7 @@ def left_jacobian(turn: np.ndarray) -> np.ndarray:
 
 
 def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
-    """Minimise with scipy's SLSQP within the bounds; the link must not become lighter."""
+    """Minimise the mean square torque by SLSQP within |u| <= 1, link 2 not getting lighter."""
     start = np.zeros(objective.size)
     mass, _ = objective.mass_and_gradient(start)
     scale = objective.value_and_gradient(start)[0]
@@ -350,7 +352,7 @@ def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
 
 
 def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
-    """Return the largest relative error against central differences along random directions."""
+    """Return the gradient's largest relative error, from central differences along directions."""
     rng, step = np.random.default_rng(0), 1e-4
     _, gradient = objective.value_and_gradient(u)
     errors = []
@@ -365,7 +367,7 @@ def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> 
 
 
 def draw_design(objective: Objective, u: np.ndarray, path: str) -> None:
-    """Write torques before and after, and the link's shape."""
+    """Draw motor torques and the shape of link 2, each before and after optimisation."""
     from matplotlib.figure import Figure
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -398,7 +400,7 @@ def draw_design(objective: Objective, u: np.ndarray, path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Compute the motion's torques, then the design; print and draw both."""
+    """Print and draw the motors' torques, then the optimised design."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='five_bar.png', metavar='FILE')
     parser.add_argument('--design-plot', default='five_bar_design.png', metavar='FILE')

@@ -4,11 +4,11 @@
 Reach a point with the flange by sampling torques: MPPI on batched forward dynamics.
 
 Model predictive path integral control (Williams et al. 2017, "Information theoretic MPC for
-model-based reinforcement learning"): fifty times a second 2,000 torque sequences of 30 steps of
-10 ms are rolled out by `BatchModel.forward_dynamics`, and their average, weighted by the
-exponential of their cost, is commanded to an arm in MuJoCo, within the limits of torque and
-torque rate. Run `python examples/06_mppi_reach.py`; it prints how long planning takes and writes
-`mppi_reach.png`. The torques include gravity.
+model-based reinforcement learning"): fifty times a second 2,000 torque sequences of 30 steps of 10
+ms are rolled out by `BatchModel.forward_dynamics`, and their average, weighted by exp(-cost /
+temperature), is commanded to an arm in MuJoCo, within the limits of torque and torque rate. Run
+`python examples/06_mppi_reach.py`; it prints how long planning takes and writes `mppi_reach.png`.
+The torques include gravity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
 ARM = load('fer')
-# Number of sequences; steps in each; duration of a step [s].
+# Number of torque sequences; steps in a sequence; duration of a step [s].
 ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01
 EVERY = 2  # steps between two plans
 TEMPERATURE = 0.05  # relative to the median excess of the costs over the smallest one
@@ -42,7 +42,7 @@ PHYSICS = 1e-3  # s
 
 @dataclass(frozen=True)
 class Run:
-    """Times (N,) [s]; flange to goal (N,) [m]; torques (N, 7) [N m]; planning (M,) [s]."""
+    """N physics steps: times [s], goal distances [m], torques [N m]; planning times [s]."""
 
     times: np.ndarray
     distances: np.ndarray
@@ -51,7 +51,7 @@ class Run:
 
 
 class Planner:
-    """Keeps a sequence of torques and improves it from the arm's present state."""
+    """Keeps a sequence of future torques and improves it from the arm's present state."""
 
     def __init__(self, seed: int) -> None:
         self._model = BatchModel(ARM)
@@ -62,7 +62,7 @@ class Planner:
         self._lower, self._upper = ARM.limit('lower'), ARM.limit('upper')
 
     def torques(self, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-        """Plan anew; return the torques of the next EVERY steps, shape (EVERY, n) [N m]."""
+        """Plan from (q, dq); return the next EVERY steps' torques, shape (EVERY, n) [N m]."""
         hold = self._backend.gravity(q)
         away = np.linalg.norm(self._backend.frames(q)[-1][:3, 3] - GOAL)
         deviation = NOISE * np.clip(away / NEAR, 0.1, 1.0) * np.diag(self._backend.mass_matrix(q))
@@ -86,7 +86,7 @@ class Planner:
         return commands
 
     def _rolled_out(self, q: np.ndarray, dq: np.ndarray, torques: np.ndarray) -> np.ndarray:
-        """Return the cost of each sequence, shape (ROLLOUTS,)."""
+        """Return the cost of each torque sequence, shape (ROLLOUTS,)."""
         position, velocity = np.tile(q, (ROLLOUTS, 1)), np.tile(dq, (ROLLOUTS, 1))
         cost = np.zeros(ROLLOUTS)
         for k, tau in enumerate(torques):
@@ -101,7 +101,7 @@ class Planner:
                 + 1e3 * np.einsum('ij->i', beyond)
             )
         cost += SPEED * np.einsum('ij,ij->i', velocity, velocity)
-        # A rollout that diverged to NaN or infinity gets the largest finite cost.
+        # A torque sequence whose cost is NaN or infinite gets the largest finite cost.
         return np.where(np.isfinite(cost), cost, np.nanmax(np.where(np.isfinite(cost), cost, 0.0)))
 
 
@@ -154,7 +154,7 @@ def plot(found: Run, file: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run, print, draw; return 1 if the flange did not reach the goal."""
+    """Print and draw a simulated reach; return 1 if the flange did not reach the goal."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--duration', type=float, default=3.0, help='duration of the run [s]')
     parser.add_argument('--plot', default='mppi_reach.png', metavar='FILE')

@@ -35,9 +35,9 @@ from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
 
 START = np.array([-0.9, 0.3, -0.3, -1.6, -0.4, 1.9, 0.2])  # rad
 GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
-# Mass of a cube of 0.12 m; distance of its centre from the flange, along the flange's axis.
+# The load: mass of a cube of 0.12 m; distance of the cube's centre from the flange [m].
 LOAD_KG, LOAD_M = 2.0, 0.1
-# Fraction of every limit but that of position for the plan; the rest is for feedback.
+# Fraction of every limit, except of position, that the plan uses; the rest is for feedback.
 SHARE = 0.95
 INTERVALS = 40  # number of intervals between knots
 FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
@@ -45,7 +45,7 @@ LEAP = 0.2  # largest relative change of the duration from one program to the ne
 # Units of the knots' steps in position, velocity and acceleration [rad, rad/s, rad/s^2].
 UNITS = (1.0, 1.0, 10.0)
 # Weight of the knots' squared steps beside the duration [s]: first value, factor from program to
-# program, smallest value. It keeps the steps small enough for the linearisation.
+# program, smallest value. The weight keeps the steps small enough for the linearisation.
 NEAR = (0.3, 0.6, 0.005)
 GAIN = 1e-3  # relative reduction of the duration below which the programs end
 # Factor by which the duration is stretched until the limits, which the programs linearise, hold.
@@ -71,7 +71,7 @@ class Plan:
     """
     A path p(s), 0 <= s <= 1, at knots (K + 1, n): p, p' and p'', and how long it takes [s].
 
-    `programs` is the number of convex programs that were solved for it.
+    `programs` is the number of convex programs whose solution made this plan.
     """
 
     p: np.ndarray
@@ -82,11 +82,11 @@ class Plan:
 
     @property
     def knots(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Position, velocity and acceleration at the knots."""
+        """Position, velocity and acceleration at the knots, (K + 1, n) each."""
         return self.p, self.dp / self.duration, self.ddp / self.duration**2
 
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return position, velocity and acceleration (N, n) at times [s], held at the end."""
+        """Return position, velocity, acceleration, (N, n) each, at N times [s] within the plan."""
         count = len(self.p) - 1
         s = np.clip(times / self.duration, 0.0, 1.0)
         k = np.minimum((s * count).astype(int), count - 1)
@@ -108,7 +108,7 @@ class Reach:
         self.model = BatchModel(arm)
 
     def solve(self, most: int = 60) -> Plan:
-        """Shorten a polynomial from rest to rest until it gets no shorter."""
+        """Shorten a quintic's duration by convex programs until they gain less than GAIN."""
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(
             START + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
@@ -138,7 +138,7 @@ class Reach:
         return float(max(share.max() for share in shares))
 
     def _program(self, plan: Plan, near: float) -> Plan:
-        """Return the next plan: the best steps of knots and duration within linearised limits."""
+        """Return the next plan: one convex program's steps of the knots and of the duration."""
         import clarabel
 
         arm, n, K, T = self.arm, self.n, self.intervals, plan.duration
@@ -146,8 +146,8 @@ class Reach:
         tau = self.model.inverse_dynamics(q, dq, ddq)
         slopes = self.model.inverse_dynamics_derivatives(q, dq, ddq)
         rate = np.diff(tau, axis=0) * K / T
-        # Variables: steps of position, velocity and acceleration at every knot, in their units
-        # and at the present duration; and the step of the duration, by which they change, too.
+        # Variables: steps of position, velocity and acceleration at every knot, in UNITS, and the
+        # step of the duration, which changes velocity and acceleration, too.
         at_knots = [
             sparse.kron(sparse.identity(K + 1), np.kron(unit[None], np.eye(n))).tocsr()
             for unit in np.diag(UNITS)
@@ -243,7 +243,7 @@ class Reach:
 
 
 def gains(arm: ArmDescription, plan: Plan) -> np.ndarray:
-    """Return the LQR's gains of each cycle, shape (N, n, 2n), by `linearize` at the knots."""
+    """Return the LQR's gains of N control cycles, (N, n, 2n), by `linearize` at the knots."""
     n, tree = arm.n, BodyTree.from_description(arm)
     q, dq, ddq = plan.knots
     torques = tree_motion(tree, q, dq, ddq).tau
@@ -263,7 +263,7 @@ def gains(arm: ArmDescription, plan: Plan) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Played:
-    """Errors at the end (n,) [rad], [rad/s]; velocities, torques of each cycle, (N, n)."""
+    """Errors at the end, (n,) [rad], [rad/s]; velocities and torques of N cycles, (N, n)."""
 
     off_position: np.ndarray
     off_velocity: np.ndarray
@@ -277,10 +277,10 @@ def play(
     """
     Play a plan to an arm in MuJoCo, within the arm's limits of torque and torque rate.
 
-    The torques are those of the `known` arm, for which the motion was planned.
+    The torques are computed for the arm `known`, for which the motion was planned.
 
-    With gains the torque changes at 1 kHz, as on a robot. Without gains every physics step gets
-    the plan's torque, so that the error at the end is the difference between the two engines.
+    With LQR gains the torque changes at 1 kHz, as on a robot. Without them every physics step gets
+    the plan's torque, so that the error at the end is MuJoCo's difference from the package.
     """
     mujoco = import_mujoco()
     count, held = round(plan.duration / CONTROL), 1 if gain is None else round(CONTROL / PHYSICS)
@@ -309,7 +309,7 @@ def play(
 
 
 def draw(reach: Reach, plan: Plan, file: str) -> None:
-    """Draw velocities and torques of a plan over their limits, and its torque rates."""
+    """Draw a plan's velocities, torques and torque rates, each relative to its limit."""
     from matplotlib.figure import Figure
 
     arm, (q, speed, ddq) = reach.arm, plan.knots
@@ -339,7 +339,7 @@ def draw(reach: Reach, plan: Plan, file: str) -> None:
 
 
 def main() -> None:
-    """Solve, play, print and draw."""
+    """Plan the reach, play it in MuJoCo, print the errors and draw the plan."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         '--arm', default='fer', help='a Franka arm: name or arm file (default: fer)'

@@ -5,8 +5,9 @@
 A payload's mass and centre of mass from torques at rest, by gradients in JAX.
 
 Pinocchio computes the torques of an arm with a load that the fit does not know, and noise is
-added. In the fit the load adds the gradient of its potential energy, which JAX differentiates
-through the flange's pose; JAX also differentiates the residual by the four unknowns.
+added. In the fit the load's torque is the gradient of its potential energy, which JAX
+differentiates through the flange's pose; JAX also differentiates the residual torque by the four
+unknowns.
 """
 
 import argparse
@@ -58,7 +59,7 @@ def fit(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw(count: int, seed: int, path: str) -> None:
-    """Draw the estimates from fewer poses, with three standard deviations."""
+    """Draw the estimates over the number of poses, with three standard deviations."""
     from matplotlib.figure import Figure
 
     counts = np.unique(np.geomspace(3, count, 10).astype(int))

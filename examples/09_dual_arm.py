@@ -32,7 +32,7 @@ WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link()
 
 
 def shoulder(side: float) -> np.ndarray:
-    """Return a mount's pose in the waist's frame: half a metre up, tilted out by 45 degrees."""
+    """Return an arm's mount in the waist's frame: half a metre up, tilted out by 45 degrees."""
     c = s = np.sqrt(0.5)
     pose = np.eye(4)
     pose[:3, :3] = [[1.0, 0.0, 0.0], [0.0, c, side * s], [0.0, -side * s, c]]
@@ -41,7 +41,7 @@ def shoulder(side: float) -> np.ndarray:
 
 
 def dual_arm() -> BodyTree:
-    """Return the waist and both arms, 15 joints."""
+    """Return the tree of the waist and both arms, 15 joints."""
     torso = BodyTree(
         (BASE,), np.eye(4)[None], np.array([[0, 0, 0, 0, 0, 1.0]]), (WAIST,), names=('waist',)
     )
@@ -52,7 +52,7 @@ def dual_arm() -> BodyTree:
 
 
 def pinocchio_dual_arm() -> pin.Model:
-    """Return the same arms from the shipped URDF; shared are the mounts' poses and the waist."""
+    """Return Pinocchio's model of waist and arms; only the arms come from the shipped URDF."""
     model = pin.Model()
     waist = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), 'waist')
     center = WAIST.center_of_mass
@@ -74,7 +74,7 @@ def pinocchio_dual_arm() -> pin.Model:
 
 
 def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndarray:
-    """Return Pinocchio's torques in the tree's order of joints, shape (N, 15)."""
+    """Return Pinocchio's torques in the tree's order of joints, shape (N, 15) [N m]."""
     model = pinocchio_dual_arm()
     data = model.createData()
     order = [model.joints[model.getJointId(name)].idx_q for name in dual_arm().names]
@@ -88,7 +88,7 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
 
 
 def draw(tree: BodyTree, path: str) -> None:
-    """Draw the bodies' origins at a pose, joined to their parents, and the mass matrix."""
+    """Draw the bodies' origins at one position, joined to their parents, and the mass matrix."""
     from matplotlib.figure import Figure
 
     q = np.concatenate(([0.4], *(load('fr3').home,) * 2))
@@ -111,7 +111,7 @@ def draw(tree: BodyTree, path: str) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Compute, compare with Pinocchio and print; draw with --plot."""
+    """Print the torques' differences from Pinocchio's; draw the tree with --plot."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', help='picture of the tree and of its mass matrix')
     arguments = parser.parse_args(argv)

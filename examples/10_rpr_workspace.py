@@ -3,7 +3,7 @@
 """
 Draw the RPR arm's workspace: how many postures reach each point, and the singularities.
 
-A section through the vertical axis shows all of it, because joint 1 turns about that axis. Run
+A section through the vertical axis shows the whole workspace, because joint 1 turns about it. Run
 `python examples/10_rpr_workspace.py --plot rpr_workspace.png`.
 """
 
@@ -20,7 +20,7 @@ from franka_dynamics.rpr.kinematics import RprKinematics
 
 
 def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
-    """Return how many of the four postures keep the limits at each radius and height [m]."""
+    """Return how many of the four inverse-kinematics branches keep the joint limits at a point."""
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
     lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -35,7 +35,7 @@ def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Count and draw."""
+    """Count the postures over the section and draw them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='rpr_workspace.png', help='the picture')
     parser.add_argument('--points', type=int, default=160, help='of the section, each way')

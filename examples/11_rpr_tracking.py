@@ -7,7 +7,8 @@ Positions come from `RprKinematics.inverse_within` (the posture within the limit
 to the previous one), velocities and accelerations from the analytical Jacobian, torques from
 `RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g, beside g with the same
 gains, and the desired motion's torques alone. MuJoCo simulates the arm, without friction, from the
-MJCF that `urdf.writer` writes without the closed form. Run `python examples/11_rpr_tracking.py`.
+MJCF of `urdf.writer`, which does not use the closed form. Run `python
+examples/11_rpr_tracking.py`.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) 
 TURNS, DURATION = 2, 4.0  # number of turns along the ellipse, their duration [s]
 GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors decay as two equal poles at 20/s
 PERIOD, PARTS = 1e-3, 10  # s between two torques, and steps of the physics in it
-# The joints' offsets from the ellipse at the start [rad, m, rad].
+# Offsets of the joints from the ellipse's first position at the start [rad, m, rad].
 OFF = np.array([0.02, 0.01, -0.02])
 WAYS = ('computed torque', 'gravity and the same gains', 'torques alone, from the ellipse')
 
 
 @dataclass(frozen=True)
 class Desired:
-    """Times (N,) [s], end effector (N, 3) [m], joint positions, velocities, accelerations."""
+    """N times [s]; end effector [m], joint positions, velocities, accelerations, (N, 3) each."""
 
     times: np.ndarray
     position: np.ndarray
@@ -46,7 +47,7 @@ class Desired:
 
 @dataclass(frozen=True)
 class Followed:
-    """What the arm did: joint positions (N, 3), end effector (N, 3) [m], torques (N, 3)."""
+    """The simulated arm: joint positions, end effector [m], torques or forces, (N, 3) each."""
 
     q: np.ndarray
     position: np.ndarray
@@ -54,11 +55,11 @@ class Followed:
 
 
 def ellipse(kinematics: RprKinematics, duration: float = DURATION) -> Desired:
-    """Return an ellipse, from rest to rest, in joint coordinates by the closed form."""
+    """Return the motion along the ellipse, from rest to rest, by closed-form kinematics."""
     arm = load('rpr')
     times = PERIOD * np.arange(round(duration / PERIOD) + 1)
     s = times / duration
-    # Quintic progress: velocity and acceleration are zero at both ends.
+    # The angle is a quintic of time: velocity and acceleration are zero at both ends.
     turn = 2.0 * np.pi * TURNS
     angle = turn * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
     rate = turn * 30.0 * s**2 * (1.0 - s) ** 2 / duration
@@ -86,7 +87,7 @@ def ellipse(kinematics: RprKinematics, duration: float = DURATION) -> Desired:
 
 
 def follow(way: str, desired: Desired) -> Followed:
-    """Follow the ellipse in MuJoCo, in one of WAYS."""
+    """Follow the ellipse in MuJoCo with one of the three controllers in WAYS."""
     mujoco = import_mujoco()
     arm = load('rpr')
     rpr = replace(RprDynamics.from_description(arm), friction=None)
@@ -118,7 +119,7 @@ def follow(way: str, desired: Desired) -> Followed:
 
 
 def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
-    """Draw the ellipse and the errors."""
+    """Draw the ellipse, the end effector's paths and distances from the ellipse."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 4.5), layout='constrained')
@@ -137,7 +138,7 @@ def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
 
 
 def main() -> None:
-    """Follow the ellipse in each way, print and draw the errors."""
+    """Follow the ellipse with each controller; print and draw the end effector's errors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='rpr_tracking.png', metavar='FILE')
     arguments = parser.parse_args()

@@ -5,12 +5,12 @@
 Two simulated arms under the same weak PD controller, one with feedforward and one without.
 
 Both arms carry their own weight, as a real Franka arm does, and follow the same periodic motion.
-The left one is sent the PD torque alone, the right one also C(q, dq) dq + M(q) ddq_d. The
-simulated arm is not the model: its links are about 10 % off, it has friction, elastic gears,
-noisy sensors, and 0.2 kg on the flange that the model does not know.
+The left arm gets the PD torque alone, the right arm also C(q, dq) dq + M(q) ddq_d. The simulated
+arm is not the model: its inertias are about 10 % off, it has friction, elastic gears, noisy
+sensors, and 0.2 kg on the flange that the model does not know.
 
-Prints how far the flanges are off their paths; `--output FILE.gif` also draws the animation
-(offscreen through EGL, on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri).
+The program prints how far the flanges are off their paths; `--output FILE.gif` also draws an
+animation (offscreen through EGL, on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri).
 """
 
 import argparse
@@ -80,7 +80,7 @@ def motion(arm, time):
 
 
 def follow(arm, feedforward):
-    """Return desired and true positions, (k, n) [rad], during the third period, a row a step."""
+    """Return desired and true joint positions in the third period, (k, n) each [rad]."""
     model, plant = fd.Model(arm), draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     steps = round(PERIOD_S / STEP_S)
@@ -99,7 +99,7 @@ def follow(arm, feedforward):
 
 
 def flange_paths(model, run):
-    """Return the flange's desired and true path, (k, 3) [m] each."""
+    """Return the flange's desired and true paths in the base frame, (k, 3) each [m]."""
     return tuple(model.frames(q)[:, -1, :3, 3] for q in run)
 
 
@@ -186,7 +186,7 @@ def rms(distance):
 
 
 def main(argv=None) -> int:
-    """Print both errors; return 1 unless feedforward leaves less than half of the error."""
+    """Print both arms' flange errors; return 1 unless feedforward halves the error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
     parser.add_argument('--output', help='the animation, a GIF')

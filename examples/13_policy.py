@@ -4,13 +4,13 @@
 """
 A policy's joint targets at 30 Hz become feedforward torques at 1 kHz, without ROS.
 
-A learned policy (LeRobot, a gymnasium environment) gives joint positions a few times a second,
-one target at a time or in chunks. Three controllers with the same weak PD gains follow these
-targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
-a smooth stream with feedforward, and chunks of targets with feedforward. Each line says how late
-the arm is, and how far it is off the policy's motion when that delay is taken out.
+A learned policy (LeRobot, a gymnasium environment) gives joint positions 10 to 50 times a second, one
+target at a time or in chunks. Three controllers with the same weak PD gains follow these targets
+on a simulated arm: the PD torque alone with the latest target held, the single targets as a smooth
+stream with feedforward, and chunks of targets with feedforward. For each controller a line says
+how late the arm is, and how far it is off the policy's motion when that delay is taken out.
 
-Replace `policy` by yours, and `ArmSimulation` by your arm's interface.
+Replace the function `policy` by your policy, and `ArmSimulation` by your arm's interface.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def policy(arm, time):
 
 
 def request_of(arm, k, way):
-    """Return the request at the policy's k-th target, or None between two chunks."""
+    """Return the set-point or chunk to send at the policy's k-th target; None between chunks."""
     if way == 'stream':  # one position at time zero: a set-point
         return TrajectoryRequest(arm.joint_names, np.zeros(1), policy(arm, k * PERIOD_S)[None, :])
     if k % CHUNK_EVERY:
@@ -66,7 +66,7 @@ def request_of(arm, k, way):
 
 
 def follow(arm, way):
-    """Return times (k,) [s], positions (k, n) [rad] and torques (k, n) [N m] of one run."""
+    """Return one controller's times (k,) [s], positions [rad] and torques [N m], (k, n) each."""
     plant = draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     settings = Settings(target='fci', kp=KP, kd=KD, stream_period=PERIOD_S)
@@ -111,7 +111,7 @@ def delay_and_error(arm, times, positions):
 
 
 def main(argv=None) -> int:
-    """Print delay and error of the three; return 1 unless feedforward halves the error."""
+    """Print each controller's delay and error; return 1 unless feedforward halves the error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
     arm = fd.load(parser.parse_args(argv).arm)

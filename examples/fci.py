@@ -3,9 +3,9 @@
 """
 Feedforward torques for an FR3 over the Franka Control Interface (FCI), without ROS.
 
-Every millisecond libfranka's own bindings read a state, `FeedforwardController` computes
-M(q) ddq_d + C(q, dq) dq and a joint PD torque, and the sum answers the state. The robot adds
-gravity and friction itself. One joint moves out and back, then the arm is stopped:
+Every millisecond libfranka's own bindings read a state, `FeedforwardController` computes M(q)
+ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot adds gravity and
+friction itself. One joint moves out and back, then the arm is stopped:
 
     franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is it that arm?
     python examples/fci.py 172.16.0.2 --hand none
@@ -37,10 +37,10 @@ from franka_dynamics.validation.crosscheck import crosscheck
 
 LEAD_S = 1.0  # time from planning to the start of the motion
 MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
-# The robot stops at a torque rate above its limit, which rounding of the limit itself may exceed.
+# Share of the torque rate limit that is used: the robot stops if rounding exceeds the limit.
 RATE_SHARE = 0.999
-# Of libfranka's torque examples (communication_test.cpp, joint_impedance_control.cpp): external
-# torques [N m], forces [N] and moments [N m] at which the robot stops by its collision reflex.
+# External torques [N m], forces [N] and moments [N m] at which the robot's collision reflex stops
+# it, from libfranka's communication_test.cpp and joint_impedance_control.cpp.
 TORQUES = [20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0]
 FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
 
@@ -48,7 +48,7 @@ FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
 def out_and_back(
     arm: ArmDescription, way: np.ndarray, duration: float, stamp: float, q: np.ndarray
 ) -> Trajectory:
-    """Return two planned quintics, from q to q + way and back, shape (n,) each [rad]."""
+    """Return a planned motion: quintics from q to q + `way` and back, shape (n,) each [rad]."""
     positions, still = np.array([q, q + way, q]), np.zeros((3, arm.n))
     times = duration * np.array([0.0, 0.5, 1.0])
     request = TrajectoryRequest(
@@ -79,7 +79,7 @@ class TorqueLoop:
         self._stop = self._stop or reason
 
     def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states until they are trusted, command nothing; return stamp [s], position (n,)."""
+        """Read states until they are trusted; return the last one's stamp [s] and q (n,) [rad]."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:
@@ -121,7 +121,7 @@ class TorqueLoop:
                 return controller.stop_reason
 
     def _take(self, state: Any) -> np.ndarray | None:
-        """Return the torque with which to answer a state, shape (n,) [N m]; None at the end."""
+        """Return the torque for a state, shape (n,) [N m]; None after the last torque."""
         controller = self._controller
         if self.failure is not None:
             return None
@@ -141,7 +141,7 @@ class TorqueLoop:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Move one joint out and back; 1 if anything but the end of the motion ended it."""
+    """Move one joint out and back; return 1 if the motion was ended before its end."""
     parser = argparse.ArgumentParser(description='Move one joint of an FR3 out and back, by FCI.')
     parser.add_argument('address', help="host name or IP address of the robot's control unit")
     parser.add_argument('--arm', default='fr3', help='a shipped arm or an arm file (fr3)')
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arm = load(options.arm, hand=options.hand)
     crosscheck(arm).require()
     kp, kd = (tuple(gains) for gains in weak_gains(arm, MOST_DAMPING_RATE))
-    # The stamps are of the robot's clock, so a state's age is unknown here.
+    # The states have stamps of the robot's clock, so their age is unknown.
     supervision = SupervisionLimits(max_state_age=0.0, state_timeout=0.2)
     controller = FeedforwardController(arm, Settings(target='fci', kp=kp, kd=kd), supervision)
     try:

@@ -27,7 +27,7 @@ PARAMETERS = {
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the arguments and the node."""
+    """Return the launch arguments and the node."""
     return launch_description(
         [
             argument(

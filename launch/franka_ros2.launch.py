@@ -5,8 +5,8 @@ The feedforward node beside franka_ros2's bringup, which must be running.
 
 Loads one controller into franka_ros2's controller manager and connects the node to it, with the
 joint states at their full rate and target fci (the robot adds gravity). The node deactivates and
-unloads its controller when it ends; if it was killed, the launch file does. See
-docs/howto/franka_ros2.md.
+unloads this controller when it ends; if the node was killed, the launch file unloads the
+controller. See docs/howto/franka_ros2.md.
 """
 
 from launch.actions import Shutdown
@@ -34,7 +34,7 @@ TRAJECTORY_PACKAGE = 'joint_trajectory_controller'
 
 
 def generate_launch_description():
-    """Return the arguments, and the actions that start controller and node."""
+    """Return the launch arguments, and the actions that start controller and node."""
     arguments = [
         argument('robot_type', 'fr3', 'fr3, fr3v2, fr3v2_1 or an arm file of one of them.'),
         argument(
@@ -69,7 +69,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return the actions that unload an old controller, load the new one and start the node."""
+    """Return the actions that unload a controller left over, load a new one, start the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
@@ -94,7 +94,7 @@ def everything(given):
     feedforward = own_node(
         'feedforward',
         namespace=given.namespace,
-        # This does nothing if the node has unloaded its controller itself.
+        # Unloading does nothing if the node has unloaded its controller itself.
         on_exit=[
             unloading(
                 manager, controller, on_exit=Shutdown(reason='the feedforward node has ended')
@@ -125,7 +125,7 @@ def everything(given):
 
 
 def require_fr3(robot_type, joint):
-    """Refuse a FER: libfranka from 0.10 on, which franka_ros2 needs, does not speak to it."""
+    """Refuse a FER: libfranka from 0.10 on, which franka_ros2 needs, cannot control a FER."""
     if joint.startswith(('fer_', 'panda_')):
         raise RuntimeError(
             f'robot_type:={robot_type} is a FER (its first joint is {joint}), and franka_ros2 '

@@ -35,13 +35,13 @@ from franka_dynamics.ros.launch_receiver import controllers_text, FORWARD, recei
 
 SHARE = FindPackageShare('franka_dynamics')
 TARGET = 'gz_ros2_control'
-# apt's names are ros-<distribution>- and these, with hyphens.
+# ROS packages; the Debian package is ros-<distribution>-<name>, with hyphens.
 PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro')
 ROS2_CONTROL = ('gz_ros2_control', 'controller_manager', 'joint_state_broadcaster')
 
 
 def generate_launch_description():
-    """Return the arguments, and the actions that start Gazebo, the arm and the node."""
+    """Return the launch arguments, and the actions that start Gazebo, the arm and the node."""
     arguments = [
         *arm_arguments(),
         argument(
@@ -68,7 +68,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return the actions of control:=direct or control:=ros2_control, after checking files."""
+    """Return the actions of control:=direct or control:=ros2_control; raise for a bad file."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
@@ -80,7 +80,7 @@ def everything(given):
 
 
 def server(given, flag):
-    """Return the action that starts Gazebo with the world and a flag, if any."""
+    """Return the action that starts Gazebo with the world and a flag, -r (run) or none."""
     flags = [flag, '' if given.gui == 'true' else '-s']
     return IncludeLaunchDescription(
         PythonLaunchDescriptionSource(
@@ -163,7 +163,7 @@ def ros2_control_way(given, arm, own_file):
 
 
 def direct_way(given, arm, own_file):
-    """Return the actions that spawn the arm in paused Gazebo and let time run once it is held."""
+    """Return the actions that spawn the arm in paused Gazebo, then resume once it is held."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 
@@ -208,7 +208,7 @@ def direct_way(given, arm, own_file):
         robot_state_publisher({**parameters, 'connected_to': 'world'}),
         spawn,
         started,
-        # gazebo_direct_node subscribes to the topic that a forward controller would have.
+        # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
         simulated_feedforward(
             given.robot_type, given.hand, TARGET, own_file, f'{FORWARD}/commands'
         ),

@@ -27,7 +27,7 @@ from franka_dynamics.ros.launch_processes import (
 from franka_dynamics.ros.launch_receiver import controllers_text, receiver
 
 TARGET = 'mujoco'
-# apt's names are ros-<distribution>- and these, with hyphens.
+# ROS packages; the Debian package is ros-<distribution>-<name>, with hyphens.
 PACKAGES = (
     'mujoco_ros2_control',
     'controller_manager',
@@ -38,7 +38,7 @@ PACKAGES = (
 
 
 def generate_launch_description():
-    """Return the arguments, and the actions that start MuJoCo, the arm and the node."""
+    """Return the launch arguments, and the actions that start MuJoCo, the arm and the node."""
     arguments = [
         *arm_arguments(),
         argument(
@@ -80,7 +80,7 @@ def everything(given):
     )
     parameters = str(folder / 'controllers.yaml')
     # The first effort command must hold the arm, because the physics runs before any controller.
-    # With an initial_keyframe mujoco_ros2_control would ignore these values.
+    # With an initial_keyframe mujoco_ros2_control would ignore the initial positions and efforts.
     start = start_of(arm)
     publisher = robot_state_publisher(
         {
@@ -101,8 +101,8 @@ def everything(given):
         on_exit=Shutdown(reason='MuJoCo has ended'),
         parameters=[{'use_sim_time': True}, parameters],
     )
-    # One process activates both controllers, so that it is quick: with the constant first efforts
-    # alone the arm is unstable.
+    # One process activates both controllers, to save time: under the constant first efforts the
+    # arm is unstable.
     active = spawner(
         'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
     )

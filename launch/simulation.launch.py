@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm and the feedforward node that holds it; if one ends, the other is ended."""
+"""A simulated arm and the feedforward node that holds it; if either ends, the other is ended."""
 
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -13,14 +13,14 @@ from franka_dynamics.ros.launch_arguments import argument, launch_description
 from franka_dynamics.ros.launch_processes import own_node, target_file, text
 
 TARGET = 'mujoco'
-# On a busy computer the simulated arm waits for its node instead of falling, but for less than the
-# node's state_timeout: otherwise the node would stop for lack of joint states.
+# On a busy computer the simulated arm waits for the node's torque instead of falling, but for less
+# than the node's state_timeout, because the node stops if joint states are missing that long.
 PACING = {'pacing': 'lockstep', 'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
 COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the arguments and the two nodes."""
+    """Return the launch arguments and the two nodes."""
     return launch_description(
         [
             argument(

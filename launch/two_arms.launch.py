@@ -22,7 +22,7 @@ PER_ARM = {
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return the arguments and a group for each side."""
+    """Return the launch arguments and a group of actions for each arm."""
     both = [
         argument(
             name,
@@ -46,7 +46,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def both_arms(given: SimpleNamespace) -> list[GroupAction]:
-    """Return a group for each side, once every file of both is known to be usable."""
+    """Return a group of actions for each arm; raise first if a parameter file is unusable."""
     from franka_dynamics.ros.parameter_files import given_file
 
     for side in SIDES:
@@ -57,13 +57,13 @@ def both_arms(given: SimpleNamespace) -> list[GroupAction]:
 
 
 def sentence_for(sentence: str, arm: str) -> str:
-    """Return a description of an argument, beginning with a capital."""
+    """Return a launch argument's description, which begins with a capital."""
     filled = sentence.format(arm)
     return filled[0].upper() + filled[1:]
 
 
 def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
-    """Return simulation.launch.py for one side, in a scope that keeps its arguments to it."""
+    """Return simulation.launch.py for one arm, in a scope that hides its arguments."""
     simulation = PathJoinSubstitution(
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
     )
