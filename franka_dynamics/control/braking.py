@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .terms import TermModel
+from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
@@ -91,22 +91,17 @@ class Braking:
         self.holds = False
 
     def torque(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        terms: TermModel,
-        residual: Array | None = None,
-        age: float = 0.0,
+        self, state: StateTerms, terms: TermModel, residual: Array | None = None, age: float = 0.0
     ) -> Array | None:
         """
         Return the braking torque, M(q) a plus residual, (n,) [N m]; None when braking is over.
 
         Braking is over when the arm is at rest, unless it is to be held; when it has not come to
         rest after LONGEST_BRAKING_S, unless it is to be held; and when the arm gains energy (see
-        `failure`). `stamp` [s], `q` and `dq`, shape (n,), are a trusted state that is `age`
-        seconds old. `residual`, shape (n,), is the guard's at this state [N m]; default: zero.
+        `failure`). `state` is trusted and `age` seconds old. `residual`, shape (n,), is the
+        guard's at this state [N m]; default: zero.
         """
+        stamp, q, dq = state.stamp, state.q, state.dq
         energy = 0.5 * float(dq @ terms.inertia(q, dq))
         if self._began is None:
             self._began = self._last = stamp

@@ -110,9 +110,10 @@ class FeedforwardController:
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
         self._age = 0.0  # age of the latest state [s]
-        # Effort, g(q), command and desired velocity of the latest state, for the guard.
-        self._guard_input: tuple[Array | None, Array, LimitedTorque | None, Array | None] | None
-        self._guard_input = None
+        # The latest state, its effort, command and desired velocity, until the guard judges them.
+        self._unjudged: (
+            tuple[StateTerms, Array | None, LimitedTorque | None, Array | None] | None
+        ) = None
         # Stamp [s], positions and velocities, shape (n,), of the last valid joint state.
         self.latest: tuple[float, Array, Array] | None = None
         self._arrival = 0.0
@@ -228,7 +229,7 @@ class FeedforwardController:
     def reset(self) -> None:
         """Restart supervision and guard: the next state counts as the first."""
         self.supervisor.reset()
-        self._guard_input = None
+        self._unjudged = None
         self.guard.restart()
         if self.output.last is not None and self._last_torque_acts:
             self.guard.commanded(self.output.last)
@@ -285,7 +286,7 @@ class FeedforwardController:
                     self.latch_fault(deviation, ClearedBy.ACKNOWLEDGEMENT)
             limited = self._command(state, reference)
         desired = None if reference is None else reference.dq
-        self._guard_input = effort, state.gravity, limited, desired
+        self._unjudged = state, effort, limited, desired
         return CycleResult(observation, state, limited)
 
     def _wrong_effort(self, effort: Array) -> tuple[Condition, str]:
@@ -303,11 +304,10 @@ class FeedforwardController:
 
     def _run_guard(self) -> None:
         """Let the guard judge the last state, unless it has done so."""
-        if self._guard_input is None or self.latest is None:
+        if self._unjudged is None:
             return
-        (effort, gravity, limited, desired), self._guard_input = self._guard_input, None
-        stamp, q, dq = self.latest
-        self.guard.observe(stamp, q, dq, effort, gravity, age=self._age)
+        (state, effort, limited, desired), self._unjudged = self._unjudged, None
+        self.guard.observe(state, effort, age=self._age)
         if limited is not None:
             self.guard.commanded(limited.torque)
         if self.mode is Mode.RUNNING:
@@ -646,7 +646,7 @@ class FeedforwardController:
         law, stamp, q = self.law, state.stamp, state.q
         if self.mode is Mode.BRAKING:
             braking, residual = self._braking, self.guard.command_residual
-            brake = braking.torque(stamp, q, state.dq, law.terms, residual, self._age)
+            brake = braking.torque(state, law.terms, residual, self._age)
             if brake is None:
                 if braking.failure:
                     self.stop_reason += f'; not braked to rest: {braking.failure}'

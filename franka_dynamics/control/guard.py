@@ -20,7 +20,7 @@ import numpy as np
 from .braking import REST_SPEED
 from .external_torque import friction_in_effort, LONGEST_STEP_S, MomentumObserver
 from .settings import per_joint
-from .terms import TermModel
+from .terms import StateTerms, TermModel
 from ..arm.friction import FrictionModel
 from ..arm.friction_state import FrictionState
 from ..errors import distinct, SettingsError
@@ -183,23 +183,14 @@ class Guard:
         """Remember a published command, shape (n,) [N m]."""
         self._commands.append(torque)
 
-    def observe(
-        self,
-        stamp: float,
-        q: Array,
-        dq: Array,
-        effort: Array | None,
-        gravity: Array,
-        *,
-        age: float = 0.0,
-    ) -> None:
+    def observe(self, state: StateTerms, effort: Array | None, *, age: float = 0.0) -> None:
         """
         Take a state; the command that follows from it is passed to `commanded` afterwards.
 
-        `effort`, shape (n,), is the measured torque [N m], None if the state has none; `gravity`,
-        shape (n,), the true g(q) of the terms in use [N m]. A state that is `age` seconds old
-        responds to the command that was given `age` seconds ago.
+        `effort`, shape (n,), is the measured torque [N m], None if the state has none. A state
+        that is `age` seconds old responds to the command that was given `age` seconds ago.
         """
+        stamp, q, dq, gravity = state.stamp, state.q, state.dq, state.gravity
         elapsed = stamp - self._stamp if self._first_stamp is not None else 0.0
         if self._first_stamp is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
             self._first_stamp, self._states = stamp, 0

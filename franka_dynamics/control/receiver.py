@@ -132,11 +132,12 @@ class TorqueReceiver:
     def _own(self, stamp: float, q: Array, dq: Array) -> Array:
         """Return the torque that brakes the arm, then holds it or ends at zero; set the state."""
         terms = self._terms
-        brake = self._braking.torque(stamp, q, dq, terms)
+        state = terms.at(stamp, q, dq, None)
+        brake = self._braking.torque(state, terms)
         if brake is None and not self._holds:
             self.state, self._given = ReceiverState.STOPPED, np.zeros(len(q))
             return self._given
-        torque = terms.gravity_to_command(q, terms.gravity(q)) + terms.coriolis(q, dq)
+        torque = terms.gravity_to_command(q, state.gravity) + state.coriolis
         if brake is not None:
             return np.asarray(torque + brake)
         # With the gravity torque alone the arm would drift away, so braking begins anew.

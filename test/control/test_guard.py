@@ -190,7 +190,7 @@ def observer_of(target):
     guard = Guard(terms)
 
     def observe(stamp, age=0.0, effort=None):
-        guard.observe(stamp, FER.home, np.zeros(7), effort, terms.gravity(FER.home), age=age)
+        guard.observe(terms.at(stamp, FER.home, np.zeros(7), None), effort, age=age)
 
     return guard, observe
 
@@ -226,7 +226,7 @@ def test_no_reference_lets_a_joint_pass_its_limit_by_more_than_15_percent(share,
     dq = share * FER.limit('velocity') * np.eye(7)[6]
     for k in range(100):
         q = FER.home + 1e-3 * k * dq
-        guard.observe(1e-3 * k, q, dq, None, terms.gravity(q))
+        guard.observe(terms.at(1e-3 * k, q, dq, None), None)
         guard.commanded(terms.gravity(q) + terms.coriolis(q, dq))
         said = guard.judge(dq)
     assert ('fer_joint7 moves at' in said) == stopped

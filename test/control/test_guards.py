@@ -446,7 +446,8 @@ def test_a_moving_arm_whose_topic_becomes_slow_is_braked():
 
 @pytest.mark.parametrize('speed', [2.0, -2.0])
 def test_a_fast_arm_is_braked_by_its_acceleration_limits(speed):
-    torque = Braking(FER).torque(0.0, FER.home, np.full(7, speed), TermModel(FER, MUJOCO))
+    terms = TermModel(FER, MUJOCO)
+    torque = Braking(FER).torque(terms.at(0.0, FER.home, np.full(7, speed), None), terms)
     expected = NewtonEulerModel(FER).mass_matrix(FER.home) @ FER.limit('acceleration')
     np.testing.assert_allclose(torque, -np.sign(speed) * expected, rtol=0, atol=1e-9)
 
@@ -455,7 +456,7 @@ def test_a_brake_under_which_the_arm_gains_energy_is_given_up():
     braking, terms = Braking(FER), TermModel(FER, MUJOCO)
     for k in range(1000):
         dq = np.full(7, 0.3 + 0.005 * k)
-        if braking.torque(1e-3 * k, FER.home, dq, terms) is None:
+        if braking.torque(terms.at(1e-3 * k, FER.home, dq, None), terms) is None:
             break
     assert braking.failure == 'it gains energy'
     assert k < 300
