@@ -11,8 +11,8 @@ Each round calls every candidate in turn, so that other work on the machine dist
 candidates. The table gives the median time over the rounds, and the median of each round's ratio
 of times. A candidate's first call in a round wakes threads and fills caches and is not counted.
 The load by other processes is printed, and marked above 0.1 cores. On a shared machine `--least`
-takes the shortest call instead of the median, which on one thread is usually undisturbed, on all
-threads hardly ever.
+takes the shortest call instead of the median: usually undisturbed on one thread, hardly ever on
+all threads.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, 
     kept: list[object] = [None]
 
     def ours() -> None:
-        # Keep a result until the next call, as a user would: its memory is not reused at once.
+        # Keep the result until the next call, as a user does, so that its memory is not reused.
         kept[0] = generated.inverse_dynamics(*states)
 
     def loop_mujoco() -> None:

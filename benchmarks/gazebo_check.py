@@ -50,8 +50,7 @@ PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent aga
 COMMAND = 'feedforward: Command'
 
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
-# Duration of the pause in real time, and simulated time that the arm has to recover after a reset
-# [s].
+# Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s].
 PAUSED_S, RECOVERY_S = 3.0, 8.0
 STILL_RAD = 1e-4  # an arm stands still if no joint moves further in a fifth of a second
 
@@ -142,7 +141,7 @@ class Gazebo:
 
 
 class Session:
-    """Watches the arm over ROS while Gazebo is controlled by its services."""
+    """A ROS node that measures the arm while a check controls Gazebo."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._usual = self.factor = options.real_time_factor  # the requested real-time factor
@@ -228,7 +227,7 @@ class Session:
         return float(max(np.abs(q - self._home).max() for _, q in states))
 
     def play(self, duration: float, amplitude: float) -> Trajectory:
-        """Send a motion; return it as the node planned it, with stamps of the states' clock."""
+        """Send a motion; return the trajectory that the node planned, on the states' clock."""
         motion = multisine(self._arm, duration, amplitude)
         message = request_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
@@ -283,7 +282,7 @@ class Session:
         self.add_motion_terms(True)
 
     def pause(self, world: Any) -> Iterator[Figure]:
-        """Pause Gazebo in mid-motion and let it go on."""
+        """Pause Gazebo in mid-motion, resume, and measure the arm's error at the motion's end."""
         planned = self.play(self._seconds, 0.3)
         self.simulate(0.3 * self._seconds)
         (stops,) = self.counts('stops')
@@ -314,7 +313,7 @@ class Session:
         )
 
     def paces(self, world: Any) -> Iterator[Figure]:
-        """Hold the arm at other real-time factors."""
+        """Measure how far a held arm moves at other real-time factors."""
         for factor in self._factors:
             world.pace(factor)
             self.factor = factor
@@ -365,7 +364,7 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; return 1 if one fails or misses a bound, 0 otherwise or without Gazebo."""
+    """Run the checks; return 1 if a check fails or misses a bound, 0 if none or no Gazebo."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robot-type', default='fr3')
     parser.add_argument(

@@ -63,7 +63,7 @@ class Probe:
     Publishes serialized joint states and times the replies.
 
     Positions differ by a microradian from state to state, so that the second value of a reply
-    identifies the state it answers, however late the reply is.
+    identifies the answered state, however late the reply is.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class Probe:
             for k in range(_STATES)
         ]
         self._publishers: dict[str, Any] = {}
-        # Offset and slope of a reply's second value as a function of its state's number.
+        # Offset and slope of a reply's second value as a function of the answered state's number.
         self._line: dict[str, tuple[float, float]] = {}
         self._reply: float | None = None
         self._replied_at = 0.0

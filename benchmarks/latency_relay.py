@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A bare rclpy relay, with which latency.py compares the node: it publishes positions."""
+"""A bare rclpy relay of joint positions, with which latency.py compares the node."""
 
 from __future__ import annotations
 

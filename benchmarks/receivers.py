@@ -7,7 +7,7 @@ How the receiver of torques reacts when its sender dies, stalls, or is not the o
 
 Over DDS: a simulated arm and a feedforward node that moves it with gains. The arm waits for each
 torque for at most 20 ms, so that a slow machine does not count as a silent sender; after ten
-missing torques it no longer waits. The arm logs the torque that it applies in each simulation
+missing torques the arm no longer waits. The arm logs the torque that it applies in each simulation
 step. For every event the table has the largest difference between two successive torques, how long
 a silent sender's last torque was applied to a moving arm, how long the node took to notice another
 sender, the speed of the arm at the end, and the states of the receiver. Exit status 0 if no torque
@@ -73,7 +73,7 @@ class Result(NamedTuple):
 
     @property
     def bad(self) -> bool:
-        """Whether torque step, hold time, time to notice or speed missed its bound."""
+        """Whether torque step, hold time, time to notice a sender or speed exceeds its bound."""
         return (
             self.step > _MOST_STEP
             or self.held > _MOST_HELD_S
@@ -95,7 +95,7 @@ class Bench:
         self._executor.add_node(self.node)
 
     def start(self, name: str, module: str, *renamed: str, **parameters) -> None:
-        """Start a node; NAME.log gets its output."""
+        """Start a node; NAME.log gets the node's output."""
         words = [f'{key.replace("__", ".")}:={ros_value(one)}' for key, one in parameters.items()]
         command = [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args']
         for option, texts in (('-p', words), ('-r', renamed)):
@@ -106,7 +106,7 @@ class Bench:
             )
 
     def feedforward(self, target: str, name: str = 'feedforward') -> None:
-        """Start a node that commands the arm, even while another one does."""
+        """Start a feedforward node that commands the arm, even while another node does."""
         command = f'~/command:={COMMAND_TOPIC}'
         self.start(
             name,

@@ -5,11 +5,11 @@ How long the torque waits while services, parameters and references are handled.
 
     python benchmarks/services.py [--rounds 5]
 
-The node runs as a process of its own. A driver publishes joint states at 1 kHz and notes how long
-each state waits for a torque; a client, a third process, makes one request at a time.
+The node is one process. A driver publishes joint states at 1 kHz and notes how long each state
+waits for a torque; a client, a third process, makes one request at a time.
 
 The table gives the longest wait around each request: median and largest of the rounds. The row
-'nothing', a wait without a request, shows the machine's share.
+'nothing', measured without a request, shows the machine's share of the wait.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class Driver:
     def __init__(self) -> None:
         from franka_dynamics.ros.realtime import request_realtime
 
-        # Scheduling is set before rclpy.init, because the middleware's threads inherit it.
+        # Scheduling is set before rclpy.init, because the middleware's threads inherit the
+        # scheduling.
         request_realtime()
         self._probe = Probe()
 
@@ -79,7 +80,7 @@ def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
 
 
 class Client:
-    """Makes the requests named on standard input, one per line; prints a line after each."""
+    """Makes the requests named on standard input; prints a line after each request."""
 
     def __init__(self) -> None:
         rclpy.init()
@@ -109,7 +110,7 @@ class Client:
         return future.result()
 
     def request(self, line: str) -> None:
-        """Make one request; exit if it is not answered, or valid parameters are refused."""
+        """Make one request; exit if nobody answers it, or the node refuses valid parameters."""
         words = line.split()
         if words[0] == 'nothing':
             time.sleep(0.5)

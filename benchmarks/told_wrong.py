@@ -8,8 +8,8 @@ fewer gains), on each arm. A row has the fastest joint's speed, the largest disp
 and the largest joint torque at the end. `make told-wrong` runs all cases (ten minutes of processor
 time); `--json FILE` keeps the rows, and `--against FILE` compares with rows that were kept before.
 `--healthy N` instead runs motions at 90 % of the limits on N random realistic arms of each type,
-with correct settings; the guard may stop none of them. `--without-guard` runs the cases as if the
-guard found nothing wrong.
+with correct settings; the guard may stop no arm. `--without-guard` runs the cases as if the guard
+found nothing wrong.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class State:
 
 @dataclass
 class Bench:
-    """A simulated arm, its controller and the number of the step: what a hook of a case gets."""
+    """Argument of a case's hooks: simulated arm, controller and number of the step."""
 
     arm: ArmSimulation
     controller: FeedforwardController
@@ -349,7 +349,7 @@ def swapped(one: int, other: int) -> Callable[[], Channel]:
 
 
 def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
-    """Yield every case of an arm; `family` is the arm's shipped name."""
+    """Yield every case (wrong setting or sensor) of an arm with the shipped name `family`."""
     carried = {'gravity_compensation': True}
     mujoco = {'target': 'mujoco'}
     unknown = {'max_payload': 6.0, 'payload_known_to_robot': False}
@@ -430,7 +430,7 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
 
 
 def rows(family: str, name: str) -> list[Row]:
-    """Run one arm's case of this name; return a row for each choice of effort and gains."""
+    """Run one arm's case; return a row for each choice of measured effort and gains."""
     arm = load(family)
     return [
         run(arm, case, effort, gains)
@@ -448,9 +448,10 @@ def healthy(family: str, seed: int) -> list[str]:
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.9, position_margin=0.2))
     motion = random_trajectory(problem, np.array(arm.home), 6.0, np.random.default_rng(seed))
     times = np.linspace(0.0, 6.0, 301)
-    # During the first second the arm moves from where it stands to the motion's first point.
+    # During the first second the arm moves from its present position to the motion's first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
-    # Three times the demonstration's gains, under which some random arms sag too far to begin.
+    # Three times the demonstration's gains: under the demonstration's some random arms sag too
+    # far.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))
     lines = []
     for target, effort in (('fci', True), ('mujoco', False)):

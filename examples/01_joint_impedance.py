@@ -4,9 +4,9 @@
 Joint impedance control that takes the arm's dynamics from the feedforward node's topics.
 
 tau = K (q_d - q) + D (dq_d - dq) + M(q) ddq_d + C(q, dq) dq, for an arm that compensates its own
-gravity, as a real arm does under FCI. If the arm does not, add g(q) of the topic
-feedforward/gravity. The gains suit a FER. Ctrl-C ramps the torque to zero and ends the program;
-`--plot FILE` then draws tracking error and torque.
+gravity, as a real arm does under FCI. For an arm that does not compensate gravity add g(q) of the
+topic feedforward/gravity. The gains suit a FER. Ctrl-C ramps the torque to zero and ends the
+program; `--plot FILE` then draws tracking error and torque.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from franka_dynamics.ros.stamp_matcher import StampMatcher
 STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
 DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
-# Frequency of the motion [rad/s]; how long the arm stands still before it [s].
+# Frequency of the motion [rad/s]; time that the arm stands still before the motion [s].
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
 # Time after which the awaited topics are printed, and between two printed tracking errors [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
@@ -98,7 +98,7 @@ class JointImpedance(Controller):
 
 
 def smooth_wave(since):
-    """Return sin^3 and its first two derivatives at a time [s]; all three start at zero."""
+    """Return sin^3 and two derivatives at a time [s]; value and derivatives start at zero."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
     return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 
@@ -114,7 +114,7 @@ def joint_order(names, joints):
 
 
 class Report:
-    """Prints the tracking error every REPORT_S, and that of the whole motion at its end."""
+    """Prints the tracking error every REPORT_S, and at the end that of the whole motion."""
 
     def __init__(self, what, unit, topics):
         self.what, self.unit, self.topics = what, unit, ', '.join(topics)

@@ -5,11 +5,11 @@ Guide an arm by hand: the hand's force if gravity, payload and friction are comp
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
-The controller has no stiffness. Its reference follows the measured motion. It adds the friction
-torque at the reference velocity: none below 0.005 rad/s, and each coefficient reduced by two
-standard deviations. Run `python examples/03_hand_guiding.py`; it prints a table and writes
-`hand_guiding.png`. A real arm under FCI compensates gravity and part of its friction itself; there
-the node commands no friction.
+The controller has no stiffness. The controller's reference follows the measured motion. The
+controller adds the friction torque at the reference velocity: none below 0.005 rad/s, and each
+coefficient reduced by two standard deviations. Run `python examples/03_hand_guiding.py`; it prints
+a table and writes `hand_guiding.png`. A real arm under FCI compensates gravity and part of its
+friction itself, so the node commands no friction.
 """
 
 from __future__ import annotations
@@ -88,12 +88,12 @@ class Run:
 
     @property
     def rms(self) -> float:
-        """Root mean square of the hand's force while it guides the arm [N]."""
+        """Root mean square of the hand's force while the hand guides the arm [N]."""
         return float(np.sqrt((self.force[self.guided] ** 2).sum(axis=1).mean()))
 
     @property
     def largest(self) -> float:
-        """Largest force of the hand while it guides the arm [N]."""
+        """Largest force of the hand while the hand guides the arm [N]."""
         return float(np.linalg.norm(self.force[self.guided], axis=1).max())
 
     @property

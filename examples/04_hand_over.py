@@ -59,8 +59,7 @@ class Releaser:
 
     def update(self, stamp: float, q: np.ndarray, external: np.ndarray) -> bool:
         """Return whether to let go, from the external torque (n,) [N m] at a position (n,)."""
-        # libfranka's external force is the arm's force on the person, so the person's is its
-        # opposite.
+        # libfranka's external force is the arm's on the person; a pull is the person's on the arm.
         self.pull = -self._estimator.estimate(q, external - self._load).wrench[:3]
         if np.linalg.norm(self.pull) < PULL_N:
             self._since = None
@@ -184,7 +183,7 @@ def draw(found: Run, path: str) -> None:
 
 
 def main() -> None:
-    """Simulate the hand-over, print and draw it."""
+    """Simulate the hand-over; print and draw the result."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -6,10 +6,10 @@ Move a spherical five-bar from point to point, then lower its motor torques by g
 The mechanism, with two motors and one loop, is from section 3 of Kwon, "Differential Dynamics and
 Mesh-Based Inertia"; numbers in parentheses are that text's equations. The program first computes
 the motors' torques on a minimum-jerk motion, and how far the loop opens if the passive joints are
-integrated instead of solved for. Then it lowers the torques by moving the vertices of one link's
-mesh, (15) to (28), and turning three joint axes, (6); Algorithm 1 and (14) give the gradient of
-the torques by vertices and axes. Run `python examples/05_five_bar.py`; it takes some ten seconds
-and writes `five_bar.png` and `five_bar_design.png`.
+integrated instead of solved for. The program then lowers the torques by moving the vertices of one
+link's mesh, (15) to (28), and turning three joint axes, (6); Algorithm 1 and (14) give the
+gradient of the torques by vertices and axes. Run `python examples/05_five_bar.py`; it takes some
+ten seconds and writes `five_bar.png` and `five_bar_design.png`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from franka_dynamics.mesh.solid_check import find_defects
 from franka_dynamics.spatial import hat, joint_twist
 
 # Axes of the five-bar at q = 0 as (polar angle, azimuth) [deg]: motors 1 and 4, elbows 2 and 5,
-# and joint 3 between links 2 and 3. Kwon gives no dimensions; this project chose these axes.
+# and joint 3 between links 2 and 3. Kwon gives no dimensions; this project chose the axes.
 JOINT_AXES = {
     1: (75.0, -140.0),
     2: (55.0, 140.0),
@@ -103,7 +103,7 @@ def arc_bar(
     segments: int = 12,
 ) -> TriangleMesh:
     """
-    Return a bar of rectangular section bent along the great circle from one axis to another.
+    Return the mesh of a rectangular bar bent along the great circle from one axis to another.
 
     Parameters
     ----------

@@ -3,11 +3,11 @@
 """
 Find a locally fastest reach with a load within Franka's limits, by the package's derivatives.
 
-Accelerations are linear between knots, so that positions and velocities follow from them, and the
-torques from all three by the inverse dynamics. A sequence of convex programs (Mao et al. 2016,
-"Successive convexification of non-convex optimal control problems") shortens the duration within
-the limits of position, velocity (the FR3's depends on position), acceleration, torque and torque
-rate, from rest to rest. Each program needs the derivatives of all torques, from
+Accelerations are linear between knots, so that they determine positions and velocities; inverse
+dynamics then gives the torques. A sequence of convex programs (Mao et al. 2016, "Successive
+convexification of non-convex optimal control problems") shortens the duration within the limits of
+position, velocity (the FR3's depends on position), acceleration, torque and torque rate, from rest
+to rest. Each program needs the derivatives of all torques, from
 `BatchModel.inverse_dynamics_derivatives`. The torques are then sent to an arm in MuJoCo, without
 feedback and with a linear-quadratic regulator along the motion, designed with `linearize`: once
 with the planned load, once with 0.2 kg more. Run `python examples/07_time_optimal_reach.py --arm
@@ -69,7 +69,7 @@ def loaded_arm(name: str, mass: float = LOAD_KG) -> ArmDescription:
 @dataclass(frozen=True)
 class Plan:
     """
-    A path p(s), 0 <= s <= 1, at knots (K + 1, n): p, p' and p'', and how long it takes [s].
+    A path p(s), 0 <= s <= 1, at K + 1 knots: p, p' and p'', (K + 1, n) each, and its duration [s].
 
     `programs` is the number of convex programs whose solution made this plan.
     """
@@ -108,7 +108,7 @@ class Reach:
         self.model = BatchModel(arm)
 
     def solve(self, most: int = 60) -> Plan:
-        """Shorten a quintic's duration by convex programs until they gain less than GAIN."""
+        """Shorten a quintic's duration by convex programs until a program gains less than GAIN."""
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(
             START + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
@@ -279,8 +279,8 @@ def play(
 
     The torques are computed for the arm `known`, for which the motion was planned.
 
-    With LQR gains the torque changes at 1 kHz, as on a robot. Without them every physics step gets
-    the plan's torque, so that the error at the end is MuJoCo's difference from the package.
+    With LQR gains the torque changes at 1 kHz, as on a robot. Without gains every physics step
+    gets the plan's torque, so that the error at the end is MuJoCo's difference from the package.
     """
     mujoco = import_mujoco()
     count, held = round(plan.duration / CONTROL), 1 if gain is None else round(CONTROL / PHYSICS)

@@ -5,7 +5,7 @@
 A payload's mass and centre of mass from torques at rest, by gradients in JAX.
 
 Pinocchio computes the torques of an arm with a load that the fit does not know, and noise is
-added. In the fit the load's torque is the gradient of its potential energy, which JAX
+added. In the fit the load's torque is the gradient of the load's potential energy, which JAX
 differentiates through the flange's pose; JAX also differentiates the residual torque by the four
 unknowns.
 """
@@ -76,7 +76,7 @@ def draw(count: int, seed: int, path: str) -> None:
 
 
 def main() -> int:
-    """Print estimates and true values; return 1 if one is off by more than five deviations."""
+    """Print estimates and true values; return 1 if an estimate is off by over five deviations."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--poses', type=int, default=100, help='poses at rest (default: 100)')
     parser.add_argument('--seed', type=int, default=0, help='of poses and noise (default: 0)')

@@ -3,8 +3,8 @@
 """
 Draw the RPR arm's workspace: how many postures reach each point, and the singularities.
 
-A section through the vertical axis shows the whole workspace, because joint 1 turns about it. Run
-`python examples/10_rpr_workspace.py --plot rpr_workspace.png`.
+A section through the vertical axis shows the whole workspace, because joint 1 turns about this
+axis. Run `python examples/10_rpr_workspace.py --plot rpr_workspace.png`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Count the postures over the section and draw them."""
+    """Count the postures at every point of the section and draw the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='rpr_workspace.png', help='the picture')
     parser.add_argument('--points', type=int, default=160, help='of the section, each way')

@@ -173,7 +173,7 @@ def add_line(scene, points, colour, radius):
 
 
 def add(scene, kind, size, position, rotation, colour):
-    """Add one shape to a MuJoCo scene and return it."""
+    """Add one shape to a MuJoCo scene and return the shape's geom."""
     geom = scene.geoms[scene.ngeom]
     mujoco.mjv_initGeom(geom, kind, size, position, rotation.ravel(), np.float32(colour))
     scene.ngeom += 1

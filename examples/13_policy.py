@@ -5,11 +5,10 @@
 A policy's joint targets at 30 Hz become feedforward torques at 1 kHz, without ROS.
 
 A learned policy (LeRobot, a gymnasium environment) gives joint positions 10 to 50 times a second,
-one target at a time or in chunks. Three controllers with the same weak PD gains follow these
+one target at a time or in chunks. Three controllers with the same weak PD gains follow a policy's
 targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
-a smooth stream with feedforward, and chunks of targets with feedforward. For each controller a
-line says how late the arm is, and how far it is off the policy's motion when that delay is taken
-out.
+a smooth stream with feedforward, and chunks of targets with feedforward. A printed line per
+controller gives the arm's delay and, without this delay, the rms error from the policy's motion.
 
 Replace the function `policy` by your policy, and `ArmSimulation` by your arm's interface.
 """

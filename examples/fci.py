@@ -79,7 +79,7 @@ class TorqueLoop:
         self._stop = self._stop or reason
 
     def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states until they are trusted; return the last one's stamp [s] and q (n,) [rad]."""
+        """Read states until they are trusted; return stamp [s] and q (n,) [rad] of the last."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:
@@ -141,7 +141,7 @@ class TorqueLoop:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Move one joint out and back; return 1 if the motion was ended before its end."""
+    """Move one joint out and back; return 1 if a stop or a fault ended the motion, else 0."""
     parser = argparse.ArgumentParser(description='Move one joint of an FR3 out and back, by FCI.')
     parser.add_argument('address', help="host name or IP address of the robot's control unit")
     parser.add_argument('--arm', default='fr3', help='a shipped arm or an arm file (fr3)')

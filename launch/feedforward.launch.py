@@ -3,8 +3,8 @@
 """
 The feedforward node alone, for an arm that runs elsewhere: real, in Gazebo or simulated.
 
-Parameters are taken in this order, later ones winning: config/feedforward/<target>.yaml,
-params_file, the arguments that were given.
+Its parameters come from config/feedforward/<target>.yaml, then params_file, then the given
+arguments; the last value of a parameter wins.
 """
 
 from types import SimpleNamespace

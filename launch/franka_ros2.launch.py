@@ -3,10 +3,10 @@
 """
 The feedforward node beside franka_ros2's bringup, which must be running.
 
-Loads one controller into franka_ros2's controller manager and connects the node to it, with the
-joint states at their full rate and target fci (the robot adds gravity). The node deactivates and
-unloads this controller when it ends; if the node was killed, the launch file unloads the
-controller. See docs/howto/franka_ros2.md.
+The launch file loads one controller into franka_ros2's controller manager and connects the node to
+that controller, with the joint states at their full rate and target fci (the robot adds gravity).
+The node deactivates and unloads this controller when it ends; if the node was killed, the launch
+file unloads the controller. See docs/howto/franka_ros2.md.
 """
 
 from launch.actions import Shutdown

@@ -163,7 +163,7 @@ def ros2_control_way(given, arm, own_file):
 
 
 def direct_way(given, arm, own_file):
-    """Return the actions that spawn the arm in paused Gazebo, then resume once it is held."""
+    """Return the actions that spawn the arm in paused Gazebo, then resume once the arm is held."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 

@@ -101,8 +101,8 @@ def everything(given):
         on_exit=Shutdown(reason='MuJoCo has ended'),
         parameters=[{'use_sim_time': True}, parameters],
     )
-    # One process activates both controllers, to save time: under the constant first efforts the
-    # arm is unstable.
+    # One process activates both controllers, to save time: until both run, the arm is unstable
+    # under constant torques.
     active = spawner(
         'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
     )

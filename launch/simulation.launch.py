@@ -60,7 +60,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def simulation(given: SimpleNamespace) -> list[Node]:
-    """Return both nodes."""
+    """Return the simulator's and the feedforward node's actions."""
     from franka_dynamics.ros.parameter_files import given_file
 
     if find_spec('mujoco') is None:
