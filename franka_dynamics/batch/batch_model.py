@@ -36,7 +36,7 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
 class TorqueDerivatives(NamedTuple):
-    """Derivatives of tau = M ddq + C dq + g, each of shape (..., n, n)."""
+    """Derivatives of the torques tau = M ddq + C dq + g, each of shape (..., n, n)."""
 
     by_position: Array
     by_velocity: Array
@@ -47,26 +47,26 @@ class BatchModel:
     """
     An arm's dynamics for many states at a time; methods are named as those of `DynamicsModel`.
 
-    Stacks have shape (..., n), equal for all arguments of a call; results have the same leading
+    States have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
     Inputs may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by
     DLPack, in the processor's memory) give results of the same library, without a copy unless
     their types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous.
     `out`, if given, must be a NumPy array of the result's type. If all inputs are float32, so are
-    computation and result, and torques of a Franka err by less than 1e-4 N m (see
-    docs/performance.md); otherwise they are float64. Rotor inertias are part of torques and mass
-    matrices, not of the regressor.
+    computation and results, and a Franka arm's torques err by less than 1e-4 N m (see
+    docs/performance.md); otherwise computation and results are float64. Rotor inertias are part of
+    torques and mass matrices, not of the regressor.
 
     The first use of a quantity generates its code. If llvmlite and cffi are installed (extra
     `batch`), the code is compiled once and the machine code kept in the user's cache folder.
-    Without them the same equations run in NumPy, about as fast as a loop over a compiled
-    recursion.
+    Without llvmlite and cffi the same equations run in NumPy, about as fast as a loop that calls a
+    compiled recursion.
 
     Parameters
     ----------
-    description : ArmDescription or BodyTree
-        The arm, with its hand and payload as desired; either convention, revolute and prismatic.
-        Or a tree of bodies; its tool frame is used as the flange.
+    description : ArmDescription, str, Path or BodyTree
+        The arm, with hand and payload as desired, its name or its file: either DH convention,
+        revolute and prismatic joints. Or a tree of bodies, whose tool frame is used as the flange.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional
@@ -99,50 +99,50 @@ class BatchModel:
         self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle; machine code is loaded from the cache folder again."""
+        """Return the attributes to pickle; the copy loads machine code from the cache folder."""
         return {**self.__dict__, '_functions': {}}
 
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
     ) -> Array:
-        """Return M ddq + C dq + g, shape (..., n) [N m]."""
+        """Return torques M ddq + C dq + g, shape (..., n) [N m]."""
         return self._run(Quantity.INVERSE_DYNAMICS, (q, dq, ddq), out)
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
-        """Return C dq + g, shape (..., n) [N m]."""
+        """Return Coriolis plus gravity torques C dq + g, shape (..., n) [N m]."""
         return self._run(Quantity.NONLINEAR_EFFECTS, (q, dq), out)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
-        """Return C dq, shape (..., n) [N m]."""
+        """Return Coriolis torques C dq, shape (..., n) [N m]."""
         return self._run(Quantity.CORIOLIS, (q, dq), out)
 
     def gravity(self, q: ArrayLike, out: Array | None = None) -> Array:
-        """Return g, shape (..., n) [N m]."""
+        """Return gravity torques g, shape (..., n) [N m]."""
         return self._run(Quantity.GRAVITY, (q,), out)
 
     def mass_matrix(self, q: ArrayLike, out: Array | None = None) -> Array:
-        """Return M, shape (..., n, n) [kg m^2]."""
+        """Return mass matrices M, shape (..., n, n) [kg m^2]."""
         return self._run(Quantity.MASS_MATRIX, (q,), out)
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike, out: Array | None = None) -> Array:
-        """Return C of Christoffel symbols, dM/dt = C + C^T, shape (..., n, n) [N m s/rad]."""
+        """Return Coriolis matrices C (Christoffel; dM/dt = C + C^T), (..., n, n) [N m s/rad]."""
         return self._run(Quantity.CORIOLIS_MATRIX, (q, dq), out)
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, out: Array | None = None
     ) -> Array:
-        """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
+        """Return accelerations M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
         return self._run(Quantity.FORWARD_DYNAMICS, (q, dq, tau), out)
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
     ) -> TorqueDerivatives:
         """
-        Return the derivatives of `inverse_dynamics` by q, dq and ddq; the last one is M.
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq; that by ddq is M.
 
-        They are views of one array of shape (..., 3, n, n), which may be passed as `out`: by
-        position [N m/rad], by velocity [N m s/rad], by acceleration [kg m^2]. Row i belongs to
-        torque i.
+        The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
+        views of one array of shape (..., 3, n, n), which may be passed as `out`. Row i of each
+        matrix belongs to torque i.
         """
         slopes = self._run(Quantity.DERIVATIVES, (q, dq, ddq), out)
         return TorqueDerivatives(slopes[..., 0, :, :], slopes[..., 1, :, :], slopes[..., 2, :, :])
@@ -157,13 +157,13 @@ class BatchModel:
         columns: Sequence[int] | None = None,
     ) -> Array:
         """
-        Return H with tau = H X, shape (..., n, 10 n), as `torque_regressor` does.
+        Return the regressor H of tau = H X, shape (..., n, 10 n), X the inertial parameters.
 
-        Columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ, ZZ,
-        mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990, eqs.
-        3 and 12). At seven joints a state takes 3.9 kB. `columns` selects columns, shape (..., n,
-        len(columns)); `base_parameters(arm).columns` selects the regressor of the base parameters.
-        Each selection is compiled separately.
+        H's columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ,
+        ZZ, mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
+        eqs. 3 and 12). At seven joints H takes 3.9 kB per state. `columns` selects columns of H,
+        shape (..., n, len(columns)); `base_parameters(arm).columns` selects the regressor of the
+        base parameters. Each selection of columns is compiled separately.
 
         Raises
         ------
@@ -188,19 +188,20 @@ class BatchModel:
 
     def jacobian(self, q: ArrayLike, out: Array | None = None) -> Array:
         """
-        Return the flange's Jacobians (v, omega), shape (..., 6, n).
+        Return the flange's Jacobians, shape (..., 6, n).
 
-        At the flange's origin, in the axes of the space frame (LOCAL_WORLD_ALIGNED).
+        Rows: velocity of the flange's origin, angular velocity of the flange, both in the axes of
+        the space frame (LOCAL_WORLD_ALIGNED).
         """
         return self._run(Quantity.JACOBIAN, (q,), out)
 
     def evaluate(self, quantity: Quantity, *given: ArrayLike) -> Array:
-        """Return a quantity by its name; derivatives as one array, shape (..., 3, n, n)."""
+        """Return a quantity at given states; DERIVATIVES as one array, shape (..., 3, n, n)."""
         return self._run(quantity, given)
 
     def slopes(self, quantity: Quantity, *given: ArrayLike) -> Array:
         """
-        Return the derivatives of a quantity by all of its arguments.
+        Return the first derivatives of a quantity by all of its input arrays.
 
         The result has one more axis than the quantity, with n values for each array in `given`.
         """
@@ -214,7 +215,7 @@ class BatchModel:
         columns: tuple[int, ...] | None = None,
         slopes: bool = False,
     ) -> Array:
-        """Return a quantity of states; rows of one type and shape need no conversion."""
+        """Return a quantity at given states; NumPy arrays (N, n) of one type are not converted."""
         q = given[0]
         if type(q) is np.ndarray and q.ndim == 2 and (out is None or type(out) is np.ndarray):
             found = self._functions.get((quantity, q.dtype, columns, slopes))
@@ -241,7 +242,7 @@ class BatchModel:
         out: Any,
         make: Any = np.empty,
     ) -> Any:
-        """Return the results of arrays (N, n) in this type, reshaped to these leading axes."""
+        """Fill and return `out`, or a new array of `dtype`, with leading axes `lead`."""
         function, shape = found
         whole = lead + shape
         if out is None:
@@ -261,7 +262,7 @@ class BatchModel:
     def _states(
         self, given: dict[str, ArrayLike]
     ) -> tuple[list[np.ndarray], tuple[int, ...], Any]:
-        """Return the inputs as arrays (N, n) of one type, their leading axes, and that type."""
+        """Return the inputs as arrays (N, n) of one type, the leading axes, and the type."""
         found = {}
         for name, values in given.items():
             if isinstance(values, np.ma.MaskedArray):

@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Equations as functions over arrays of states: machine code by LLVM, or NumPy without it.
+Equations as functions over arrays of states: machine code by LLVM, or NumPy without LLVM.
 
 Machine code stays in the user's cache folder, in files named by a digest of the processor, LLVM's
 version and the LLVM assembly. Each file begins with a digest of its machine code, because damaged
-code would crash the process that runs it.
+code would crash the process.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
 
 def function_of(equations: Equations, dtype: np.dtype[Any]) -> Function:
     """
-    Return f(rows, out, threads), which fills `out` (N, *shape) from arrays (N, n).
+    Return f(rows, out, threads), which evaluates the equations at N states.
 
-    All arrays have the given type, float64 or float32. `out` is C-contiguous and does not overlap
-    the inputs. A state with a value that is not finite gives NaN in its own result and in no
+    `rows` are the input arrays, (N, n) each; `out`, (N, *equations.shape), receives the results.
+    `rows` and `out` have the type `dtype`, float64 or float32; `out` is C-contiguous and does not
+    overlap `rows`. A state with a value that is not finite gives NaN in its own result and in no
     other.
     """
     if not equations.outputs:
@@ -67,7 +68,7 @@ def available_threads() -> int:
 
 
 def _columns_function(equations: Equations) -> Function:
-    """Return the equations in NumPy's operations on columns, some thousand states at a time."""
+    """Return a function that evaluates the equations in NumPy, some thousand states at a time."""
     function, shape = python_callable(equations, np.sin, np.cos), equations.shape
 
     def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
@@ -85,7 +86,7 @@ def _columns_function(equations: Equations) -> Function:
 
 
 def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
-    """Return the equations as machine code, run in several threads for many states."""
+    """Return a function that runs the equations as machine code, in threads for many states."""
     from ..codegen.vector_ir import vector_ir
 
     lanes = _vector_bits() // (8 * dtype.itemsize)
@@ -138,7 +139,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
 
 
 def _vector_bits() -> int:
-    """Return how wide this processor's vectors are, in bits."""
+    """Return the width of this processor's vector registers [bit]."""
     features = llvm.get_host_cpu_features()
     if features.get('avx512vl'):
         return 512
@@ -150,7 +151,7 @@ _kept: dict[str, tuple[Any, ...]] = {}  # by name, with objects that must not be
 
 
 def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
-    """Return the compiled `run` of a text, and cffi's functions for its arguments."""
+    """Return the function `run` of LLVM assembly `text`, and cffi's from_buffer and cast."""
     features = llvm.get_host_cpu_features().flatten()
     identity = '\n'.join(
         [llvm.get_host_cpu_name(), features, '.'.join(map(str, llvm.llvm_version_info)), text]
@@ -172,7 +173,7 @@ def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
 
 
 def _compiled(name: str, text: str, features: str) -> bytes:
-    """Return machine code for this processor, and keep it in the user's cache folder."""
+    """Return LLVM assembly compiled for this processor, and keep the code in the cache folder."""
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
     )
@@ -180,7 +181,7 @@ def _compiled(name: str, text: str, features: str) -> bytes:
     module.triple = machine.triple
     code: bytes = machine.emit_object(module)
     path = _path(name)
-    # If the folder cannot be written, the next process compiles again.
+    # If the cache folder cannot be written, the next process compiles again.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.batch-')

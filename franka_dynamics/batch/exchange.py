@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Arrays of other libraries, used without a copy (DLPack).
+Arrays of libraries other than NumPy, used without a copy (DLPack).
 
 PyTorch, JAX and others hand arrays in the processor's memory over by the protocol of the array API
 standard (2023.12, `__dlpack__` and `from_dlpack`), without this package importing any of them.
@@ -27,14 +27,14 @@ def exchange(
     names: Sequence[str], arrays: Sequence[Any]
 ) -> tuple[list[Any], Callable[[Array], Any]] | None:
     """
-    Return NumPy views of other libraries' arrays, and a function that converts results back.
+    Return NumPy views of another library's arrays, and the library's from_dlpack for results.
 
-    Return None if all arrays are NumPy's or plain numbers.
+    Return None if no array needs DLPack: all are NumPy arrays or sequences of numbers.
 
     Raises
     ------
     JointVectorError
-        If an array cannot be read here, or two libraries are mixed.
+        If the processor cannot read an array, or two libraries are mixed.
 
     """
     foreign = {
@@ -59,13 +59,13 @@ def exchange(
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Return an empty C-contiguous array whose memory any library can use without a copy."""
+    """Return an empty C-contiguous array, aligned so that other libraries need no copy."""
     block = np.empty(math.prod(shape) * dtype.itemsize + _ALIGNMENT, np.uint8)
     return np.ndarray(shape, dtype, buffer=block, offset=-block.ctypes.data % _ALIGNMENT)
 
 
 def _library(array: Any) -> Any:
-    """Return the module whose arrays these are."""
+    """Return the library (a module with from_dlpack) to which an array belongs."""
     if hasattr(array, '__array_namespace__'):
         library = array.__array_namespace__()
     else:
@@ -78,7 +78,7 @@ def _library(array: Any) -> Any:
 
 
 def _view(name: str, array: Any) -> np.ndarray:
-    """Return a NumPy view of another library's array."""
+    """Return a NumPy view of an array that offers DLPack."""
     try:
         if int(array.__dlpack_device__()[0]) in (_CPU, _CUDA_HOST):
             return np.from_dlpack(array)

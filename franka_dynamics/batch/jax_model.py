@@ -27,8 +27,8 @@ class JaxModel(KernelModel):
 
     On a processor JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster
     than its own code for these equations; derivatives are analytic, forward and reverse, of first
-    order. For second derivatives and on accelerators use `traced`, a `TracedModel`: it is slow to
-    compile and runs on the arrays' device.
+    order. For second derivatives and on accelerators use `traced`, a `TracedModel`: `traced` is
+    slow to compile and runs on the arrays' device.
 
     JAX's arrays are float32 unless jax_enable_x64 is set, and the kernels then compute in float32,
     with the errors that docs/howto/gradients.md states.
@@ -50,7 +50,7 @@ class JaxModel(KernelModel):
 
 @functools.lru_cache(maxsize=64)
 def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
-    """Return a quantity as a function that JAX can compile, map and differentiate once."""
+    """Return a quantity as a function for jax.jit, vmap and one jvp or grad."""
     n = model.description.n
     names, _, result = form(quantity, n)
 

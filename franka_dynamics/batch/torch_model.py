@@ -25,9 +25,9 @@ class TorchModel(KernelModel):
 
     On a processor the kernels of `BatchModel` compute in float64, or in float32 if all tensors are
     float32, with the errors that docs/howto/gradients.md states; tensors of that type are not
-    copied. Results of other precisions are rounded once. Gradients are analytic, so that a
-    backward pass costs about nine evaluations. Only first derivatives exist; for second
-    derivatives and torch.compile use `traced`, which also computes tensors on other devices.
+    copied. Results for tensors of another precision are rounded once. Gradients are analytic; a
+    backward pass costs about nine evaluations of the quantity. Only first derivatives exist; for
+    second derivatives and torch.compile use `traced`, which also runs on other devices.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def _as_array(tensor: Any) -> np.ndarray:
 
 
 def _as_tensor(array: np.ndarray, like: Sequence[Any]) -> Any:
-    """Return an array as a tensor of the common type of these tensors."""
+    """Return an array as a tensor of the promoted type of the tensors in `like`."""
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in like))
     return torch.from_numpy(array).to(dtype)
 
 
 class _KernelFunction(torch.autograd.Function):
-    """A compiled quantity as a node of PyTorch's graph; with `slopes` its first derivatives."""
+    """A node of PyTorch's autograd graph: a quantity, or with `slopes` its first derivatives."""
 
     @staticmethod
     def forward(model: BatchModel, quantity: Quantity, slopes: bool, *tensors: Any) -> Any:
@@ -113,7 +113,7 @@ class _KernelFunction(torch.autograd.Function):
         slopes: bool,
         *tensors: Any,
     ) -> Any:
-        # The mapped axis comes first; tensors without one are repeated along it.
+        # The axis of vmap comes first; tensors without this axis are repeated along it.
         stacked = [
             tensor.expand(info.batch_size, *tensor.shape)
             if dim is None

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's dynamics as straight-line functions of arrays of any library."""
+"""An arm's dynamics in the operations of any array library, without loops and branches."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from ..errors import JointVectorError
 
 
 class LibraryModel(ABC):
-    """Base class of models for arrays of other libraries; subclasses define `_run`."""
+    """Base class of models for arrays of any library; subclasses define `_run`."""
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any) -> Any:
-        """Return M ddq + C dq + g, shape (..., n) [N m]."""
+        """Return torques M ddq + C dq + g, shape (..., n) [N m]."""
         return self._run(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
 
     def nonlinear_effects(self, q: Any, dq: Any) -> Any:
-        """Return C dq + g, shape (..., n) [N m]."""
+        """Return Coriolis plus gravity torques C dq + g, shape (..., n) [N m]."""
         return self._run(Quantity.NONLINEAR_EFFECTS, q, dq)
 
     def coriolis(self, q: Any, dq: Any) -> Any:
-        """Return C dq, shape (..., n) [N m]."""
+        """Return Coriolis torques C dq, shape (..., n) [N m]."""
         return self._run(Quantity.CORIOLIS, q, dq)
 
     def gravity(self, q: Any) -> Any:
-        """Return g, shape (..., n) [N m]."""
+        """Return gravity torques g, shape (..., n) [N m]."""
         return self._run(Quantity.GRAVITY, q)
 
     def mass_matrix(self, q: Any) -> Any:
-        """Return M, shape (..., n, n) [kg m^2]."""
+        """Return mass matrices M, shape (..., n, n) [kg m^2]."""
         return self._run(Quantity.MASS_MATRIX, q)
 
     def forward_dynamics(self, q: Any, dq: Any, tau: Any) -> Any:
-        """Return ddq = M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
+        """Return accelerations M^-1 (tau - C dq - g), shape (..., n) [rad/s^2]."""
         return self._run(Quantity.FORWARD_DYNAMICS, q, dq, tau)
 
     def flange_pose(self, q: Any) -> Any:
@@ -54,7 +54,7 @@ class LibraryModel(ABC):
 
     @abstractmethod
     def _run(self, quantity: Quantity, *arrays: Any) -> Any:
-        """Return a quantity of these arrays, as the library's own array."""
+        """Return a quantity for given arrays, as an array of the same library."""
 
 
 class TracedModel(LibraryModel):
@@ -63,15 +63,15 @@ class TracedModel(LibraryModel):
 
     The generated equations are run on columns: sines, cosines, products and sums that the library
     can trace, compile and differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the
-    device where its arrays are and in their precision. With NumPy the results are a slow reference
+    device and in the precision of the given arrays. With NumPy the results are a slow reference
     for `BatchModel`; on a processor `TorchModel` and `JaxModel` are faster.
 
-    Stacks have shape (..., n), equal for all arguments of a call, of a floating-point type. A
+    States have shape (..., n), equal for all arguments of a call, and a floating-point type. A
     state with a value that is not finite gives NaN in its own result and in no other. With
-    `columns` stacks have shape (n, ...), and results (n, ...), (n, n, ...) or (3, n, n, ...): a
-    joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
-    Call a method once before you pass it to torch.compile: its first call generates code, which
-    cannot be traced.
+    `columns` states have shape (n, ...), and results (n, ...), (n, n, ...), (3, n, n, ...) or
+    (4, 4, ...): a joint's values lie one after the other, as compiled code (torch.compile) reads
+    them fastest. Call a method once before you pass the method to torch.compile: the first call
+    generates code, which cannot be traced.
 
     Parameters
     ----------
@@ -103,7 +103,8 @@ class TracedModel(LibraryModel):
         self.description = description
         self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
-        # Functions are built once, so that torch.compile does not trace their construction.
+        # A quantity's function is built once, because torch.compile cannot trace the code
+        # generator.
         self._functions: dict[Quantity, _Function] = {}
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> Any:
@@ -117,7 +118,7 @@ class TracedModel(LibraryModel):
             )
         function, names, shape = self._functions[quantity]
         columns = self._columns(dict(zip(names, arrays)))
-        # NaN where a state is not finite, also in results that do not depend on that value.
+        # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(column for listed in columns for column in listed)
         elements: dict[Any, Any] = {}
         function(*columns, elements)
@@ -147,7 +148,7 @@ class KernelModel(LibraryModel):
     """
     Base class of models that give another library's arrays to the kernels of `BatchModel`.
 
-    `traced` computes the same in the operations of the library `xp`.
+    `traced` is a `TracedModel` of the same arm in the operations of the library `xp`.
     """
 
     xp: ClassVar[Any]
@@ -164,8 +165,8 @@ class KernelModel(LibraryModel):
         self._model = BatchModel(description, gravity, threads=threads)
 
 
-# f(columns of each input, elements), which fills a dict by place; the inputs' names; the shape of
-# a state's result.
+# A function that takes each input's columns and a dict, and fills the dict with the result's
+# elements by index; the inputs' names; the shape of the result for one state.
 _Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
 
 
@@ -173,6 +174,6 @@ _Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
 def _function(
     description: ArmDescription | BodyTree, quantity: Quantity, gravity: tuple[float, ...], xp: Any
 ) -> _Function:
-    """Return a function that computes a quantity with a library's operations."""
+    """Return a function that computes a quantity in the operations of the library `xp`."""
     equations = customised_equations(description, quantity, gravity)
     return python_callable(equations, xp.sin, xp.cos), equations.arrays, equations.shape

@@ -52,7 +52,7 @@ class Action(ABC):
         """
         Raise a SettingsError if one of the named fields was given as an option.
 
-        `why` names the option with which the fields have no effect, and gives the reason.
+        `why` names another given option, with which those fields have no effect, and the reason.
         """
         for name in names:
             if name in self.options_given:
@@ -61,26 +61,26 @@ class Action(ABC):
                 )
 
     def require_with(self, needed: str, *names: str) -> None:
-        """Raise a SettingsError if one of the named fields was given; `needed` is missing."""
+        """Raise a SettingsError if a named field was given without the option `needed`."""
         for name in names:
             if name in self.options_given:
                 given = self.spelled(name)
                 raise SettingsError(f'{given} needs {needed}; add it, or leave {given} out.')
 
     def spelled(self, name: str) -> str:
-        """Return the command-line name of a field's option."""
+        """Return the option of a field as users type it, such as --arm-prefix."""
         declared = dict(_declared(type(self)))[name]
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
     def part(self, kind: type[T]) -> T:
-        """Return an instance of a library dataclass, filled from the fields of equal names."""
+        """Return a dataclass of type `kind`, filled from the action's fields of equal names."""
         names = {one.name for one in fields(self)} & {one.name for one in _fields(kind)}
         return kind(**{name: getattr(self, name) for name in names})
 
 
 def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: bool) -> None:
     """
-    Add an option for every declared field; options that are not given set no value.
+    Add an argparse option for every declared field of an action, without default values.
 
     In the help the action's own options come first, then those under the headings of the classes
     it inherits, then, if `whole`, the rarely used ones.
@@ -118,7 +118,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: b
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return a usage line: the required arguments, and [options]."""
+    """Return an action's usage line: [options] and the required arguments."""
     words = [parser.prog, '[options]']
     for one in parser._actions:
         name = one.metavar if isinstance(one.metavar, str) else one.dest.upper()
@@ -131,7 +131,7 @@ def usage(parser: argparse.ArgumentParser) -> str:
 
 
 def _place(kind: type[Action], name: str, declared: Option) -> tuple[int, str]:
-    """Return where an option stands in the help: its rank, and the heading above it."""
+    """Return where the help lists an option: the rank of its group, and the group's heading."""
     home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
     heading = '' if home is kind else vars(home).get('heading', '')
     if declared.rare:
@@ -140,7 +140,7 @@ def _place(kind: type[Action], name: str, declared: Option) -> tuple[int, str]:
 
 
 def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:
-    """Return the action with the parsed options as fields; lists become tuples."""
+    """Return an action of class `kind` with the parsed options as fields; lists become tuples."""
     values = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in vars(arguments).items()
@@ -162,7 +162,7 @@ def _flags(name: str, declared: Option) -> tuple[str, ...]:
 
 
 def _values(declared: Option, annotation: Any) -> dict[str, Any]:
-    """Return argparse's settings for the values of an annotated type."""
+    """Return argparse's settings (type, nargs, action) for a field of an annotated type."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
     if annotation is bool and declared.kind is None:
@@ -193,7 +193,7 @@ def _help(declared: Option, default: Any) -> str:
 
 
 def _number(kind: type[int] | type[float], declared: Option, text: str) -> float:
-    """Return a finite number, or a whole number of at least 0, within the option's range."""
+    """Return a number within the option's range, by default finite or, if whole, at least 0."""
     least, most = declared.least, declared.most
     if least is None:
         least = -math.inf if kind is float else 0

@@ -3,7 +3,7 @@
 """
 The options that choose an arm.
 
-Functions here also give the same arm to nodes and to suggested commands.
+This module also turns these options into ROS parameters and suggested shell commands.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..errors import SettingsError
 from ..options import option
 from ..urdf.source import load
 
-# Names of the arm options that change only masses.
+# Arm options that change inertias but not the arm's geometry.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
 
 
@@ -49,18 +49,18 @@ class NamedArm(Action):
     def load_arm(
         self, inertial_set: str | None = None, hand: str = AS_LISTED, repair: str | None = None
     ) -> ArmDescription:
-        """Load the arm of --arm with this set, hand and repair, and add --payload if given."""
+        """Load --arm with the given inertial set, hand and repair; add --payload if given."""
         prefix = getattr(self, 'arm_prefix', '')
         arm = load(self.arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
         return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
-        """Return the arm once for each combination of a set and a hand."""
+        """Return the arm once for each combination of an inertial set and a hand."""
         every = [self.load_arm(one, hand) for one in sets for hand in dict.fromkeys(hands)]
         return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
 
     def title(self, arm: ArmDescription) -> str:
-        """Return one line with the arm, its hand and payload."""
+        """Return one line with the names of the arm, its inertial set, hand and payload."""
         what = f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
         return what if self.payload is None else f'{what}, payload {self.payload}'
 
@@ -73,7 +73,7 @@ class NamedArm(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class ArmOptions(NamedArm):
-    """The options for an arm with an inertial set and a hand, repaired or as published."""
+    """The options for an arm, its inertial set (repaired or as published), hand and payload."""
 
     heading: ClassVar[str] = 'the arm'
     hand: str = option(
@@ -100,16 +100,17 @@ class ArmOptions(NamedArm):
         self, inertial_set: str | None = None, hand: str = '', repair: str | None = None
     ) -> ArmDescription:
         """
-        Load the arm of the options, or of another set or hand.
+        Load --arm with the options --set, --hand and --repair.
 
-        With `inertial_set`, `repair` replaces --repair.
+        The argument `hand` replaces --hand; `inertial_set` and `repair` together replace --set and
+        --repair.
         """
         if inertial_set is None:
             inertial_set, repair = self.inertial_set, self.repair
         return super().load_arm(inertial_set, hand or self.hand, repair)
 
     def node_parameters(self) -> dict[str, str]:
-        """Return the ROS parameters that choose this arm in a node."""
+        """Return the ROS parameters with which a node loads the arm of these options."""
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
@@ -125,7 +126,7 @@ class ArmOptions(NamedArm):
         return {name: f'{value}' for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
-        """Return the options that choose the arm as shell words, except those in `without`."""
+        """Return the given arm options as shell words, except those in `without`."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
             if name in self.options_given and name not in without:
@@ -134,7 +135,7 @@ class ArmOptions(NamedArm):
 
 
 def this_command() -> str:
-    """Return this command as a shell line that can be run again in the same folder."""
+    """Return the shell words that start `franka-dynamics` as this process was started."""
     started = Path(sys.argv[0])
     if started.name == '__main__.py' or not started.exists():
         return f'{shlex.quote(sys.executable)} -m franka_dynamics'
@@ -142,6 +143,6 @@ def this_command() -> str:
 
 
 def suggest(*commands: str) -> None:
-    """Print commands that can be copied, one per line."""
+    """Print `franka-dynamics` commands that users can copy, one per line."""
     for command in commands:
         say(f'  {this_command()} {command}')

@@ -24,8 +24,8 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
     """
     Yield a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
 
-    This works even if a shell started the process with SIGINT ignored, in the background.
-    Outside the main thread, where Python handles no signals, the function is always true.
+    SIGINT counts even if a shell started the process in the background with SIGINT ignored.
+    Outside the main thread, where Python handles no signals, the function always returns True.
     """
     came: list[int] = []
     with _handled(_ENDING, lambda number, _frame: came.append(number)):
@@ -33,7 +33,7 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
 
 
 def or_interrupted(run: Callable[[], int]) -> int:
-    """Call a function and return its result; Ctrl-C becomes a sentence and exit status 130."""
+    """Call `run` and return its exit status; on Ctrl-C print a sentence and return 130."""
     came: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -47,7 +47,7 @@ def or_interrupted(run: Callable[[], int]) -> int:
         except KeyboardInterrupt:
             pass
         except Exception:
-            # An extension module may have turned the KeyboardInterrupt into this error.
+            # An extension module may have turned the KeyboardInterrupt into another exception.
             if not came:
                 raise
     print('franka-dynamics: interrupted', file=sys.stderr)
@@ -58,7 +58,7 @@ def or_interrupted(run: Callable[[], int]) -> int:
 def _handled(
     numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]
 ) -> Iterator[None]:
-    """Handle signals inside the block; do nothing outside the main thread, where Python cannot."""
+    """Install a handler for signals inside the block, unless this is not the main thread."""
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in numbers if here}
     try:

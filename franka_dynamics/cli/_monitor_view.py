@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the monitor's picture of the nodes it hears."""
+"""Draws what `node monitor` shows of the feedforward nodes that publish diagnostics."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..ros.monitor_feed import NodeView, TORQUE_TERMS
 
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia', 'external')))
-# In a narrow terminal (the web view's headings), and the width from which the long ones fit.
+# Column headings for a terminal less than _WIDE characters wide.
 _SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# Stamps this far from the clock are simulated time, for which an age is meaningless.
+# States whose stamps differ this much from the clock have simulated time, and so no age.
 _MEANINGLESS_AGE_MS = 3.6e6
-# Stamps this far behind the clock are of an arm in lockstep, which runs slower than real time. A
-# node accepts them only if max_state_age is 0.
+# A simulated arm whose stamps are this far behind the clock runs slower than real time. A node
+# accepts such late states only if its parameter max_state_age is 0.
 _LATE_MS = 100.0
 
 
@@ -31,10 +31,10 @@ def monitor_view(
     nodes: Sequence[NodeView], now: float, width: int = 80, height: int = 10_000
 ) -> RenderableType:
     """
-    Return the picture of all nodes heard so far.
+    Return a panel for each node heard so far.
 
-    In a narrow terminal headings and joint names are shortened; in a low terminal statuses that
-    are OK share one line.
+    In a narrow terminal headings and joint names are shortened; in a low terminal one line names
+    all statuses that are OK.
     """
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
@@ -63,7 +63,7 @@ def _panel(node: NodeView, now: float, width: int, height: int, *, simulated: bo
 
 
 def _states(node: NodeView, *, brief: bool) -> RenderableType:
-    """Return a line for every status; if brief, one line for all that are OK."""
+    """Return a line for every diagnostic status; with `brief`, one line for all that are OK."""
     good = [subject for subject, status in node.statuses.items() if status.level == 'OK']
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -81,7 +81,7 @@ def _states(node: NodeView, *, brief: bool) -> RenderableType:
 
 
 def _figures(node: NodeView, *, simulated: bool) -> Text:
-    """Return rates and latencies in one line."""
+    """Return a line with the states' rate and age and the commands' rate and latency."""
     rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
     p50, p99 = (_number(node.number('Command', f'latency {p} [us]')) for p in ('p50', 'p99'))
     return Text(
@@ -92,7 +92,7 @@ def _figures(node: NodeView, *, simulated: bool) -> Text:
 
 
 def _age(age: float, *, simulated: bool) -> str:
-    """Return the age of the states [ms], or how far simulated time is behind the clock [s]."""
+    """Return in words the states' age [ms], or how far their stamps are behind the clock [s]."""
     if abs(age) >= _MEANINGLESS_AGE_MS:
         return 'simulated time'
     if simulated and age > _LATE_MS:
@@ -107,7 +107,7 @@ def _number(value: float, digits: int = 0) -> str:
 
 
 def _torques(node: NodeView, *, narrow: bool) -> Table:
-    """Return the torques by joint and term, coloured near the limits."""
+    """Return a table of torques by joint and term, coloured near the joint's torque limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
     headings = _SHORT_HEADINGS if narrow else _HEADINGS

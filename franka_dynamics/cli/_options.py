@@ -23,7 +23,7 @@ _PICTURES = ('.png', '.svg', '.pdf')
 
 
 def gravity_option(note: str = '', **more: Any) -> Any:
-    """Return the option --gravity, in the axes of {S}, in which an arm file may tilt its base."""
+    """Return the option --gravity: gravity in the axes of the space frame {S} [m/s^2]."""
     text = f'gravity in the space frame [m/s^2]{note}'
     return option(text, ('X', 'Y', 'Z'), default=GRAVITY, **more)
 
@@ -54,7 +54,7 @@ def _picture_file(text: str) -> Path:
 
 
 def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:
-    """Return the option --json FILE, which writes the printed results for programs."""
+    """Return the option --json FILE, which also writes the printed results as JSON."""
     return file_option(what, **more)
 
 
@@ -83,7 +83,7 @@ class NewFile(Action):
     force: bool = option('overwrite an existing file', default=False)
 
     def require_new(self) -> None:
-        """Raise OutputError if --output is there already, unless --force is given."""
+        """Raise OutputError if the file --output exists already, unless --force is given."""
         if self.output is not None and self.output.exists() and not self.force:
             raise OutputError(
                 f'{self.output} exists already; choose another name, or add --force.'
@@ -92,7 +92,7 @@ class NewFile(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadFiles(Action):
-    """Options for the files into which a payload is written."""
+    """The options --output and --desk, which name the files that hold a found payload."""
 
     output: Path | None = file_option('write a ROS parameter file for the feedforward node')
     desk: Path | None = file_option(
@@ -104,7 +104,7 @@ class PayloadFiles(Action):
         """
         Print a payload, shape (10,), and write the files of --output and --desk.
 
-        `comment` goes into the parameter file, `name` into Desk's file.
+        `comment` is the first line of the parameter file, `name` the tool's name in Desk.
         """
         if arm.rated_load is not None and payload[0] > arm.rated_load:
             above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
@@ -122,7 +122,7 @@ class PayloadFiles(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class Topics(Action):
-    """Topics of joint states and commanded torques."""
+    """The options --topic and --command: topics of joint states and commanded torques."""
 
     topic: str = option(
         'topic of the joint states; with franka_ros2 franka/joint_states',
@@ -157,6 +157,6 @@ def print_or_write(text: str, path: Path | None) -> None:
 
 
 def write_files(files: Mapping[str, str], folder: Path) -> None:
-    """Write files, given by names and texts, below a folder; print their paths."""
+    """Write each file of a mapping from names to texts below a folder; print the paths."""
     for name, text in files.items():
         print_or_write(text, folder / name)

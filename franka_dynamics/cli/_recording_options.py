@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The options for reading and filtering a recording."""
+"""The options for reading and filtering a recording of an arm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..recordings.recording import HEADER, read_recording, Recording, STAMPS
 
 @dataclass(frozen=True, kw_only=True)
 class BagNames(NamedArm):
-    """Names of joints and topic in a recording."""
+    """The options that name the joints and the topic in a bag."""
 
     heading: ClassVar[str] = 'the recording'
     arm_prefix: str = arm_prefix_option(rare=True)
@@ -65,7 +65,7 @@ class RecordingOptions(SignalOptions, BagNames):
 
     @property
     def signal(self) -> SignalOptions:
-        """The options of resampling and filtering."""
+        """The options for resampling and filtering: --rate, --cutoff, --trim."""
         return self.part(SignalOptions)
 
 
@@ -85,7 +85,7 @@ class MeasuredTorques(RecordingOptions):
     def prepared(
         self, arm: ArmDescription, bar: ProgressBar
     ) -> tuple[Recording, Motion, tuple[str, ...]]:
-        """Return the recording, its motion, and sentences about suspicious data."""
+        """Return the recording, its filtered motion, and sentences about suspicious data."""
         from ..recordings.replay import replay_columns
 
         recording = self.read(self.bag, arm, bar)

@@ -22,20 +22,20 @@ _LINE_EVERY_S = 10.0
 
 
 class _Terminal(Console):
-    """A console that raises BrokenPipeError when the reader of its pipe has gone."""
+    """A rich console that raises BrokenPipeError when the reader of its output has gone."""
 
     def on_broken_pipe(self) -> None:
-        """Let the caller set the exit status; rich would exit with 1, a failed check."""
+        """Raise BrokenPipeError; rich would exit with 1, which here means a failed check."""
         raise BrokenPipeError
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return a console for standard output or error, which prints brackets as they are."""
+    """Return a console for standard output or error that prints [text] without markup."""
     return _Terminal(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def show(*what: Any) -> None:
-    """Print tables, or whatever else rich draws."""
+    """Print tables or other rich objects."""
     terminal().print(*what)
 
 
@@ -43,8 +43,8 @@ def say(text: object, label: str = '', style: str = '') -> None:
     """
     Print one sentence, not wrapped, so that paths and commands in it can be copied.
 
-    `label` is the sentence's kind: note, or in colour warning, error, pass or MISMATCH. `style` is
-    rich's style of the whole sentence.
+    `label` is printed before the sentence: note, or in colour warning, error, pass or MISMATCH.
+    `style` is rich's style of the whole sentence.
     """
     console = terminal()
     if label:
@@ -62,7 +62,7 @@ def write_json(path: Path, data: Any) -> None:
     """
     Write data to a JSON file and print the file's name; if the path is PRINTED, print the data.
 
-    Arrays become lists, NaN and infinities null; `report.table.plain` lists the other types.
+    Arrays become lists, NaN and infinities null; `report.table.plain` converts other types.
     """
     from ..report.table import json_text
 
@@ -74,7 +74,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 class ProgressBar(Progress):
-    """A bar that is erased at its end; outside a terminal a line every 10 s on standard error."""
+    """A progress bar, erased when done; outside a terminal a line on standard error every 10 s."""
 
     def __init__(self) -> None:
         console = terminal()
@@ -89,7 +89,7 @@ class ProgressBar(Progress):
         self._told = time.monotonic()
 
     def follow(self, what: str, total: float | None = None) -> Callable[..., None]:
-        """Return a function that shows progress; it takes the amount done and the total."""
+        """Return a function that takes the amount done and the total, and shows the progress."""
         task_id = self.add_task(what, total=total)
 
         def show(done: float, total: float | None = total, **changes: Any) -> None:

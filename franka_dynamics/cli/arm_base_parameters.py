@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ..identification.base_parameters import BaseParameters
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
-# Singular values of a regressor with columns of unit length are 0.05 and more for real arms, and
-# 1e-15 by rounding. A value between these bounds comes from an angle or a length that is nearly
-# zero.
+# The regressor, with columns of unit length, has singular values of 0.05 and more for real arms,
+# and of 1e-15 by rounding. Singular values between _DOUBTFUL come from an angle or a length that
+# is nearly zero.
 _DOUBTFUL = (1e-12, 1e-5)
-# Tolerance for rounding errors of regrouping, for a regressor with columns of unit length.
+# Tolerance for rounding errors of regrouping, in a regressor with columns of unit length.
 _SAME_TORQUE = 1e-9
 
 
@@ -53,7 +53,7 @@ class BaseParameterTable(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the table or the relations; return 1 if other states contradict the table."""
+        """Print the table or the relations; return 1 if a check at other states contradicts it."""
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:
@@ -133,7 +133,7 @@ def _print_summary(arm: ArmDescription, found: BaseParameters, rank: int, lost: 
 
 
 def _content(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
-    """Return the table's content and the map from standard to base parameters, in SI units."""
+    """Return base parameters, their values and relations, and the map from standard parameters."""
     names = found.standard_names
     return {
         'arm': arm.name,

@@ -30,7 +30,7 @@ class Check(ArmOptions):
     report: Path | None = file_option('write a page with the tables')
 
     def run(self) -> int:
-        """Print the verdict, and tables with --all; exit 1 on a mismatch."""
+        """Print the verdict, and with --all the tables; exit 1 if formulations differ."""
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.crosscheck import compare_formulations, TOLERANCE
 

@@ -43,7 +43,7 @@ class Compare(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the differences with the largest effects; exit 1 if any changes torques."""
+        """Print the differences with the largest effects; exit 1 if a torque differs."""
         from ..validation.source import compare
 
         first, second = _pair(self)
@@ -77,7 +77,7 @@ class Compare(ArmOptions):
 
 
 def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialChain]:
-    """Return both arms; --hand and --payload also apply to a second arm file, --set does not."""
+    """Return both arms; --hand and --payload also apply to an OTHER arm file, --set does not."""
     from ..arm.arm_file import is_urdf
     from ..validation.source import read_pair
 
@@ -99,7 +99,7 @@ def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialCh
 
 
 def _what_a_node_says(first: ArmDescription, chain: SerialChain, arguments: Compare) -> list[str]:
-    """Return whether a node would accept this URDF as its model, and the reason if not."""
+    """Return sentences: whether a node would accept the URDF as its model, and notes."""
     from ..urdf.document import read_urdf
     from ..validation.urdf_check import model_from_urdf
 

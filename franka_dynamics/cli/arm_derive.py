@@ -71,7 +71,7 @@ class Derive(ArmOptions):
 
 
 def _is_rpr(description: ArmDescription) -> bool:
-    """Return whether the arm has the form of the RPR report, whose symbols are then used."""
+    """Return whether the arm is the RPR manipulator of Busellato 2023, in the same frames."""
     from ..rpr.kinematics import RprKinematics
 
     try:

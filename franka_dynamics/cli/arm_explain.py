@@ -19,7 +19,7 @@ from ..recordings.log_file import read_log
 from ..typing import Array
 
 _SHOWN = 10
-# Relative to the largest torque: smaller differences between two programs are rounding errors.
+# Smaller torque differences, relative to the largest torque or 1 N m, are rounding errors.
 _SAME_TORQUE = 1e-11
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
@@ -38,7 +38,7 @@ class Explain(ArmOptions):
     json: Path | None = json_option()
 
     def run(self) -> int:
-        """Print the best candidates in order; exit 1 if the torques differ from the arm's."""
+        """Print the parameters that explain the torques best; exit 1 if the torques differ."""
         from ..validation.fault_search import search_faults
 
         arm = self.load_arm()

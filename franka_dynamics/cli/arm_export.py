@@ -29,7 +29,7 @@ class Export(NewFile, ArmOptions):
     )
 
     def run(self) -> int:
-        """Print or write the URDF or MJCF; with --all write the shipped files."""
+        """Print or write the URDF or MJCF; with --all write the files shipped under urdf/."""
         if self.all is not None:
             others = sorted(self.options_given - {'all'})
             self.refuse('--all, which writes the shipped files as they are', *others)

@@ -14,8 +14,8 @@ from ..arm.denavit_hartenberg import Convention
 from ..options import option
 
 # Tolerance for the entries of poses [m, 1] and for torques [N m]. Rounding angles of 11 digits to
-# multiples of pi/2 in the DH rows changes torques of 1000 N m by 3e-9. A larger difference comes
-# from nearly parallel axes or an error.
+# multiples of pi/2 in the DH rows changes torques of 1000 N m by 3e-9. Differences above the
+# tolerance come from nearly parallel axes or an error.
 TOLERANCE = 1e-6
 
 
@@ -47,7 +47,7 @@ class ImportUrdf(NewFile):
 
     def run(self) -> int:
         """
-        Write the arm file and print notes.
+        Write the arm file, print notes and the differences from the URDF.
 
         If Pinocchio reads the URDF differently, return 1, and write the file only with --force.
         """
@@ -71,7 +71,7 @@ class ImportUrdf(NewFile):
         )
         say_each(arm.notes, 'note')
         content = arm_file_text(arm.description, source=f'imported from {self.urdf.name}')
-        # The written file itself is loaded and checked.
+        # What is checked is the text of the arm file, written and loaded again.
         with TemporaryDirectory() as folder:
             file = Path(folder) / 'arm.yaml'
             file.write_text(content, encoding='utf-8')
@@ -97,7 +97,7 @@ class ImportUrdf(NewFile):
 
 
 def _why(pose: float) -> str:
-    """Return the likeliest reason for a mismatch, by the difference of the flange poses."""
+    """Return the likeliest reason for a mismatch, from the difference of the flange poses."""
     if pose > TOLERANCE:
         return '; angles written with few digits make nearly parallel axes'
     return '; the axes agree, so masses were probably read wrongly: please report it with the URDF'

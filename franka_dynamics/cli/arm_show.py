@@ -61,7 +61,7 @@ class Show(ArmOptions):
 
 
 def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
-    """Return the joint positions (n,) that --q names."""
+    """Return the joint positions (n,) [rad, m] given by --q: zero, home or numbers."""
     if tuple(words) == ('zero',):
         return np.zeros(description.n)
     if tuple(words) == ('home',):

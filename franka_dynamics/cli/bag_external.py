@@ -25,7 +25,7 @@ from ..typing import Array
 
 
 def _output(text: str) -> Path:
-    """Return the path of a table, or of the folder of a new bag."""
+    """Return --output as a path: a .csv or .h5 file, or the folder of a new bag."""
     suffix = Path(text).suffix.lower()
     if suffix not in ('', '.csv', '.h5'):
         raise OutputError(
@@ -38,7 +38,7 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
     """
     Write arrays (N,) or (N, k) into an HDF5 file or a CSV file.
 
-    A CSV file's columns are called by the array's name, or name1, name2, ... for k > 1.
+    A CSV column has its array's name; those of an array (N, k) are name1, name2, ..., namek.
     """
     if path.suffix.lower() == '.h5':
         with complete_or_absent(path) as scratch, library('h5py', path).File(scratch, 'w') as file:
@@ -74,7 +74,7 @@ class External(MeasuredTorques, ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the output; print the size of the external torque and the model used."""
+        """Write the file or bag; print the rms of the external torque and the model used."""
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
         from ..recordings.replay import fit
@@ -110,7 +110,7 @@ class External(MeasuredTorques, ArmOptions):
         return 0
 
     def _about(self, recording: Recording, arm: ArmDescription) -> dict[str, str]:
-        """Return the metadata that is written into the file."""
+        """Return the metadata of the written file or bag: recording, arm, units, frames."""
         return {
             'source': recording.source,
             'first_stamp_ns': str(recording.stamp_ns[0]),
@@ -138,7 +138,7 @@ def _write_bag(
     wrenches: Mapping[str, Array],
     about: Mapping[str, str],
 ) -> None:
-    """Write torques (N, n) as joint states and wrenches (N, 6), each on a topic of its name."""
+    """Write torques (N, n), as joint states, and wrenches (N, 6) on topics named by their keys."""
     stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
     names, q, dq = recording.joint_names, motion.q, motion.dq
     write_bag(

@@ -51,7 +51,7 @@ class Import(ColumnMap, BagNames):
     topic: str = option('topic of the joint states in the bag', default='/joint_states')
 
     def __post_init__(self) -> None:
-        """Do not check the columns here, because --list needs no columns."""
+        """Leave out the check of ColumnMap, because --list needs no column options."""
 
     def run(self) -> int:
         """Write the bag; print its content and warnings about suspicious data."""
@@ -83,7 +83,7 @@ class Import(ColumnMap, BagNames):
 
 
 def _contents(log: LogColumns) -> Table:
-    """Return a table of a log's columns."""
+    """Return a table of the first, last, least and largest value of each column of a log."""
     rows = []
     for name, array in log.arrays.items():
         for place, column in enumerate(array.reshape(len(array), -1).T, start=1):

@@ -80,7 +80,7 @@ class Record(Topics, ArmOptions):
         bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
         player: subprocess.Popen[str] | None = None
         output: list[str] = []
-        # A bag must be closed to get its index, so every way to end leaves through the loop's end.
+        # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
         with until_interrupted() as unasked, _progress_line() as show:
 
             def go_on(progress: Progress) -> bool:
@@ -122,14 +122,14 @@ class Record(Topics, ArmOptions):
         return status
 
     def _long_enough(self, progress: Progress) -> bool:
-        """Return whether --duration is over by the states' stamps, or long over by the clock."""
+        """Return whether the states' stamps span --duration, or waiting longer is useless."""
         if self.duration is None:
             return False
         patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
         return progress.span >= self.duration or progress.seconds > patience
 
     def _judge(self, arm: ArmDescription, bag: Path, progress: Progress) -> int:
-        """Read the bag back as replay and identify would; return 1 if it is not usable."""
+        """Read the bag and say whether replay and identify could use it; return 1 if not."""
         if progress.states == 0:
             say(
                 f'not usable: nothing was heard on {absolute(self.topic)} in '
@@ -158,13 +158,13 @@ class Record(Topics, ArmOptions):
             f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
             f'{motion.options.rate:g} Hz. Next:'
         )
-        # replay has no --repair: it uses the sets as published.
+        # `bag replay` has no --repair: it uses the inertial sets as published.
         suggest(f'bag replay {shlex.quote(str(bag))} {self.arm_as_given("repair")}')
         return 0
 
 
 def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
-    """Return `node play` as a process, because recording needs all of this process's time."""
+    """Start `node play` as a process of its own, because recording must not wait for it."""
     words = ['--node', node, '--lead', f'{lead:g}']
     return subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), *words],
@@ -180,7 +180,7 @@ def _progress_line() -> Iterator[Callable[[str], None]]:
     """
     Yield a function that shows a status line if this process is in a terminal's foreground.
 
-    In a shell's background it would print over what is typed, and Ctrl-C does not reach it.
+    A background process would print over what users type, and Ctrl-C does not reach the process.
     """
     console = terminal()
     try:

@@ -31,7 +31,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Replay(MeasuredTorques):
-    """Compare a recording's measured torques with the model's, set by set."""
+    """Compare a recording's measured torques with the model's, for each inertial set and hand."""
 
     sets: tuple[str, ...] = option(
         'inertial sets to try (default: all of the arm file)', 'SET', flags=('--set',), default=()
@@ -59,7 +59,7 @@ class Replay(MeasuredTorques):
     )
 
     def run(self) -> int:
-        """Print the table and the verdicts; return 1 only if the error E is above --require."""
+        """Print tables and verdict; return 1 only if the best set's error E is above --require."""
         from ..recordings.mounted import judge_mounted
         from ..recordings.replay import equally_good, fit_all
         from ..report.replay import (
@@ -73,7 +73,7 @@ class Replay(MeasuredTorques):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         arms = self._candidates()
         with ProgressBar() as bar:
-            # All sets of an arm file share the file's friction.
+            # Read once for all arms, because the inertial sets of an arm file share its friction.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             tried = fit_all(each, motion, gravity=self.gravity)
@@ -101,7 +101,7 @@ class Replay(MeasuredTorques):
         return 0
 
     def _guarded(self, arm: ArmDescription, recording: Recording, bar: ProgressBar) -> GuardReplay:
-        """Run the guard over the recording with the arm that fits best."""
+        """Run the feedforward node's guard over the recording with the arm that fits best."""
         from ..control.guard_replay import replay_guard
 
         return replay_guard(
@@ -115,7 +115,7 @@ class Replay(MeasuredTorques):
         )
 
     def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
-        """Draw the measured torques, those of the best set and the difference."""
+        """Draw the measured torques, those of the best inertial set, and the difference."""
         from ..report.replay import plot_torques
 
         title = f'{Path(recording.source).name} on {fits[0].arm.name}'
@@ -124,7 +124,7 @@ class Replay(MeasuredTorques):
         say(f'plot: {path}')
 
     def _candidates(self) -> list[ArmDescription]:
-        """Return every combination of set and hand."""
+        """Return the arm with every combination of --set and --hand, or of those known."""
         sets = self.sets or available_sets(self.arm)
         arm_name = self.load_arm(sets[0], AS_LISTED).name
         known = available_hands() if arm_name in FRANKA_ARMS else ()

@@ -58,7 +58,7 @@ class Codegen(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the counts and write the file; or write a package."""
+        """Print operation counts and write the source file, or write a package (--package)."""
         from ..codegen.cuda import cuda_source
         from ..codegen.emit import c_header, identifier, operation_count, python_module
 
@@ -92,7 +92,7 @@ class Codegen(ArmOptions):
         return 0
 
     def _write_package(self, name: str) -> int:
-        """Write an ament_cmake package; return exit status 0."""
+        """Write an ament_cmake package with the arm's equations; return exit status 0."""
         from ..codegen.cpp_package import cpp_package
 
         why = '--package, which writes C++ with parameters and gravity at run time'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics demo`: the main job on a simulated arm, without a screen."""
+"""`franka-dynamics demo`: torque feedforward on simulated arms, measured, without a screen."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Demo(ArmOptions):
 
     def run(self) -> int:
         """
-        Run, print the table.
+        Run the demonstration and print the tables.
 
         Exit 1 if a bound is missed or a process fails, 3 if the machine is too slow even with the
         arm waiting for every torque.
@@ -55,7 +55,7 @@ class Demo(ArmOptions):
         return self._run(plan, folder)
 
     def _run(self, plan: DemoPlan, folder: Path) -> int:
-        """Run both parts, show their results and return the exit status."""
+        """Run the demo with an exact and an inexact model, show both; return the exit status."""
         from ..recordings.recording import write_recording
         from ..report.demo import demo_report, draw, draw_inexact, inexact_report, write_json
         from ..ros.demo import run_session
@@ -108,7 +108,7 @@ class Demo(ArmOptions):
 
 
 def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> None:
-    """Print the results of both parts; say if a busy machine changed how they ran."""
+    """Print the results with an exact and an inexact model; say if the machine was too busy."""
     show(report.table(f'{arm} in MuJoCo, plant = model, torques over DDS'))
     say(report.caption)
     say_each(report.errors, 'error')

@@ -3,7 +3,7 @@
 """
 `franka-dynamics doctor`: check a machine and the nodes that run on it.
 
-Machine: real-time permission, processor, DDS. Robot: the model that it serves over FCI
+Machine: real-time permission, processor, DDS. Robot: the model that a robot serves over FCI
 (`validation.robot_model`). Running nodes: `ros.system_checks`.
 """
 
@@ -31,14 +31,14 @@ BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # as named in ros.system_checks
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
-# Priority of real-time nodes (ros/realtime.py), and the receive buffer needed for a burst of large
-# messages [bytes].
+# SCHED_FIFO priority of real-time nodes (ros/realtime.py), and size of the socket receive buffer
+# that holds a burst of large messages [bytes].
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 _LISTEN_S = 3.0  # time to listen to the running system
 
 
 class Check(NamedTuple):
-    """One line of output: the subject, the result, and what to do."""
+    """One line of output: what was checked, the level (GOOD, NOTE or BAD), and the finding."""
 
     subject: str
     level: str
@@ -47,7 +47,7 @@ class Check(NamedTuple):
 
 def _realtime_refusal() -> str:
     """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
-    # A child process asks, because this process must not wait for anything under SCHED_FIFO.
+    # A child process asks for SCHED_FIFO, because this process must not run under SCHED_FIFO.
     asked = (
         'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
         f'{_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
@@ -57,7 +57,7 @@ def _realtime_refusal() -> str:
 
 
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
-    """Yield the checks that need no ROS; requirements for a simulated arm are lower."""
+    """Yield the checks that need no ROS; `simulated` makes real-time permission optional."""
     refused = _realtime_refusal()
     if not refused:
         yield Check(
@@ -107,7 +107,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
-    """Yield the network settings in ROS's environment variables, and what is wrong with them."""
+    """Yield checks of the network settings in ROS's environment variables."""
     domain = variables.get('ROS_DOMAIN_ID', '0')
     reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
@@ -183,7 +183,7 @@ class Doctor(ArmOptions, Topics):
         bare = load(self.arm, arm.inertial_set, hand='none', repair=self.repair)
         try:
             for one in compare_with_robot(*read_robot(address), arm, bare):
-                # franka-sim reports a flange 0.1 m off, where the Jacobians agree.
+                # Only a note: franka-sim's pose is 0.1 m off, its Jacobian right.
                 wrong = NOTE if one.subject == POSE else BAD
                 level = GOOD if one.allowed else wrong
                 hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'

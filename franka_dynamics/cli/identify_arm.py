@@ -78,7 +78,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     )
 
     def run(self) -> int:
-        """Print the figures and write the output files; exit 1 if the arm file is refused."""
+        """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
         from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..identification.results import IDENTIFIED
@@ -103,7 +103,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 progress=bar.follow('identifying'),
             )
         refused = self._refusal(result)
-        # Files are written before anything is printed, because `| head` ends this program.
+        # Files are written before anything is printed, because `| head` may end this program.
         self._write(result, [*bags, *tests], arm_file=not refused)
         show_identification(result)
         for what, path in (('written', self.json), ('page', self.report)):
@@ -121,7 +121,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         return 0
 
     def _write(self, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
-        """Write the page and the figures if asked for, and with `arm_file` the arm file."""
+        """Write the files of --report and --json, and with `arm_file` the file of --output."""
         from ..files import write_text
         from ..identification.bags import labels_of
         from ..report.identification import identification_as_data
@@ -142,14 +142,14 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             write_text(self.json, json_text(identification_as_data(result)))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return a Franka arm's sets without, with each shipped and with the declared hand."""
+        """Return a Franka arm with every set and hand; [] for other arms or other effort units."""
         if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
             return []
         hands = NO_HAND, *available_hands(), start.hand
         return self.load_each(available_sets(self.arm), hands)
 
     def _refusal(self, result: Identification) -> str:
-        """Return the reason for exit status 1, or an empty string."""
+        """Return why the identified arm is rejected, or an empty string."""
         from ..report.diagnosis import cause_and_fix
 
         error = result.arm_score.test.whole
@@ -172,13 +172,13 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
 
 def published_sets(options: ArmOptions, start: ArmDescription) -> list[ArmDescription]:
-    """Return the arm of each published set, with the hand of the starting set."""
+    """Return the arm once with each published inertial set, all with the hand of `start`."""
     hand = start.hand if options.hand == AS_LISTED else options.hand
     return options.load_each(available_sets(options.arm), (hand,))
 
 
 def show_identification(result: Identification) -> None:
-    """Print the figures of an identification, its warnings and its verdict."""
+    """Print the tables, warnings and verdict of an identification."""
     from ..report.identification import headline, tables, verdict, warning_lines
     from ..report.replay import E_IN_WORDS
 
@@ -191,7 +191,7 @@ def show_identification(result: Identification) -> None:
 
 @contextmanager
 def _executor(arguments: Identify) -> Iterator[Executor | None]:
-    """Yield the executor, or None; raise ClusterError if no Dask scheduler answers."""
+    """Yield an executor for --dask or --processes, or None to run in this process."""
     if arguments.dask is None:
         many = arguments.processes > 1
         with ProcessPoolExecutor(arguments.processes) if many else nullcontext() as pool:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify plan`: plan a motion for identification, and try it in simulation."""
+"""`franka-dynamics identify plan`: plan an identification motion, and rehearse it simulated."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the trajectory; exit 1 if it shows too few parameters or the rehearsal fails."""
+        """Write the trajectory; exit 1 if it leaves parameters unknown or the rehearsal fails."""
         if self.rehearse:
             new_bag(f'{self.rehearse / "bag"}')
         arm = self.load_arm()
@@ -104,7 +104,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         )
 
     def _optimise(self, arm: ArmDescription) -> tuple[Excitation, int]:
-        """Return the motion and the number of repetitions to record."""
+        """Optimise the motion; return it with the number of repetitions to record."""
         from ..identification.excitation import optimise, repeated
         from ..identification.excitation_problem import bag_information
         from ..recordings.preprocessing import prepare
@@ -118,7 +118,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             if motions:
                 known = np.sum([bag_information(problem, one) for one in motions], axis=0)
                 problem = replace(problem, known=known)
-            # Measured on an AMD EPYC for seven joints.
+            # Planning time, measured on an AMD EPYC for seven joints.
             seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * self.draws + _STEP_S * self.iterations)
             say(
                 f'planning: {self.draws} random motions, then at most {self.iterations} '
@@ -137,7 +137,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return repeated(problem, found, _FEWEST, _MOST)
 
     def _print(self, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
-        """Print which parameters stay unknown; return whether all that matter become known."""
+        """Print the base parameters left unknown; return False if an essential one is unknown."""
         from ..identification.excitation_problem import IDENTIFIABLE
         from ..report.elements import rounded
 
@@ -174,7 +174,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
     def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
         """
-        Play the motion in simulation, record it and identify the arm from the bag.
+        Record a simulated arm that follows the motion, and identify the arm from the bag.
 
         Return 1 unless the identified arm predicts the simulated arm's torques.
         """
@@ -186,7 +186,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
         simulated = replace(self, arm_prefix='')  # the names of the simulated arm's joints
         self._record(simulated.load_arm(hand=_HIDDEN_HAND), found, folder / 'bag')
-        # White torque noise sampled at 200 Hz; the low-pass filter keeps 3 of its 100 Hz.
+        # The torque noise is white up to 100 Hz, of which the low-pass filter keeps 3 Hz.
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
         bound = _NOISE_FACTOR * noise
         say(
@@ -201,7 +201,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                 [bag],
                 start,
                 published_sets(simulated, start),
-                # The identification must find the hand that was not declared.
+                # The bag is of an arm with _HIDDEN_HAND, which identification must find.
                 IdentificationOptions(gravity=self.gravity, anyway=True),
                 progress=bar.follow('identifying'),
             )
@@ -217,7 +217,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return 1
 
     def _record(self, truth: ArmDescription, found: Excitation, bag: Path) -> None:
-        """Play the motion on a simulated arm and write its recording."""
+        """Let the simulated arm `truth` follow the motion, and write a bag of its states."""
         from ..recordings.recording import write_recording
         from ..simulation.arm_simulation import SimulationSettings
         from ..simulation.play import play
@@ -238,7 +238,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 def _verdict(
     problem: ExcitationProblem, found: Excitation, unknown: Flags, open_ones: Flags
 ) -> str:
-    """Return in words how many base parameters are identifiable, and which others matter."""
+    """Return in words which base parameters are not identifiable, and which of these matter."""
     names, small = problem.model.base.names, unknown & ~open_ones
     count, every = np.count_nonzero(~unknown), len(names)
     said = (
@@ -267,9 +267,9 @@ def _listed(names: Sequence[str], chosen: Flags) -> str:
 
 def _trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:
     """
-    Return a trajectory message as YAML, from times (N,) [s] and states (N, n).
+    Return a trajectory message as YAML, from times (N,) [s] and `states` (N, n).
 
-    The states are positions [rad], velocities [rad/s] and accelerations [rad/s^2].
+    `states` are positions [rad], velocities [rad/s] and accelerations [rad/s^2].
     """
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()

@@ -2,10 +2,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The command `franka-dynamics`: ten words, some of them with actions.
+The command `franka-dynamics`: ten words, some followed by an action, as in `arm check`.
 
-Each action is an `Action` in a module of this folder, listed in WORDS. Optional libraries are
-imported inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 a check failed
+Each action is an `Action` in a module of this folder, listed in WORDS. Actions import optional
+libraries inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 a check failed
 (a mismatch, a missed bound), 2 wrong input, 3 the machine is too busy (demo), 130 interrupted,
 141 the reader of the output has gone.
 """
@@ -71,7 +71,7 @@ WORDS: dict[str, str | dict[str, str]] = {
         'defaults': 'node.Defaults',
     },
 }
-# One line of --help for each word.
+# What `franka-dynamics --help` says of each word.
 ABOUT = {
     'demo': 'Run a simulated arm with its node, and measure both.',
     'sim': 'A simulated arm, the node that holds it, a view of both.',
@@ -93,7 +93,7 @@ def _found(place: str) -> type[Action]:
 
 
 class _OneSentence(argparse.ArgumentParser):
-    """A parser whose errors suggest the most similar choice and name the help."""
+    """A parser whose error messages suggest the most similar choice and name --help."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -101,12 +101,12 @@ class _OneSentence(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own method ignores a full disk.
+        # argparse's own method ignores write errors, such as a full disk's.
         if message:
             (file or sys.stderr).write(message)
 
     def error(self, message: str) -> NoReturn:
-        """Raise SettingsError with the message, without the usage."""
+        """Raise SettingsError with the message; argparse would print the usage as well."""
         chosen = re.search(r"invalid choice: '(.*?)' .choose from (.*).$", message, re.S)
         near = chosen and nearest(chosen[1], re.findall(r'[\w-]+', chosen[2]))
         program, *words = self.prog.split()
@@ -118,10 +118,10 @@ class _OneSentence(argparse.ArgumentParser):
 
 
 class _Parser(_OneSentence):
-    """The parser of the first word, whose help is one screen."""
+    """The parser of the whole command, whose help lists all words on one screen."""
 
     def format_help(self) -> str:
-        """Return each word with its purpose, and the actions of words that have any."""
+        """Return the help: each word with its purpose, and the names of its actions."""
         lines = [self.format_usage(), f'{self.description}\n']
         for word, target in WORDS.items():
             lines.append(f'  {word:<{_COLUMN - 2}}{ABOUT[word]}')
@@ -132,9 +132,9 @@ class _Parser(_OneSentence):
 
 def build_parser(words: Sequence[str] = (), *, whole: bool = True) -> argparse.ArgumentParser:
     """
-    Return the parser, with the options of the first word's actions; without a word, of all.
+    Return the command's parser, with the options of words[0], or of all words if none is given.
 
-    Unless `whole`, the help leaves out rarely used options.
+    With `whole` false the help leaves out rarely used options.
     """
     parser = _Parser(
         prog='franka-dynamics',
@@ -170,7 +170,7 @@ def _fill(leaf: argparse.ArgumentParser, action: type[Action], whole: bool) -> N
 
 
 def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield every parser that does work, with its words."""
+    """Yield the words of every action (`demo`, `arm check`, ...) and their parser."""
     below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
     if not below:
         yield words, parser
@@ -182,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command and return its exit status.
 
-    An error of this package, a full disk that receives the output, and Ctrl-C become one sentence.
+    For a FrankaDynamicsError, a full disk under standard output, or Ctrl-C print one sentence.
     """
     return or_interrupted(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 
@@ -199,7 +199,7 @@ def _main(argv: list[str]) -> int:
         _tell(f'{error}')
         return error.status
     except BrokenPipeError:
-        # The reader of the pipe, such as head, has closed it.
+        # The program that reads the pipe, such as head, has closed the pipe.
         _write_nowhere()
         return READER_GONE
     except OSError as error:
@@ -211,20 +211,20 @@ def _main(argv: list[str]) -> int:
 
 
 def _tell(sentence: str) -> None:
-    """Print a sentence to standard error, which may be full as well."""
+    """Print a sentence to standard error; do nothing if the disk under it is full."""
     with suppress(OSError):
         print(f'franka-dynamics: {sentence}', file=sys.stderr)
 
 
 def _write_nowhere() -> None:
-    """Discard unwritten standard output, because Python would report an error at exit."""
+    """Discard unwritten standard output, which Python would fail to write at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answered(argv: list[str]) -> int:
-    """Return the exit status of an action; without one print the help."""
+    """Run the action that the arguments name, or print the help; return the exit status."""
     if '_ARGCOMPLETE' in os.environ:
-        # A shell asks for completions.
+        # The shell asks how the command line can be completed.
         with suppress(ImportError):
             import argcomplete
 

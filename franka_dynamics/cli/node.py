@@ -22,7 +22,7 @@ TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 @dataclass(frozen=True, kw_only=True)
 class _Question(Action):
-    """A request to a node; exit 1 if it does not answer, 2 if it refuses a value."""
+    """A request to a node; exit 1 if the node does not answer, 2 if it refuses a value."""
 
     node: str = option('the node, with its namespace', 'NAME', default='feedforward')
     timeout: float = option(
@@ -34,7 +34,7 @@ class _Question(Action):
         """Send the request and return the node's answer."""
 
     def run(self) -> int:
-        """Print the answer; raise NodeClientError if the node gives none or fails."""
+        """Print the node's answer; raise NodeClientError if the node does not answer or fails."""
         from ..ros.node_client import NodeClient
 
         def go_on() -> None:
@@ -48,7 +48,7 @@ class _Question(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class State(_Question):
-    """Print a node's state, what it does and why; or change its state."""
+    """Print a node's state, what the node does and why; or change the state."""
 
     transition: str | None = option(
         f'to another state: {", ".join(TRANSITIONS)}',
@@ -59,7 +59,7 @@ class State(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the state and what the node reports, or the result of a transition."""
+        """Return the node's state and its report if active, or the result of the transition."""
         if self.transition:
             return client.change_state(self.transition)
         state = client.state()
@@ -74,7 +74,7 @@ class Get(_Question):
     parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
 
     def ask(self, client: Any) -> object:
-        """Return the value."""
+        """Return the parameter's value."""
         return client.get(self.parameter)
 
 
@@ -90,7 +90,7 @@ class Set(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the parameter and its new value."""
+        """Set the parameter; return its name and new value."""
         value = self.value
         if self.parameter == 'payload' and not value.startswith('['):
             value = f'{_payload(value)}'
@@ -98,11 +98,11 @@ class Set(_Question):
 
 
 def _payload(given: str) -> list[float]:
-    """Return a payload's ten numbers; ten zeros for `none` and for zeros."""
+    """Return a payload's ten numbers; ten zeros for the text `none` or for a list of zeros."""
     zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
     if zeros or given.lower() == 'none':
         return [0.0] * 10
-    # Rounded, because the conversions in between leave 0.10000000000000002 of 0.1.
+    # Rounded, because reading and converting turns 0.1 into 0.10000000000000002.
     return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]
 
 
@@ -118,7 +118,7 @@ class Play(_Question):
     lead: float = lead_option()
 
     def ask(self, client: Any) -> object:
-        """Return how the motion ended."""
+        """Send the motion; return the node's sentence about how it ended."""
         from ..ros.node_client import NodeClientError
         from ..ros.trajectories import read_trajectory_file, ready_excitation
 
@@ -144,16 +144,16 @@ class Play(_Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Clear(_Question):
-    """Clear a node's fault, so that it commands again; exit 1 if it is not cleared."""
+    """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
 
     def ask(self, client: Any) -> object:
-        """Return the node's sentence; raise NodeClientError if the fault remains."""
+        """Clear the fault; return the node's answer. NodeClientError: the fault remains."""
         return client.clear_fault()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Load(_Question):
-    """Load a parameter file into a running node: all of it at once, or none of it."""
+    """Load a parameter file into a running node: all parameters at once, or none."""
 
     node: str = option(
         'the node, with its namespace', 'NODE', positional=True, default='feedforward'
@@ -166,7 +166,7 @@ class Load(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return what was set."""
+        """Load the file; return which parameters changed."""
         loaded = client.load(self.file)
         changed, same = ', '.join(loaded.changed) or 'nothing', len(loaded.unchanged)
         return f"set: {changed}; {same} had the file's value already"

@@ -18,8 +18,8 @@ from ._options import PRINTED, printed_json_option
 from ._say import show, terminal, write_json
 from ..options import option
 
-# Diagnostics come once per second, and some values only with the second message. Without measured
-# effort or without commands some terms are never published.
+# A node publishes diagnostics once per second, and some values only in the second message. Some
+# torque terms never come if the node has no measured effort or sends no commands.
 _PATIENCE_S = 3.0
 _PERIOD_S = 0.25  # [s] between two pictures
 _SETTLE_S = 0.3  # [s]; the observer of external torque starts with its first subscriber
@@ -42,7 +42,7 @@ class Monitor(Action):
     )
 
     def run(self) -> int:
-        """Show the nodes; with --once return 1 if a node is not heard, silent or at fault."""
+        """Show the nodes; with --once return 1 if a node is missing, silent or at fault."""
         if not self.once:
             self.require_with('--once', 'json', 'timeout')
         from ..ros.monitor_feed import MonitorFeed
@@ -75,7 +75,7 @@ class Monitor(Action):
 
 
 def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
-    """Wait for every node and its torques; return the namespaces without a node."""
+    """Wait for a node in every namespace and for its torques; return where no node was heard."""
     began = time.monotonic()
     heard_at = complete_at = float('inf')
     while True:

@@ -16,8 +16,9 @@ from ..errors import InertiaError, SettingsError
 from ..options import option
 from ..spatial import pose_from_xyz_rpy
 
-# Poses in the flange frame: height along z [m] and turn about z [rad]. The hand is mounted at
-# -45 degrees, and its tool centre point lies 103.4 mm in front of the flange (franka_description).
+# Frames of --mount relative to the flange frame: translation along z [m], rotation about z [rad].
+# The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
+# the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
 _DENSEST = 22600.0  # kg/m^3, osmium
 
@@ -62,7 +63,7 @@ class PayloadFromMesh(PayloadFiles):
     plot: Path | None = picture_option('draw mesh, centre of mass and inertia ellipsoid')
 
     def run(self) -> int:
-        """Print the payload; write parameter file, Desk file and picture if asked for."""
+        """Compute and print the payload; write the files of --output, --desk and --plot."""
         from ..arm.payload import payload_array
         from ..mesh.mesh import mesh_inertia, mesh_volume
         from ..mesh.mesh_file import load_mesh

@@ -32,7 +32,7 @@ _STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if n
 
 
 class _NotHeldError(FrankaDynamicsError):
-    """The simulated arm was not held before --duration was over."""
+    """The node did not hold the simulated arm before --duration was over."""
 
     status = 1
 
@@ -52,7 +52,7 @@ class Sim(ArmOptions):
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
-    # At 0.05 states come at 50 Hz, five times the min_input_rate below.
+    # At a factor of 0.05 states come at 50 Hz, five times the node's min_input_rate of 10 Hz.
     real_time_factor: float = option(
         'largest ratio of simulated to real time, 0.05 to 100; late torques slow the simulation '
         'down. 0.25 shows details and saves processor time',
@@ -71,24 +71,24 @@ class Sim(ArmOptions):
     )
 
     def run(self) -> int:
-        """Run until --duration or Ctrl-C; exit 1 if a node ends before or the arm is not held."""
+        """Run until --duration or Ctrl-C; exit 1 if a node ends early or the arm is not held."""
         import rclpy  # noqa: F401  (without ROS one sentence says so before anything starts)
 
         arm = self.load_arm()
-        # Isolates the network, because a real arm may listen on the same one.
+        # ROS 2 discovers only this machine's nodes, because a real arm may listen on the network.
         os.environ.setdefault(_RANGE, 'LOCALHOST')
         from ..ros.node_group import NodeEndedError, NodeGroup
 
         with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
             folder = Path(scratch) if self.output is None else self.output
             folder.mkdir(parents=True, exist_ok=True)
-            # Any end of this command ends the nodes, so that none is left holding a torque.
+            # However this command ends, its nodes end, so that none goes on commanding a torque.
             with until_interrupted() as unasked, NodeGroup(folder) as nodes:
                 try:
                     self._start(arm, nodes, folder)
                     self._hold(arm, nodes, unasked)
                 except NodeEndedError:
-                    # A terminal's Ctrl-C reaches the nodes as well.
+                    # A terminal's Ctrl-C also ends the nodes, which is no error.
                     if unasked():
                         raise
         return 0
@@ -98,7 +98,7 @@ class Sim(ArmOptions):
 
         common = self.node_parameters() | self.payload_parameter()
         plant = _drawn_plant(arm, folder) if self.realistic else {}
-        # The arm waits for each torque, so that a slow or busy machine changes only the pace.
+        # The simulated arm waits for each torque, so that a slow machine changes only the pace.
         pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * self.real_time_factor}
         nodes.start(
             'simulator_node',
@@ -111,7 +111,7 @@ class Sim(ArmOptions):
                 **common,
                 'target': self.target,
                 'max_state_age': 0.0,
-                # On a busy machine the simulated arm pauses.
+                # Long, because the simulated arm pauses on a busy machine.
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,
@@ -123,7 +123,7 @@ class Sim(ArmOptions):
         say(f'{self.arm}, target {self.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 
     def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> None:
-        """Watch the nodes until Ctrl-C, --duration or the end of a node."""
+        """Wait until the arm is held, then show it until Ctrl-C or the end of --duration."""
         end = None if self.duration is None else time.monotonic() + self.duration
         fault_said = False
 
@@ -174,7 +174,7 @@ class Sim(ArmOptions):
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
-    """Write an arm that differs from the model; return the simulator's parameters for it."""
+    """Write an arm file that differs from the model; return the simulator's parameters for it."""
     from ..arm.arm_file_writer import save
     from ..arm.payload import payload_array
     from ..simulation.model_trial import draw_plant

@@ -43,7 +43,7 @@ class View(RecordingOptions, ArmOptions):
     )
 
     def run(self) -> int:
-        """Serve until interrupted."""
+        """Serve the page until Ctrl-C."""
         from ..recordings.preprocessing import prepare
         from ..urdf.document import read_urdf
         from ..view.meshes import urdf_meshes

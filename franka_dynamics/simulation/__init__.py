@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm: description in, joint states out, torques in."""
+"""Simulation of an arm from its description: torques in, joint states out."""

@@ -52,10 +52,10 @@ class SimulationSettings:
     """
     Properties of the simulated arm: friction, gears, sensors, load, surroundings.
 
-    `friction` switches on the arm file's friction, or its `simulated_friction` if it has no other.
+    `friction` switches on the arm file's `friction`, or without one its `simulated_friction`.
     `elasticity` puts elastic gears between motors and links; the measured velocity is then the
-    motors', as in recordings of a real FER. `start` is the first position, by default the arm's
-    home; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
+    motors', as in recordings of a real FER. `start`, (n,), is the first position, by default the
+    `home_pose`; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
     velocities and efforts [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard
     deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
     `vibration` is a torque added to the drives' with this rms [N m] in every band of 5 Hz from 15
@@ -93,16 +93,16 @@ class SensorReading:
 
 class ArmSimulation:
     """
-    One arm in MuJoCo; each step takes a torque.
+    One arm in MuJoCo, driven by one torque vector per time step.
 
-    The measured effort is the torque at the joint torque sensors: command, the arm's own gravity
-    compensation and vibration. The arm file's friction acts on the link side of the sensors, so
-    the measured effort contains it; that friction was identified from such measurements (Gaz et
-    al. 2019, section V). The brakes of an arm that compensates gravity itself sit at the motors,
-    as a Franka arm's do, so that its sensors measure the links' weight while it is braked. Other
-    brakes clamp the links, and the effort sensors of a braked arm measure the drives' torque
-    alone. Joints end at stops at the arm's position limits, as the real arm's do; the sensors do
-    not measure the stops' torque.
+    The measured effort is the torque at the joint torque sensors: the torque of the elastic gears
+    or, without gears, command plus the arm's own gravity compensation plus vibration. Friction
+    acts on the link side of the sensors, so the measured effort contains the friction torque, as
+    it does in the measurements of Gaz et al. 2019, section V. The brakes of an arm that
+    compensates gravity itself sit at the motors, as a Franka arm's do, so that the sensors of the
+    braked arm measure the links' weight. Other brakes clamp the links, and the sensors of the
+    braked arm measure the drives' torque alone. Joints end at stops at the arm's position limits,
+    as the real arm's do; the sensors do not measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
     the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
@@ -199,9 +199,9 @@ class ArmSimulation:
         """
         Advance by one time step.
 
-        `command`, shape (n,), is the torque that the receiver applies [N m], None before the first
-        one. `fresh` says whether it arrived since the last step. An old command still acts, as
-        with ros2_control's forward controllers, but does not count towards opening the brakes.
+        `command`, shape (n,), is the torque commanded to the drives [N m], None before the first
+        command. `fresh` says whether the command arrived since the last step. An old command still
+        acts, as with ros2_control's forward controllers, but does not help to open the brakes.
         """
         if command is not None and fresh:
             self._note_command()
@@ -236,7 +236,7 @@ class ArmSimulation:
             self._brake_for_good(before, speed)
 
     def _weight(self) -> Array:
-        """Return the true gravity torque with payload, (n,) [N m]; the arm must be at rest."""
+        """Return the gravity torque with payload, (n,) [N m]; only valid for an arm at rest."""
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)
 
@@ -250,8 +250,8 @@ class ArmSimulation:
         model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
         for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
             getattr(self.model, name)[:] = getattr(model, name)
-        # MuJoCo's constants that follow from masses and inertias; mj_setConst resets the state of
-        # its data, hence a scratch copy.
+        # mj_setConst updates what MuJoCo derives from masses and inertias. The call resets the
+        # state in its MjData, so it gets a scratch MjData.
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
@@ -274,10 +274,10 @@ class ArmSimulation:
         self._readings.append((self.data.qpos.copy(), speed.copy(), self._effort))
 
     def _draw_tones(self) -> tuple[Array, Array, Array]:
-        """Return angular frequency [rad/s], phase and amplitude of each band's tone, (5, n)."""
+        """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS)
-        # A separate generator, so that the sensor noise is the same with and without vibration.
+        # Own random numbers, so that the sensor noise is the same with and without vibration.
         rng = np.random.default_rng([self.settings.seed, 1])
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
         largest = max(limit[np.isfinite(limit)], default=1.0)
@@ -295,7 +295,7 @@ class ArmSimulation:
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
     def _note_command(self) -> None:
-        """Open the brakes once commands have come without a gap for long enough."""
+        """Open the brakes after `brake_release_after` seconds of commands without a gap."""
         if not self.braked or self.ran_away:
             return
         if self._commanded_since is None or self.time - self._last_command_time > _COMMAND_GAP_S:
@@ -305,7 +305,7 @@ class ArmSimulation:
             self.braked = False
 
     def _brake_for_good(self, position: Array, speed: Array) -> None:
-        """Close the brakes at the last position; MuJoCo itself would reset the arm to zero."""
+        """Close the brakes at `position`, before the failed step; MuJoCo would reset q to zero."""
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(speed).argmax())
@@ -338,7 +338,7 @@ class ArmSimulation:
         speed = self.data.qvel
         velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
         self._friction_state.follow(self.time, self.data.qpos.copy())
-        # One call for both velocities, because a call costs more than the computation.
+        # One call for rest and `velocity`, because a call costs more than the computation.
         at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)

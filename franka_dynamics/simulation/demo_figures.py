@@ -19,7 +19,7 @@ _STEPS_PER_POINT = 10  # simulation steps per point of the picture: a hundred po
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """One followed motion: times from its start (t,), desired and measured positions (t, n)."""
+    """A followed motion: times since its start (t,) [s], desired and measured positions (t, n)."""
 
     time: Array
     desired: Array
@@ -57,12 +57,12 @@ def demo_figures(
     steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
 ) -> DemoFigures:
     """
-    Return the figures of a demonstration.
+    Compute the results of a demonstration.
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
-    motions, first the motion with whole feedforward, then the motion with gravity alone. Raises
-    RecordingError if no step lies within the hold or within a motion.
+    motions, first the motion with all feedforward terms, then the motion with gravity torque
+    alone. Raises RecordingError if no step lies within the hold or within a motion.
     """
     time = steps.time
     held = (time >= hold[0]) & (time <= hold[1])
@@ -98,9 +98,10 @@ class DemoRates:
     How fast the demonstration ran on this machine.
 
     `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` had no
-    new torque. `round_trip` holds the 50th and 99th percentiles of the time from state to torque
-    [s]. `processor` is each process's load as a fraction of one thread, `machine` describes the
-    computer. `lockstep` says whether the arm waited for each torque, and `too_busy` why it waited.
+    new torque. `stops` counts the node's stops. `round_trip` holds the 50th and 99th percentiles
+    of the time from state to torque [s]. `processor` is each process's load as a fraction of one
+    thread, `machine` describes the computer. `lockstep` says whether the arm waited for each
+    torque, and `too_busy` why the machine cannot run in real time, if it cannot.
     """
 
     rate: float

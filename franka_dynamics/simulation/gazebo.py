@@ -3,9 +3,9 @@
 """
 An arm for Gazebo: start pose, holding torques, topics, and the model itself.
 
-Gazebo's own joint systems have no start position, so the model for them is written with joint
-positions relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques for an arm
-without gz_ros2_control, adds the start pose to the positions.
+Gazebo's own joint systems have no start position, so this module writes a model for them whose
+joint positions are relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques
+for an arm without gz_ros2_control, adds the start pose to the positions that Gazebo reports.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJoin
 
 @dataclass(frozen=True, eq=False)
 class GazeboStart:
-    """Start positions [rad, m] and the torques [N m, N] that hold the arm there, shape (n,)."""
+    """Start pose [rad, m] and the torques [N m, N] that hold the arm in this pose, shape (n,)."""
 
     position: NDArray[np.float64]
     torque: NDArray[np.float64]
 
 
 def start_of(description: ArmDescription) -> GazeboStart:
-    """Return the home pose (or the position nearest to zero) and its gravity torques."""
+    """Return the home pose (without one the pose nearest to zero) and its gravity torques."""
     position = home_pose(description)
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
@@ -64,10 +64,10 @@ def direct_urdf(
     shapes: Mapping[int, Sequence[Shape]] | None = None,
 ) -> str:
     """
-    Return the model that Gazebo's own joint systems drive, fixed to the world.
+    Return the URDF of an arm, fixed to the world, that Gazebo's own joint systems drive.
 
-    The arm has its hand and payload. `position`, shape (n,), is the start pose [rad, m], which is
-    position zero of the model; `shapes` are as `write_urdf` takes them.
+    `description` has the hand and payload. `position`, shape (n,), is the start pose [rad, m],
+    which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its number.
     """
     text = write_urdf(with_zero_at(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
@@ -83,14 +83,14 @@ def direct_urdf(
 
 def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     """
-    Return the configuration of ros_gz_bridge: the clock and, with joints, state and forces.
+    Return ros_gz_bridge's configuration: clock and, with joint names, joint states and forces.
 
     ROS topics are gazebo/joint_states and gazebo/<joint>/cmd_force, relative to the bridge's
     namespace.
     """
     rows = [('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')]
     if joint_names:
-        # Topic of gz-sim's JointStatePublisher; the topics below are of its ApplyJointForce.
+        # gz-sim's JointStatePublisher publishes joint_state, its ApplyJointForce reads cmd_force.
         published = f'/world/{WORLD}/model/{MODEL}/joint_state'
         state = 'gazebo/joint_states', published, 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
         rows.append((*state, 'GZ_TO_ROS'))
@@ -103,5 +103,5 @@ def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
 
 
 def numbers(values: ArrayLike) -> str:
-    """Return numbers separated by blanks, in full, as the xacro's arguments take them."""
+    """Return numbers with all digits, separated by blanks, for an argument of a xacro file."""
     return ' '.join(repr(float(value)) for value in np.asarray(values, dtype=float))

@@ -73,11 +73,11 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     franka_description), divided by four: torque feedback reduces the apparent motor inertia, as in
     arms of this family (Albu-Schaeffer, Ott, Hirzinger 2007, "A unified passivity-based control
     framework for position, torque and impedance control of flexible joint robots", IJRR 26(1)).
-    The other values are fitted to the 1 kHz recording of a real FER of Gaz et al. 2019. Its torque
-    ripple has 38.4 periods per radian on joints 1 to 4 and 25.6 on joints 5 to 7, as expected of
-    the two lobes of harmonic drives of ratio 120 and 80. The ripple is strongest near 50 Hz, and
-    the stiffness is chosen for a resonance of motor and link at that frequency. Raises
-    SettingsError if the arm does not have seven joints.
+    Stiffness, damping, ripple and noise are fitted to the 1 kHz recording of a real FER by Gaz et
+    al. 2019, in which the torque ripple has 38.4 periods per radian on joints 1 to 4 and 25.6 on
+    joints 5 to 7, as expected of the two lobes of harmonic drives of ratio 120 and 80. The ripple
+    is strongest near 50 Hz, and the stiffness is chosen for a resonance of motor and link at that
+    frequency. Raises SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
         raise SettingsError(
@@ -104,7 +104,7 @@ class ElasticDrive:
         self.rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def rest(self, q: Array, torque: Array) -> None:
-        """Set the motors at rest so that the gears carry a torque [N m], links at q [rad]."""
+        """Put the motors at rest where the gears carry `torque` [N m], with links at q [rad]."""
         self.position = q + torque / self._joints.stiffness
         self.velocity = np.zeros_like(q)
 
@@ -113,8 +113,8 @@ class ElasticDrive:
         Advance the motors, and return K (th - q) + D th' for the links, shape (n,) [N m].
 
         The caller must add the remaining part of the gear torque, -D q', as joint damping, which
-        the integration of the links treats implicitly. Velocity is advanced first, then position
-        with the new velocity.
+        the integration of the links treats implicitly. The motors' velocity is advanced
+        first, then their position with the new velocity.
         """
         joints = self._joints
         ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))
@@ -124,10 +124,10 @@ class ElasticDrive:
         ) / joints.motor_inertia
         self.velocity = self.velocity + seconds * acceleration
         self.position = self.position + seconds * self.velocity
-        # The links get the spring torque that acted on the motors; otherwise the arm gains energy.
+        # Links and motors must get the same spring torque; otherwise the arm gains energy.
         return gear + joints.damping * self.velocity
 
     def torque(self, q: Array, dq: Array) -> Array:
-        """Return tau_J with the links at q, dq, shape (n,) [N m]."""
+        """Return the gear torque tau_J with the links at q, dq, shape (n,) [N m]."""
         joints = self._joints
         return joints.stiffness * (self.position - q) + joints.damping * (self.velocity - dq)

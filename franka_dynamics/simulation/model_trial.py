@@ -8,7 +8,8 @@ terms of that set, and with a model identified from a recording of the simulated
 The controller is the node's, one cycle per millisecond, without ROS and without waiting for a
 clock, so that the figures are the same on every machine up to rounding.
 
-The plant has other inertias than the model, friction, vibration, noise and a load.
+The plant's inertias differ from the model's; the plant has friction, vibration, sensor noise and a
+load that the model lacks.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ from ..typing import Array
 # Relative standard deviation of a real arm's inertias from the published ones: about 10 %, as
 # identification from the public recording of a bare FER suggests for gaz2019.
 DEVIATION = 0.1
-# Identified from a second real FER at 1 kHz (viscous, Coulomb, offset), rounded.
+# Friction identified from a 1 kHz recording of a real FER (viscous, Coulomb, offset), rounded.
 _VISCOUS = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
 _COULOMB = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
 _OFFSET = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
 _LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
-# Vibration of that arm's joint 2 between 15 and 40 Hz, per band of 5 Hz [N m rms].
+# Vibration of joint 2 of a real FER between 15 and 40 Hz, per band of 5 Hz [N m rms].
 _VIBRATION = 0.5
 _FRANKA_JOINTS = 7  # number of joints of the arms whose gears are known
 # Standard deviations of the sensors' noise [rad, rad/s, N m].
@@ -105,8 +106,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
 def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
     raw = rng.normal(0.0, deviation, (4, 4))
     change = 0.5 * (raw + raw.T)
-    # Off the diagonal the mean of two independent values has the deviation / sqrt(2); the diagonal
-    # keeps the whole deviation.
+    # Off the diagonal `change` is the mean of two independent values, with standard deviation
+    # `deviation` / sqrt(2); on the diagonal it is one value, with the whole `deviation`.
     np.fill_diagonal(change, np.diag(raw))
     values, vectors = np.linalg.eigh(change)
     root = np.linalg.cholesky(link.pseudo_inertia())
@@ -118,7 +119,7 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
 
 
 _MOST_RATE = 300.0  # largest damping rate of the PD [1/s]; torques act a millisecond late here
-# Periods of the identification motion; random trajectories among which it is chosen.
+# Number of periods of the identification motion; number of random motions to choose from.
 PERIODS, DRAWS = 2, 30
 _SETTLE_S = 1.0
 
@@ -168,8 +169,8 @@ def run_trial(
 
 
 def _excitation(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the best of some random periodic motions within the limits, repeated."""
-    # Room to the limits: a weak PD with a wrong gravity torque errs by some tenths of a radian.
+    """Return the best of DRAWS random periodic motions for identification, PERIODS times."""
+    # Margin, because a weak PD with a wrong gravity torque errs by some tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
     home, period = arm.home, 10.0
@@ -178,7 +179,7 @@ def _excitation(arm: ArmDescription) -> TrajectoryRequest:
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(DRAWS)]
     time = np.arange(100) / 100 * period
     best = min(drawn, key=lambda one: float(problem.criterion(*one.at(time))))
-    # Fifty points per second; quintics between them err by far less than an encoder's noise.
+    # At 50 points per second the quintics between points err far less than an encoder's noise.
     points = np.linspace(0.0, PERIODS * period, round(PERIODS * period * 50) + 1)
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
@@ -200,7 +201,7 @@ def _follow(
             kp=tuple(gains[0]),
             kd=tuple(gains[1]),
             ramp_time=0.0,
-            # No stop by tracking error, because the trial measures the errors of weak models.
+            # 0 switches off the stop by tracking error, because the trial measures large errors.
             max_tracking_error=(0.0,),
         ),
         SupervisionLimits(max_state_age=0.0),

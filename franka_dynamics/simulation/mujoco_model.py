@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a MuJoCo model from an arm description; MuJoCo computes its dynamics itself."""
+"""Builds a MuJoCo model from an arm description; MuJoCo computes the model's dynamics itself."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def build_mujoco(
     stops: bool = False,
 ) -> mujoco.MjModel:
     """
-    Return the compiled MuJoCo model of the arm's links and joints, as `write_mjcf` has it.
+    Return a MuJoCo model, compiled from the arm's MJCF (`write_mjcf`).
 
     The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
-    end at the arm's position limits; within the limits this changes nothing. The arm has its hand
-    and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2], `timestep` in seconds.
+    end at the arm's position limits; within the limits stops change nothing. `description` has the
+    hand and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2]; `timestep` is in s.
 
     Raises
     ------

@@ -34,8 +34,9 @@ def play(
 
     The controller knows the arm but not the settings' payload and friction, and reads the same
     noisy sensors that are recorded. `motion` returns the desired position, velocity and
-    acceleration, each of shape (n,), at a time [s], for `duration` seconds. The arm, given without
-    payload, starts at the motion's first position; its brakes open with the first command. Raises
+    acceleration, each of shape (n,), at a time [s], for `duration` seconds. `arm` is without
+    payload; the simulated arm starts at the motion's first position, and its brakes open with the
+    first command. Raises
     SettingsError if a joint deviates from the motion by more than half a radian.
     """
     chosen = SimulationSettings() if settings is None else settings
@@ -54,8 +55,7 @@ def play(
         acceleration = desired[2] + _STIFFNESS * away + _DAMPING * slower
         simulated.step(model.inverse_dynamics(reading.position, reading.velocity, acceleration))
         if step % _EVERY == 0:
-            # The effort is read after the step, because it is the torque that acted during that
-            # step.
+            # The effort is read after the step, because effort is the torque during the step.
             after = simulated.read()
             rows.append((reading.position, reading.velocity, after.effort))
     return recorded('simulated', arm, rows, _EVERY * TIMESTEP_S)
@@ -64,7 +64,7 @@ def play(
 def recorded(
     source: str, arm: ArmDescription, rows: Sequence[tuple[Array, Array, Array]], period: float
 ) -> Recording:
-    """Return states q, dq and effort, shape (n,) each, `period` seconds apart, as a recording."""
+    """Return rows (q, dq, effort), (n,) each, `period` seconds apart, as a recording."""
     q, dq, effort = (np.array(column) for column in zip(*rows))
     stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
     return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)

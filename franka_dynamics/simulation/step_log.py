@@ -3,7 +3,7 @@
 """
 A file with every step of a simulated arm, written by the simulator's own process.
 
-A separate recorder over DDS would take as much processor time as the simulation.
+Recording the steps over DDS would take as much processor time as the simulation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..recordings.recording import Recording
 
 
 class StepLog:
-    """Writes rows of 8-byte floats until closed: stamp, positions, velocities, efforts."""
+    """Writes a row of 8-byte floats per step: stamp, positions, velocities, efforts."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open('wb')
@@ -37,7 +37,7 @@ def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     """
     Return the steps that a StepLog wrote, as joint states.
 
-    Raises RecordingError if the file holds no complete step.
+    Raises RecordingError if the file holds no whole step.
     """
     width = 1 + 3 * len(joint_names)
     values = np.fromfile(path)
