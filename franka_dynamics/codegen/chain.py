@@ -3,7 +3,7 @@
 """
 The chain of joints and bodies that equations are generated for.
 
-An arm is treated as a tree of bodies, and every body's frame is moved so that its joint lies along
+An arm is treated as a tree of bodies, and every body's frame is moved so that the joint's axis is
 z. Inertia is kept as the second moment S (the integral of r r' dm), which together with the first
 moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
 """
@@ -25,7 +25,8 @@ from ..dynamics.tree_rows import frames_along_z, tree_rows, TreeRow, with_axes_a
 from ..spatial import cos_sin, inverse_transform
 from ..typing import Array
 
-# Relative rounding error of a component that is zero after a rotation by quarter turns.
+# Components of gravity below this fraction of |gravity| are rounding errors of rotations by
+# quarter turns, and count as zero.
 _ZERO = 1e-15
 
 
@@ -34,7 +35,7 @@ class Moments:
     """
     Mass, first moment and second moment of a body about its frame's origin.
 
-    `second` holds xx, xy, xz, yy, yz, zz. Entries are numbers or expressions.
+    `second` holds xx, xy, xz, yy, yz, zz. All moments are numbers or expressions.
     """
 
     mass: Number
@@ -61,13 +62,13 @@ class Moments:
     def expressed_in(
         self, rotation: Sequence[Sequence[float]], origin: Sequence[Number]
     ) -> Moments:
-        """Return the same body in another frame: r_new = R r + p."""
+        """Return the moments in another frame, where a point r has coordinates R r + p."""
         rows = [[float(entry) for entry in row] for row in rotation]
         turned = [_dot(row, self.first) for row in rows]
         tensor, p = _symmetric(self.second), origin
         halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
         carried = [self.mass * along for along in p]
-        # S' = R S R' + h p' + p h' + m p p'; with h + m p / 2 each product is written once.
+        # The new second moment is R S R' + k p' + p k' with k = R h + m p / 2.
         middle = [h + 0.5 * shift for h, shift in zip(turned, carried)]
         second = [
             _dot(rows[j], halves[i])
@@ -82,7 +83,7 @@ class Moments:
         )
 
     def __add__(self, other: Moments) -> Moments:
-        """Return both bodies joined rigidly."""
+        """Return the moments of two bodies together, given in the same frame."""
         f, g = self.first, other.first
         s, t = self.second, other.second
         return Moments(
@@ -235,7 +236,8 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
     cos_gamma, sin_gamma = cos_sin(row.gamma)
     cos_alpha, sin_alpha = cos_sin(row.row.alpha)
     a, d = row.row.a, row.row.d
-    # In axes rotated by gamma: a along x, d along the joint axis.
+    # In axes rotated by gamma about the antecedent's z, the offset is a along x plus d along the
+    # joint's axis.
     y, z = -d * sin_alpha, d * cos_alpha
     return GeneratorJoint(
         row.kind is JointKind.REVOLUTE,
@@ -253,7 +255,7 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
 def _gravity_in(
     axes: Array, gravity: ArrayLike | None, graph: Graph | None
 ) -> tuple[Number, Number, Number]:
-    """Return gravity in axes that are given as columns in the space frame, shape (3, 3)."""
+    """Return gravity's components along the columns of `axes` (3, 3), given in the space frame."""
     if graph and gravity is None:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
         x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)

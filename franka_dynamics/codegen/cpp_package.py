@@ -21,7 +21,7 @@ from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
-# The same values as in control.braking and control.terms.
+# Both constants have the same values as in control.braking and control.terms.
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] for a joint without an acceleration limit
 DEVIATIONS_LEFT = 2.0  # standard deviations by which commanded friction is reduced
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
@@ -34,8 +34,8 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     """
     Return the files of an arm's ament_cmake package, by their paths inside it.
 
-    The arm's hand is included; a payload and gravity are settings of the package. Its name has
-    lower-case letters, digits and underscores, as ROS requires.
+    The package's equations include the arm's hand; payload and gravity are settings of the
+    package. `name` has lower-case letters, digits and underscores, as ROS requires.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     return {**files, f'include/{name}/equations.h': c_header(listed)}
 
 
-# Parameters in config/parameters that the controller does not have.
+# Parameters in config/parameters that the C++ controller does not have.
 _NOT_HERE = ('max_flange_error', 'stream_period')
 _BRACES = str.maketrans('[]', '{}')
 _KINDS = {
@@ -96,14 +96,15 @@ _KINDS = {
 
 
 def _shared() -> list[ParameterSpec]:
-    """Return the parameters that the controller shares with the Python node."""
+    """Return the parameters that the C++ controller shares with the Python node."""
     return [spec for spec in (*specs('torque'), *specs('motion')) if spec.name not in _NOT_HERE]
 
 
 def _declarations() -> Iterator[str]:
     """Yield the C++ declarations of the shared parameters."""
     for spec in _shared():
-        # JSON's literals are C++'s, but for the brackets.
+        # A JSON literal is a C++ literal, except that C++ writes braces for the brackets of an
+        # array.
         default = json.dumps(spec.default).translate(_BRACES)
         yield f'  auto_declare<{_KINDS[spec.kind]}>("{spec.name}", {default});'
 
@@ -153,7 +154,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
 
 
 def _friction_words(description: ArmDescription) -> dict[str, str]:
-    """Return friction coefficients, reductions and constants as texts for the template arm.hpp."""
+    """Return the numbers of the arm's friction model as texts for the template arm.hpp."""
     model, n = description.friction, description.n
     kind, rows, reach = 'none', np.zeros((4, n)), np.zeros(0)
     deviations, width, stribeck_velocity = None, 1.0, 1.0
@@ -162,7 +163,7 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
         rows = np.stack([model.amplitude, model.slope, model.offset, model.at_rest])
     elif isinstance(model, ViscousCoulombFriction):
         kind, width, deviations = 'linear', model.width, model.deviations
-        # The row of the Stribeck term, which this model lacks.
+        # Row 2 is the Stribeck term, which is zero in a viscous and Coulomb friction model.
         rows = np.insert(model.coefficients, 2, 0.0, axis=0)
         deviations = None if deviations is None else np.insert(deviations, 2, 0.0, axis=0)
     elif isinstance(model, MaxwellSlipFriction):

@@ -12,8 +12,8 @@ from .emit import c_functions, heading, identifier, summary
 from .equations import Equations
 from ..errors import OutputError
 
-# A literal of the equations. Each is written as real(...), because double literals would make
-# the arithmetic of REAL=float double.
+# Finds the number literals of the equations. Number literals are written as real(...), because
+# double literals would make the arithmetic of REAL=float double.
 _NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)(?![\w.])')
 
 _PREAMBLE = """\
@@ -53,7 +53,7 @@ const Index blockIdx{0}, threadIdx{0}, blockDim{1}, gridDim{1};
 
 def cuda_source(listed: Sequence[Equations]) -> str:
     """
-    Return a .cu file of one arm's equations: for each a device function and a kernel ..._batch.
+    Return a .cu file with a device function and a kernel ..._batch for each of an arm's equations.
 
     Raises
     ------

@@ -42,8 +42,8 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     """
     Return a program as a C99 function of arrays of n numbers.
 
-    With parameters at run time, a struct of prepared values and a function that fills it come
-    before this function. The names of functions and struct begin with `prefix`, an identifier,
+    With parameters at run time, the text begins with a struct of prepared values and a function
+    that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
     and an underscore.
     """
     name = f'{prefix}_{program.name}'
@@ -122,11 +122,12 @@ def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
 
 def python_function(program: Program, docstring: str = '') -> str:
     """
-    Return a program as the source of one Python function, or two.
+    Return a program as the source of one Python function, or of two if it has parameters.
 
-    The function takes the program's input arrays, then (for parameters at run time) the prepared
-    array `p`, then the output array, which it fills. The second function, `prepare_` and its
-    name, takes the parameters in the program's order and fills `p`.
+    The first function takes the program's input arrays, then (for parameters at run time) the
+    prepared array `p`, then the output array, which it fills. The second function, named
+    `prepare_` and the first's name, takes the array X of the parameters in the program's order and
+    fills `p`.
     """
     body = _body(program, '    ', 'p', '')
     body += [f'    {_target(result, ", ")} = {result.expression}' for result in program.results]
@@ -146,8 +147,8 @@ def python_callable(
     """
     Return the compiled function of `python_function`, which calls the given `sin` and `cos`.
 
-    Its inputs are sequences of values of any type that has +, -, * and (forward dynamics) /; its
-    output is any object that supports assignment by index.
+    The function's inputs are sequences of values of any type that has +, -, * and (forward
+    dynamics) /; the output is any object that supports assignment by index.
     """
     names: dict[str, Any] = {'sin': sin, 'cos': cos}
     source = python_function(equations.program)
@@ -224,7 +225,7 @@ def c_header(listed: Sequence[Equations]) -> str:
     return '\n'.join(
         [
             '/*',
-            # An arm's name must not end the comment.
+            # An arm's name that contains */ must not end the comment.
             *(f' * {line}'.rstrip().replace('*/', '* /') for line in heading(listed)),
             ' */',
             f'#ifndef {guard}',

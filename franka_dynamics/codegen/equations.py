@@ -39,7 +39,7 @@ def mass_matrix(
         force, moment = _effort(graph, joint, composite)
         own = moment[2] if joint.revolute else force[2]
         elements[j, j] = own + joint.rotor_inertia
-        # Joints of another branch do not move this body.
+        # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
         outer, i = j, parents[j]
         while i != BASE:
@@ -57,7 +57,7 @@ def mass_matrix(
 
 
 def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector, Vector]:
-    """Return force and moment of a unit acceleration of a body about, or along, its joint's z."""
+    """Return force and moment for a body's unit acceleration about, or along, its joint's z."""
     hx, hy, _ = lifted(graph, body.first)
     xx, _, xz, yy, yz, _ = (graph.lift(entry) for entry in body.second)
     zero = graph.zero
@@ -91,7 +91,7 @@ class _Form(NamedTuple):
 
 
 def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
-    """Return the arrays of a quantity of n joints; `columns` selects columns of a regressor."""
+    """Return a quantity's array names and shape for n joints; `columns` is for a regressor."""
     width = 10 * n if columns is None else len(columns)
     return {
         Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),
@@ -164,7 +164,7 @@ def customised_equations(
     slopes: bool = False,
 ) -> Equations:
     """
-    Return the customised equations of an arm, which `emit.c_header` writes as C code.
+    Return the customised equations of an arm or tree, which `emit.c_header` writes as C code.
 
     Parameters
     ----------
@@ -307,7 +307,8 @@ def outputs_of(
         rows = [gradient(graph, value, inputs.dq) for value in values]
         return _matrix(array, [[0.5 * slope for slope in row] for row in rows])
     if quantity is Quantity.REGRESSOR:
-        # Torques are linear in the parameters.
+        # The torques are linear in the parameters, so their gradients are the rows of the
+        # regressor.
         every = [name for link in range(1, n + 1) for name in link_parameter_names(link)]
         named = every if columns is None else [every[column] for column in columns]
         parameters = [graph.variable(name) for name in named]
@@ -363,10 +364,10 @@ def _solved(
     names: Sequence[str],
 ) -> list[Expression]:
     """
-    Return x with M x = right, by M = L D L^T without square roots.
+    Return x with M x = right, by M = L D L^T (Golub and Van Loan 2013, section 4.1.2).
 
-    Golub and Van Loan 2013, section 4.1.2, with n divisions. `elements` maps (i, j), i <= j, to
-    the elements of M. If a pivot is always zero, an InertiaError names its joint (`names`).
+    The solution takes n divisions and no square roots. `elements` maps (i, j), i <= j, to the
+    elements of M. If a pivot is always zero, an InertiaError names its joint (`names`).
     """
     n = len(right)
     L: dict[tuple[int, int], Expression] = {}

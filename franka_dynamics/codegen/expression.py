@@ -65,12 +65,12 @@ class Expression:
 
     @property
     def is_zero(self) -> bool:
-        """Whether this is the constant 0."""
+        """Whether the expression is the constant 0."""
         return self.node.kind == CONSTANT and self.node.value == 0.0
 
     @property
     def number(self) -> float | None:
-        """The value of a numerical constant; None for anything else."""
+        """The value of a numerical constant; None for any other expression."""
         return self.sign * self.node.value if self.node.kind == CONSTANT else None
 
 
@@ -78,7 +78,8 @@ class Graph:
     """
     The expressions of one computation.
 
-    With `parameters_vary` parameters count as variables, so that gradients by them exist.
+    With `parameters_vary` parameters count as variables, so that `gradient` can differentiate by
+    parameters.
     """
 
     def __init__(self, *, parameters_vary: bool = False) -> None:
@@ -120,7 +121,7 @@ class Graph:
             self.name(name + axis, component)
 
     def name_of(self, node: Node) -> tuple[str, int] | None:
-        """Return a node's name, and the sign of the node in the value of that name."""
+        """Return a node's name, and the node's sign in the value so named; None without a name."""
         return self._names.get(node.number)
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
@@ -189,7 +190,7 @@ class Graph:
         return result
 
     def _cancelled(self, a: Expression, b: Expression) -> Expression | None:
-        """Return a + b if b is a sum that holds -a: a - (a + y) = -y."""
+        """Return a + b if the sum b contains -a, as in a - (a + y) = -y; otherwise None."""
         if b.node.kind not in (ADD, SUBTRACT):
             return None
         first, second = b.node.operands
@@ -201,7 +202,7 @@ class Graph:
         return None
 
     def _common_factor(self, a: Expression, b: Expression) -> Expression | None:
-        """Return c x + k x as (c + k) x, for constants c and k."""
+        """Return (c + k) x if a = c x and b = k x with constants c and k; otherwise None."""
         if a.node.constant or b.node.constant:
             return None
         (c, x), (k, y) = self._coefficient(a), self._coefficient(b)

@@ -29,9 +29,10 @@ def jacobian(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> list[list[Expression]]:
     """
-    Return the flange's Jacobian (6, n) by rows: v, then omega.
+    Return the Jacobian (6, n) of the flange, or of a tree's tool, by rows: v, then omega.
 
-    v is that of the flange's origin; both are in the axes of the space frame.
+    v is the velocity of the origin of the flange or tool; v and omega are in the axes of the space
+    frame.
     """
     frames = _frames(graph, chain, q)
     tip = _tip(graph, chain, frames)[1]
@@ -56,7 +57,7 @@ def _path(chain: GeneratorChain) -> list[int]:
 
 
 def _frames(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> dict[int, Frame]:
-    """Return the frames of the joints that move the tip."""
+    """Return the frames, in the space frame, of the joints that move the tip."""
     rows, origin = _rows(graph, chain.root), lifted(graph, chain.root[:3, 3].tolist())
     frames = {}
     for j in _path(chain):

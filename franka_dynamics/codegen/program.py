@@ -7,7 +7,7 @@ Values that depend on parameters alone are computed by separate statements, the 
 
 The statements' right-hand sides are valid in Python and in C: +, -, *, parentheses, names and
 literals. A variable may hold the negative of a value; its name is then m_ and the value's name.
-The sums and products that use it absorb the sign, so that few negations remain.
+The sums and products that use a negated variable absorb the sign, so that few negations remain.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Program:
     """
     A straight-line computation.
 
-    `inputs` maps each input array to the elements that are read, counted from 1; `shape` is the
-    output array's. `parameters` are the arguments of `preparation`; `prepared` are the parameters
-    and results of `preparation` that `statements` and `results` read.
+    `inputs` maps each input array to the elements that the statements read, counted from 1;
+    `shape` is the output array's. `parameters` are the arguments of `preparation`; `prepared` are
+    the parameters and results of `preparation` that `statements` and `results` read.
     """
 
     name: str
@@ -171,7 +171,8 @@ class _Writer:
         name, meant = self.graph.name_of(node) or (f't{node.number}', 0)
         text, sign = self._expand(node, self.preferred.get(node.number, meant))
         if crossing:
-            # A prepared value is named by its index; its sign is corrected in the preparation.
+            # Prepared values are named p_0, p_1, ..., and none of them holds the negative of a
+            # node.
             if sign < 0:
                 text, sign = f'-({text})', 1
             target = f'p_{self.crossed}'
@@ -190,7 +191,7 @@ class _Writer:
         return self._expand(node)
 
     def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
-        """Return a node's operation as text, and its sign: the preferred one if that is free."""
+        """Return a node's operation as text, and the node's sign there: if free, `preferred`."""
         if node.kind == PARAMETER:
             return node.name, 1
         if node.kind == RECIPROCAL:

@@ -3,13 +3,14 @@
 """
 The customised Newton-Euler recursion: motions of the links outwards, wrenches inwards.
 
-With U = [domega] + [omega][omega] the point r of a link accelerates by a(r) = a + U r (Khalil &
-Kleinfinger 1987). Behind a revolute joint whose alpha is a multiple of a quarter turn, only a part
-of U is computed anew. U's third column, the acceleration of the joint axis, does not depend on the
-joint's own motion, so it is a column of the previous link's U, rotated. The other off-diagonal
-elements follow from the third column and the products omega_i omega_j. Because omega_x^2 +
-omega_y^2 = -Uzz, two squares give the diagonal. Compared with the recursion of omega and domega
-this saves three multiplications and two additions per joint.
+With the matrix U = [domega] + [omega][omega], the point r of a link accelerates by a(r) = a + U r
+(Khalil & Kleinfinger 1987). Behind a revolute joint whose alpha is a multiple of a quarter turn,
+only a part of the link's U is computed anew. U's third column, the acceleration of the joint axis,
+does not depend on the joint's own motion, so it is a column of the previous link's U, rotated. The
+other off-diagonal elements of U follow from the third column and the products omega_i omega_j.
+Because omega_x^2 + omega_y^2 = -Uzz, two squares give the diagonal of U. Compared with the
+recursion of omega and domega, the recursion of U saves three multiplications and two additions per
+joint.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class BodyMotion:
     spin: Vector  # time derivative of omega
     spread: Spread
     acceleration: Vector  # acceleration of the origin
-    # Acceleration of the previous link's point at this frame's origin, in the previous axes.
+    # Acceleration of the previous link's point at the frame's origin, in the previous link's axes.
     at_joint: Vector
 
 
@@ -204,7 +205,8 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     """Return the torque (or force) of every joint."""
     inward = _Inward(graph, chain, inputs)
     none: Vector = (graph.zero, graph.zero, graph.zero)
-    # The wrench of the bodies beyond each link; for the link with the tip the terminal wrench.
+    # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
+    # surroundings.
     beyond: list[Wrench] = [(none, none)] * chain.n
     beyond[chain.tip_body] = inputs.force, inputs.moment
     torques = [graph.zero] * chain.n
@@ -223,8 +225,9 @@ class _Inward:
         self.graph, self.inputs = graph, inputs
         self.motions = outward(graph, chain, inputs)
         self.joints, self.parents = chain.joints, chain.parents
-        # No other link needs the motion of a last link. There it takes fewer operations to rotate
-        # the link's moments than its motion: the wrench is computed before the joint's rotation.
+        # No other link needs the motion of a last link. For a last link it takes fewer operations
+        # to rotate the moments than the motion, so the wrench is computed in the axes before the
+        # joint's rotation.
         self.unturned = {
             j
             for j, joint in enumerate(chain.joints)
@@ -238,7 +241,7 @@ class _Inward:
         return joint_turn(self.graph, self.joints[j], self.inputs.q[j])
 
     def gather(self, j: int, beyond: Wrench) -> Wrench:
-        """Return the wrench on link j and the bodies beyond it, about the origin of its frame."""
+        """Return the wrench on link j and the bodies beyond, about the origin of frame j."""
         motion, moments = self.motions[j], self.joints[j].moments
         if j in self.unturned:
             own = self._before_turn(j)
@@ -256,11 +259,11 @@ class _Inward:
         joint, push = self.joints[j], self.inputs.ddq[j]
         if not joint.revolute:
             return force[2] + joint.rotor_inertia * push
-        # Joint 1's rotor inertia is part of its link's couple, where it adds to a constant.
+        # `_couple` adds joint 1's rotor inertia, where xx + yy + Ia is one constant factor of ddq.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def propagate(self, j: int, wrench: Wrench) -> Wrench:
-        """Return the wrench on the antecedent, in its frame and about its origin."""
+        """Return joint j's wrench in the axes and about the origin of the antecedent's frame."""
         joint = self.joints[j]
         straight = j in self.unturned
         turned = (self.graph.lift(1.0), self.graph.zero) if straight else self.turn(j)
@@ -269,14 +272,14 @@ class _Inward:
         return force, add(moment, lever)
 
     def _link(self, j: int, spread: Spread, acceleration: Vector, moments: Moments) -> Wrench:
-        """Return the force on a link and the moment about its origin."""
+        """Return the force and the moment about link j's origin that the link's motion needs."""
         h = lifted(self.graph, moments.first)
         force = add(apply(spread.rows, h), scale(moments.mass, acceleration))
         lever = cross(h, acceleration)
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return the axial vector of U S, for joint 1 with the torque of its rotor."""
+        """Return link j's couple, the axial vector of U S, plus the rotor torque of joint 1."""
         (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
         xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
         zz_yy, xx_zz = uzz - uyy, uxx - uzz
@@ -294,8 +297,8 @@ class _Inward:
         """
         Return the wrench on a revolute joint's link in the axes before the joint's rotation.
 
-        There U is the previous link's in rotated axes, and the joint's own motion adds to it
-        -dq (dq + 2 omega_z) on xx and yy, -/+ ddq on xy and yx, 2 dq omega on zx and zy.
+        In these axes the link's U is the previous link's U, transformed, plus -dq (dq + 2 omega_z)
+        on xx and yy, -ddq on xy, ddq on yx, 2 dq omega_x on zx and 2 dq omega_y on zy.
         """
         joint, last = self.joints[j], self.motions[self.parents[j]]
         rate, push = self.inputs.dq[j], self.inputs.ddq[j]
@@ -305,7 +308,8 @@ class _Inward:
         twice = 2.0 * rate
         straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
         if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
-            # Two squared rates are the previous link's; only the square about z is new.
+            # omega_x^2 and omega_y^2 are known from the previous link; only (omega_z + dq)^2 is
+            # new.
             fast = (z + rate) * (z + rate)
             new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)
         else:

@@ -6,8 +6,8 @@ Base parameters: link parameters regrouped towards the base, so that some of the
 Mass on the axis of revolute joint j moves in the same way whether it is part of link j or of link
 j - 1. Therefore the mass m, the first moment hz and the second moment Szz of link j are moved to
 link j - 1: the regrouping of Gautier and Khalil 1990, eq. (20), which eliminates YY, mZ and m; in
-second moments YY_j is Szz_j. Of a prismatic joint's link the whole second moment is moved (eq. 21,
-as corrected: S_{j-1} + R S_j R').
+second moments YY_j is Szz_j. The whole second moment of a prismatic joint's link is moved to the
+previous link (eq. 21, as corrected: S_{j-1} + R S_j R').
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> GeneratorChain:
     """
-    Return the arm with revolute joints' origins, roots aside, at the normals with the axes before.
+    Return the chain with frame origins moved along joint axes, nearest to the parents' origins.
 
-    The origin of a Franka's frame 3 is then in the shoulder, where no force has to be computed.
-    The origin of the frame that carries the tip is moved only if `movable_tip`.
+    Prismatic joints and roots keep their origins, and the tip's body without `movable_tip`. The
+    origin of a Franka's frame 3 is moved to that of frame 2 in the shoulder, so that no torque
+    needs the force at joint 3.
     """
     joints: list[GeneratorJoint] = []
     shifts = [0.0] * chain.n  # of each origin along its own axis [m]
@@ -85,9 +86,9 @@ def _rotation(joint: GeneratorJoint) -> list[list[float]]:
 
 def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
     """
-    Add joint 2's rotor inertia to ZZ2 if axis 1 is perpendicular: torques depend on the sum.
+    Add joint 2's rotor inertia to ZZ2 if axes 1 and 2 are perpendicular: only the sum acts.
 
-    In second moments, an addition to ZZ alone is half of it on xx and yy and minus half on zz.
+    An inertia Ia is added to ZZ alone by Ia / 2 on the second moments xx and yy and -Ia / 2 on zz.
     """
     if chain.n < 2 or chain.parents[1] != 0:
         return chain

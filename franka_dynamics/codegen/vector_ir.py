@@ -72,7 +72,8 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     run time. A vector holds `lanes` states, a power of two; with `single` arrays and arithmetic
     are float32.
     """
-    # Without these attributes LLVM takes 256 bits on x86 with 512; other processors ignore them.
+    # Without the attributes in `#0`, LLVM uses vectors of 256 bits on x86 processors that have
+    # 512; on other processors the attributes have no effect.
     bits = lanes * (32 if single else 64)
     return '\n'.join(
         [
@@ -136,7 +137,7 @@ class _Writer:
         return name
 
     def _operation(self, name: str, a: str, b: str) -> str:
-        # `contract` allows a product and a sum to be fused, and nothing else.
+        # `contract` allows LLVM to fuse a product and a sum, and nothing else.
         return self._let(f'{name} contract {self.vector} {a}, {b}')
 
     def _constant(self, value: float) -> str:
@@ -149,7 +150,7 @@ class _Writer:
         return '<' + ', '.join([element] * self.lanes) + '>'
 
     def _unknown(self, values: Sequence[str]) -> str:
-        """Return 0, or NaN for a state with a value that is not finite."""
+        """Return 0 for each state, or NaN for a state with an input that is not finite."""
         total = values[0]
         for value in values[1:]:
             total = self._operation('fadd', total, value)
@@ -184,9 +185,9 @@ class _Writer:
         sine = self._operation('fadd', y, sine)
         cosine = self._operation('fmul', square, self._polynomial(cosines, square))
         cosine = self._operation('fadd', self._constant(1.0), cosine)
-        # The last bits of `rounded` are the number of quarter turns. An odd number exchanges sine
-        # and cosine. The number's second bit is the sign of the sine; the second bit of the next
-        # number is the sign of the cosine.
+        # The last bits of `rounded` are the number k of quarter turns. If k is odd, sine and
+        # cosine are exchanged. The second bit of k is the sign of the sine, the second bit of k +
+        # 1 the sign of the cosine.
         whole = f'<{self.lanes} x i{self.bits}>'
         quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
         after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')
@@ -243,7 +244,8 @@ class _Writer:
                 for index, size in zip(place, shape):
                     flat = flat * size + index
                 values[flat] = value
-        # Values are written in square tiles: `tile` values, a power of two, of as many states.
+        # Results are written in square tiles: `tile` values of `tile` states, with `tile` a power
+        # of two.
         rows = self._rows('out', states)
         tile = 1 << (min(len(values), self.lanes).bit_length() - 1)
         piece = f'<{tile} x {self.number}>'
@@ -259,13 +261,13 @@ class _Writer:
         return self._let(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _shuffled(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
-        """Return elements of two vectors, counted through the first and then the second."""
+        """Return the elements `places` of vectors a and b, counted through a and then b."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
         return self._let(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
 
     def _transposed(self, rows: list[str]) -> list[str]:
-        """Return the columns of a square of vectors, by exchanging its off-diagonal blocks."""
+        """Return the columns of a square matrix of vectors, by exchanging off-diagonal blocks."""
         size, step, held = len(rows), 1, list(rows)
         while step < size:
             low = [j - step + size if j & step else j for j in range(size)]
@@ -280,6 +282,6 @@ class _Writer:
 
 
 def _tiles(columns: int, tile: int) -> list[int]:
-    """Return the first column of each tile; the last tile may overlap the one before."""
+    """Return the first column of each tile of `tile` columns; the last two tiles may overlap."""
     first = list(range(0, columns - tile + 1, tile))
     return first if columns % tile == 0 else [*first, columns - tile]

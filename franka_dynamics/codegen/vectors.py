@@ -89,8 +89,8 @@ def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:
     """
     Return a body's moments, given in a joint's rotated axes, in the axes before that rotation.
 
-    The block of x and y takes four products: with k = s (Sxx - Syy) + 2 c Sxy it becomes
-    Sxx - s k, c k - Sxy and Syy + s k.
+    With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
+    s k, c k - Sxy and Syy + s k, which takes four products.
     """
     c, s = turned
     xx, xy, xz, yy, yz, zz = (graph.lift(entry) for entry in moments.second)

@@ -45,10 +45,10 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     """
     Return arms, and the torso that carries them, as one tree.
 
-    Bodies are the torso's, then each arm's from its base to its tip; every joint lies along the z
-    of its body's frame. The base link (`ArmDescription.base_link`) of an arm on the torso moves
-    with the body that carries the arm, and is added to that body. The tool is the last arm's
-    flange.
+    The tree's bodies are the torso's, then each arm's from base to tip; every joint's axis is the
+    z axis of its body's frame. The base link (`ArmDescription.base_link`) of an arm on the torso
+    moves with the body that carries the arm, and is added to that body. The tree's tool is the
+    last arm's flange.
 
     Raises
     ------

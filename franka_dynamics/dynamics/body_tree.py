@@ -20,7 +20,8 @@ from ..typing import Array
 from ..urdf.source import described
 
 BASE = -1
-# Tolerance for |omega| = 1 and omega . v = 0: far above rounding, far below a typing error.
+# Tolerance for |omega| = 1 and omega . v = 0 of a unit twist (v, omega): far above rounding, far
+# below a typing error.
 _UNIT_TWIST = 1e-9
 
 
@@ -29,8 +30,9 @@ class BodyTree:
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 
-    T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1); Kwon then sets M_i = 1). Twists are (v, omega)
-    and wrenches (force, moment), in this order everywhere; Kwon prints (omega, v).
+    The pose of body i in its parent is T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1), where later
+    M_i = 1). Twists are (v, omega) and wrenches (force, moment), in this order everywhere; Kwon
+    prints (omega, v).
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ class BodyTree:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check and freeze everything."""
+        """Check all fields and make the arrays read-only."""
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
         names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))
@@ -126,7 +128,7 @@ class BodyTree:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints' names, as an arm description has them."""
+        """The joints' names, as `ArmDescription.joint_names`."""
         return self.names
 
     def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
@@ -151,7 +153,7 @@ class BodyTree:
         return replace(self, twists=twists, tool=motions[-1] @ self.tool)
 
     def supports(self) -> NDArray[np.bool_]:
-        """Return whether joint j moves body b, as [b, j], shape (n, n)."""
+        """Return booleans of shape (n, n): entry [b, j] is whether joint j moves body b."""
         supports = np.eye(self.n, dtype=bool)
         for body, parent in enumerate(self.parents):
             if parent != BASE:
@@ -159,7 +161,7 @@ class BodyTree:
         return supports
 
     def transforms(self, q: ArrayLike) -> Array:
-        """Return T_{parent,i} = M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
+        """Return the bodies' poses in their parents, M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
         # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for the unit
         # twist of a revolute joint, whose last term is zero but for rounding, and of a prismatic
         # joint, for which [A]^2 = 0.
@@ -182,7 +184,7 @@ class BodyTree:
         return motions
 
     def spatial_inertias(self) -> Array:
-        """Return G_i acting on (v, omega), shape (n, 6, 6)."""
+        """Return the bodies' spatial inertias, acting on (v, omega) in body frames, (n, 6, 6)."""
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
 
 
@@ -203,7 +205,7 @@ def joint_twists(description: ArmDescription) -> Array:
     """
     Return each joint's unit twist (v, omega) in the DH frame of the link it moves, shape (n, 6).
 
-    Constant, whichever convention and kind (`ArmDescription.joint_placements`).
+    The twists do not change with q, in either DH convention and for both kinds of joints.
     """
     places = [inverse_transform(behind) for _, behind in description.joint_placements()]
     return np.array(
@@ -249,7 +251,7 @@ def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
 
 
 def _tensor_columns(vector: Array) -> Array:
-    """Return L with L (xx, xy, xz, yy, yz, zz) = J vector, shape (..., 3, 6)."""
+    """Return L with L (xx, xy, xz, yy, yz, zz) = J vector for a tensor J, shape (..., 3, 6)."""
     out = np.zeros((*vector.shape[:-1], 3, 6))
     x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
     out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = x, y, z

@@ -3,10 +3,11 @@
 """
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
-Kwon, section 3, extended to any mechanism. Every loop is cut at one joint, which leaves a tree. A
-`Loop` names two bodies that must coincide, and in which directions. The motors' torques follow
-from the tree's joint torques by virtual work. The joint at a cut stays in the tree as the joint of
-a body without mass (Kwon's joint 5), so that its torque in the tree is zero.
+The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
+joint, which leaves a tree. A `Loop` names two bodies that must coincide, and in which directions.
+The motors' torques follow from the tree's joint torques by virtual work. The joint at a cut stays
+in the tree as the joint of a body without mass (Kwon's joint 5), so that its torque in the tree is
+zero.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]
 PLANAR_XY = np.eye(6)[[0, 1, 5]]
 _CLOSED = 1e-15  # [rad or m] closure error at which a loop is closed
-# Below this closure error [rad or m] the iteration also ends if two steps no longer reduce it.
+# Below this closure error [rad or m] Newton's iteration also ends if two steps no longer reduce
+# the error.
 _ROUNDING = 1e-12
 _MOST_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m], so that a bad guess does not lead to
@@ -72,7 +74,7 @@ class Loop:
     second_frame: Array = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
-        """Check shapes and freeze the arrays."""
+        """Check the poses and shapes, and make the arrays read-only."""
         for pose in (self.first_frame, self.second_frame):
             rigid_transform(pose)
         shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
@@ -148,10 +150,11 @@ class ClosedChain:
 
     def closure_error(self, q: ArrayLike) -> Array:
         """
-        Return the closure error of the loops in their k directions (Kwon, (11)), shape (..., k).
+        Return the closure error in the k directions of all loops (Kwon, (11)), shape (..., k).
 
-        Translation [m] and rotation vector [rad] of T_1 T_2^-1, with T_1 and T_2 the poses of the
-        two bodies' loop frames in the space frame, in each loop's directions.
+        A loop's error is the translation [m] and rotation vector [rad] of T_1 T_2^-1, projected on
+        the loop's directions; T_1 and T_2 are the poses of the loop's two frames in the space
+        frame.
         """
         poses = self.tree.poses(q)
         errors = []
@@ -168,7 +171,7 @@ class ClosedChain:
         return np.concatenate(errors, axis=-1)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
-        """Return g, shape (..., k, n), with g dq = 0 for velocities that keep loops closed."""
+        """Return the loop Jacobian g (..., k, n): g dq = 0 if velocities dq keep loops closed."""
         columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
         twists = np.swapaxes(columns, -1, -2)
         return np.concatenate(
@@ -178,9 +181,10 @@ class ClosedChain:
 
     def passive_jacobian(self, q: ArrayLike) -> Array:
         """
-        Return J_p with dq_p = J_p dq_a (Kwon, (12)), shape (..., passive, active).
+        Return J_p = d(passive q) / d(active q) (Kwon, (12)), shape (..., passive, active).
 
-        J_p = -g_p^{-1} g_a, with the columns of `loop_jacobian` for passive and active joints.
+        J_p = -g_p^{-1} g_a, with g_p and g_a the columns of `loop_jacobian` for passive and active
+        joints.
 
         Raises
         ------
@@ -232,8 +236,8 @@ class ClosedChain:
         """
         Return all joint positions (N, n) with closed loops along a path of the motors (N, active).
 
-        `guess` (n,) is near the first; every position is the guess for the next. Raises LoopError
-        as `assemble` does.
+        `guess` (n,) is near the first position; each position found is the guess for the next one.
+        `assemble` raises LoopError for a position that cannot be reached.
         """
         path = []
         here = np.asarray(guess, dtype=float)
@@ -244,7 +248,7 @@ class ClosedChain:
 
     def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> JointStates:
         """
-        Return the motion of all joints at closed positions.
+        Return the motion of all joints that keeps the loops closed.
 
         Parameters
         ----------
@@ -265,8 +269,8 @@ class ClosedChain:
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
         dq = self._join(dq_a, apply(J_p, dq_a))
-        # The spatial accelerations of a loop's two bodies differ by g ddq + dg/dt dq; gravity
-        # cancels.
+        # The spatial accelerations of a loop's two bodies differ by g ddq + dg/dt dq, with g the
+        # loop Jacobian; gravity cancels.
         without = self._join(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
@@ -284,7 +288,7 @@ class ClosedChain:
         return apply(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
-        """Return the motion, wrenches and torques of the cut tree."""
+        """Return the twists, accelerations, wrenches and joint torques of the cut tree."""
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -295,17 +299,17 @@ class ClosedChain:
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the accelerations of the motors caused by their torques, (..., active)."""
+        """Return the motors' accelerations under the motor torques `tau`, shape (..., active)."""
         torque = self._active_vector(tau, 'tau')
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
 
     def relative_columns(self, spatial: Array) -> Array:
         """
-        Return how much six-vectors of each loop's two bodies differ, shape (..., k, K).
+        Return the differences of six-vectors between each loop's two bodies, shape (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame. The
-        differences, first body minus second body, are in the k directions of all loops.
+        differences, first body minus second body, are projected on the k directions of all loops.
         """
         return np.concatenate(
             [

@@ -22,11 +22,13 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class ParameterDerivatives:
     """
-    Derivatives by the ten parameters of every body, in `LinkInertia.parameters()` order.
+    Derivatives of wrenches and torques by the parameters of all bodies.
 
-    `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i in body i's frame and phi_j the
-    parameters of body j; `tau` (..., n, n, 10) holds dtau_i/dphi_j. F and tau are linear in phi:
-    they are the derivatives times phi, plus the contributions of rotors and of a tool wrench.
+    `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i the wrench through joint i in body i's
+    frame and phi_j the `LinkInertia.parameters()` of body j; `tau` (..., n, n, 10) holds
+    dtau_i/dphi_j. F and tau are linear in phi: F is dF/dphi times phi plus the contribution of a
+    tool wrench, tau is dtau/dphi times phi plus the contributions of a tool wrench and of the
+    rotors.
     """
 
     wrench: Array
@@ -37,10 +39,11 @@ def differentiate_by_parameters(
     tree: BodyTree, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, gravity: ArrayLike = GRAVITY
 ) -> ParameterDerivatives:
     """
-    Return dF/dphi and dtau/dphi at states of shape (..., n).
+    Return derivatives of wrenches and torques by inertial parameters at states (..., n).
 
-    By Kwon's (4), dF_i = dG_i dV_i - ad_V^T dG_i V_i for body i itself; the wrench is then
-    transformed to the ancestors of body i.
+    The derivative of F_i by body i's own parameters is Kwon's (4) with G_i replaced by its
+    derivative; transformed to the frame of an ancestor, it is the derivative of the ancestor's
+    wrench.
 
     Raises
     ------
@@ -68,9 +71,10 @@ class MotorDerivatives:
     """
     Derivatives of the motors' torques with the loops kept closed; a = number of motors.
 
-    `by_eta` (..., a, n + 1, 6): by joint twists and tool, at a fixed motion of the motors. `by_q`,
-    `by_dq`, `by_ddq` (..., a, a): by the motors' own positions, velocities, accelerations.
-    `by_parameters` (..., a, n, 10): by the bodies' inertial parameters.
+    `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the joint twists and of the
+    tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq` (..., a, a) those by
+    the motors' positions, velocities, accelerations; `by_parameters` (..., a, n, 10) those by the
+    bodies' inertial parameters.
     """
 
     by_eta: Array
@@ -84,10 +88,11 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Deriva
     """
     Return d tau_motors / d lambda, (14) corrected; `full` has shape (..., a, 9n + 6).
 
-    lambda = [eta, q, dq, ddq] of the tree, whose entries count as independent, as in Kwon:
-    -G_a + g_a^T g_p^{-T} G_p + [1, J_p^T] S with tau_hat = g_p^{-T} tau_p. Rows of G_a and G_p
-    are tau_hat^T dg with the signs that g has: row 2 of the five-bar's G_a is -tau_hat^T dw4',
-    and row 3 of its G_p is -tau_hat^T dw5', which Kwon prints as zero.
+    lambda = [eta, q, dq, ddq] of the tree, whose entries count as independent, as in Kwon: -G_a +
+    g_a^T g_p^{-T} G_p + [1, J_p^T] S with tau_hat = g_p^{-T} tau_p. A joint's row of G_a or G_p is
+    tau_hat^T times the derivative of the joint's column of the loop Jacobian g, with that column's
+    sign: for Kwon's five-bar, row 2 of G_a is -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T
+    dw5', which Kwon prints as zero.
     """
     tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
     return Derivative(_reduced(chain, motion, tree), chain.tree.n)
@@ -147,8 +152,9 @@ def _reduced(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives)
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return dw'_j/dlambda with w'_j = Ad(T_j) A_j, shape (..., n, 6, 9n + 6)."""
-    # Ad(T_j) ([D_j, A_j] + dA_j) with D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j], (8).
+    """Return dw'_j/dlambda of space-frame joint twists w'_j = Ad(T_j) A_j, (..., n, 6, 9n + 6)."""
+    # dw'_j = Ad(T_j) ([D_j, A_j] + dA_j), with D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j]
+    # (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)
     change = -ad_twists @ tree.displacement.full
     for j in range(chain.tree.n):
@@ -157,8 +163,9 @@ def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivat
 
 
 def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return the loops' closure, velocity and acceleration by lambda, (..., 3k, 9n + 6)."""
-    # In the space frame: d(Ad(T) V) = Ad(T) (dV - [V, D]).
+    """Return d/dlambda of the loops' pose, twist and acceleration errors, (..., 3k, 9n + 6)."""
+    # A body twist V changes in the space frame by d(Ad(T) V) = Ad(T) (dV - [V, D]), with D = (T^-1
+    # dT)^vee.
     poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full
     velocity = tree.twist.full - ad(tree.motion.twists) @ D
     acceleration = tree.acceleration.full - ad(tree.motion.accelerations) @ D

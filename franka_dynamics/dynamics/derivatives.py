@@ -33,9 +33,10 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class Derivative:
     """
-    The derivative `full` of a quantity with respect to lambda = [eta, q, dq, ddq].
+    The derivative `full` of a quantity by lambda = [twist corrections eta, q, dq, ddq].
 
-    The last axis of `full` has 9n + 6 columns. The properties are views of its blocks.
+    The last axis of `full` has 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq` and
+    `by_ddq` are views of blocks of `full`.
     """
 
     full: Array
@@ -70,12 +71,12 @@ class Derivative:
 @dataclass(frozen=True, eq=False)
 class TreeMotion:
     """
-    Results of the recursions (1) to (5), with the states' leading axes.
+    Results of Kwon's recursions (1) to (5), with the states' leading axes.
 
-    `transforms` (..., n, 4, 4) are T_{parent,i}; `twists`, `accelerations` and `wrenches`
-    (..., n, 6) are V_i, dV_i and F_i in body i's frame, and `tau` (..., n) is in N m or N. dV_i
-    is relative to free fall: for a body at rest it is -gravity. F_i is the wrench that the parent
-    exerts on body i through joint i.
+    `transforms` (..., n, 4, 4) are T_{parent,i}; `twists`, `accelerations` and `wrenches` (..., n,
+    6) are V_i, dV_i and F_i in body i's frame, and `tau` (..., n) is in N m or N. dV_i is relative
+    to free fall: for a body at rest it is -gravity. F_i is the wrench that the parent body exerts
+    on body i through joint i.
     """
 
     transforms: Array
@@ -88,11 +89,11 @@ class TreeMotion:
 @dataclass(frozen=True, eq=False)
 class DynamicsDerivatives:
     """
-    The motion at a state and its derivatives by lambda (Kwon, (9)).
+    The motion at a state and its derivatives by lambda = [eta, q, dq, ddq] (Kwon, (9)).
 
-    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape
-    (..., n, 6, 9n + 6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space
-    frame, of the same shape. `tau` is Kwon's S, (..., n, 9n + 6).
+    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape (..., n, 6, 9n +
+    6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space frame, of the same
+    shape. `tau`, the derivative of the joint torques, is Kwon's S (..., n, 9n + 6).
     """
 
     motion: TreeMotion
@@ -113,7 +114,7 @@ def tree_motion(
     tool_wrench: ArrayLike | None = None,
 ) -> TreeMotion:
     """
-    Run the recursive dynamics (1) to (5) of a tree.
+    Return motion, wrenches and torques of a tree by Kwon's recursion (1) to (5).
 
     Parameters
     ----------
@@ -146,12 +147,12 @@ def differentiate(
     tool_wrench: ArrayLike | None = None,
 ) -> DynamicsDerivatives:
     """
-    Return every body's motion and wrench, the torques, and their derivatives by lambda.
+    Return every body's motion and wrench, all torques, and derivatives by [eta, q, dq, ddq].
 
-    Parameters and errors are those of `tree_motion`; the cost grows with n^2.
-    `closed_chain_derivatives` has the derivatives by the inertial parameters.
+    Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
+    `closed_chain_derivatives` computes the derivatives by the inertial parameters.
 
-    This is Kwon's Algorithm 1 with the corrections named in this module's docstring.
+    The method is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
     """
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
@@ -189,14 +190,14 @@ class _Recursion:
         self._wrenches(exerted)
 
     def _twists_and_accelerations(self, gravity: Array) -> None:
-        """Run (2) and (3) from the base to the tips."""
+        """Compute all twists and accelerations from the base to the tips: Kwon, (2) and (3)."""
         # Gravity enters as an upward acceleration of the base: dV_0 = -g.
         upwards = np.concatenate((-gravity, np.zeros(3)))
         rates = self.dq[..., None] * self.tree.twists  # A_i dq_i
         self.ad_rates = ad(rates)
         self.V = np.empty(rates.shape)
         self.dV = np.empty(rates.shape)
-        # The parent's twist and acceleration in the joint's frame at q_i = 0.
+        # For each body, the parent's twist and acceleration in the joint's frame at q_i = 0.
         self.V_before = np.empty(rates.shape)
         self.dV_before = np.empty(rates.shape)
         for i, parent in enumerate(self.tree.parents):
@@ -214,11 +215,11 @@ class _Recursion:
         self.ad_V = ad(self.V)
 
     def _wrenches(self, tool_wrench: Array) -> None:
-        """Run (4) from the tips to the base."""
+        """Compute all wrenches from the tips to the base: Kwon, (4)."""
         momentum = apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
         self.F = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
-        # The wrench that the surroundings exert on the tool relieves the joints.
+        # The joints transmit the opposite of the wrench that the surroundings exert on the tool.
         self.tool_load = -tool_wrench @ self.tool_inverse
         self.F[..., self.tree.tool_body, :] += self.tool_load
         for i in reversed(range(self.n)):
@@ -229,7 +230,7 @@ class _Recursion:
                 )
 
     def motion(self) -> TreeMotion:
-        """Return poses, twists, accelerations, wrenches and torques."""
+        """Return every body's T_{parent,i}, twist, acceleration and wrench, and all torques."""
         tau = np.einsum('ij,...ij->...i', self.tree.twists, self.F)  # (5)
         return TreeMotion(
             self.tree.placements @ self.joint_motions,
@@ -240,7 +241,7 @@ class _Recursion:
         )
 
     def derivatives(self) -> DynamicsDerivatives:
-        """Run Algorithm 1."""
+        """Return the derivatives, by Kwon's Algorithm 1."""
         D, P, Q = self._outwards()
         R = self._inwards(P, Q)
         n = self.n
@@ -254,12 +255,13 @@ class _Recursion:
         )
 
     def _column(self, block: int, i: int) -> int:
-        """Return the column of q_i (block 0), dq_i (1) or ddq_i (2)."""
+        """Return the column of q_i, dq_i or ddq_i (`block` 0, 1 or 2) in lambda's derivatives."""
         return 6 * (self.n + 1) + block * self.n + i
 
     def _outwards(self) -> tuple[Array, Array, Array]:
-        """Return derivatives of displacements, twists and accelerations (lines 5 to 20)."""
-        # The three derivatives share one array, so that one matrix product transforms them.
+        """Return displacement, twist and acceleration derivatives (Algorithm 1, lines 5 to 20)."""
+        # The derivatives of displacement, twist and acceleration share one array, so that one
+        # matrix product transforms all three.
         DPQ = np.zeros((*self.q.shape[:-1], self.n, 3, 6, self.columns))
         before, d_before = ad(self.V_before), ad(self.dV_before)
         ad_twists = ad(self.tree.twists)
@@ -272,7 +274,8 @@ class _Recursion:
             eta, q, dq, ddq = (slice(6 * i, 6 * i + 6), *(self._column(k, i) for k in range(3)))
             D[..., eta] += own - np.eye(6)
             D[..., q] += A
-            # Line 7; Ad^-1 ad_V Ad = ad_{Ad^-1 V}, which with ad_{A dq} makes ad_{V_i}.
+            # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
+            # ad_{A dq} = ad_{V_i}.
             P[..., eta] += own @ before[..., i, :, :] - ad_V
             P[..., q] += ad_V @ A  # line 10: [V_i, A] = [Ad^-1 V, A]
             P[..., dq] += A
@@ -290,7 +293,7 @@ class _Recursion:
         return DPQ[..., 0, :, :], DPQ[..., 1, :, :], DPQ[..., 2, :, :]
 
     def _inwards(self, P: Array, Q: Array) -> Array:
-        """Return the derivatives of the wrenches (lines 21 to 31)."""
+        """Return the derivatives of the wrenches (Algorithm 1, lines 21 to 31)."""
         gyroscopic = np.swapaxes(self.ad_V, -1, -2) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
@@ -304,7 +307,8 @@ class _Recursion:
             block = back @ dual
             here = R[..., parent, :, :]
             here += back @ R[..., i, :, :]
-            # Line 24: in the joint's frame at q_i = 0, then transformed by M_i.
+            # Algorithm 1, line 24: the wrench change in joint i's frame at q_i = 0, transformed by
+            # M_i.
             here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
             here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
         return R
@@ -316,7 +320,7 @@ class Linearization:
     The linear model d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0) with x = (q, dq).
 
     A is (2n, 2n), B is (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an
-    equilibrium dq0 = ddq0 = 0; elsewhere the last term must not be left out.
+    equilibrium dq0 = ddq0 = 0; at other states (dq0, ddq0) must not be left out.
     """
 
     A: Array
@@ -334,7 +338,7 @@ def linearize(
     tool_wrench: ArrayLike | None = None,
 ) -> Linearization:
     """
-    Return A and B of the rigid-body forward dynamics at a state.
+    Return the linear model of the rigid-body forward dynamics at a state.
 
     With the inverse dynamics ID and the acceleration ddq of the state, d(ddq)/dx =
     -M^-1 d ID(q, dq, ddq)/dx and d(ddq)/dtau = M^-1. Joint friction is not included.

@@ -58,7 +58,7 @@ class DynamicsModel(Protocol):
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the Jacobian of a frame, (6, n), rows (v, omega), as Pinocchio defines it."""
+        """Return a frame's Jacobian, (6, n), rows (v, omega), in one of REFERENCE_FRAMES."""
         ...
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -70,7 +70,7 @@ class DynamicsModel(Protocol):
         ...
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return a C(q, dq), shape (n, n), with dM/dt = C + C^T."""
+        """Return a Coriolis matrix C(q, dq), shape (n, n), with dM/dt = C + C^T."""
         ...
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -88,7 +88,7 @@ class DynamicsModel(Protocol):
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return M ddq + C dq + g - J^T w, shape (n,) [N m]."""
+        """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, shape (n,) [N m]."""
         ...
 
     def forward_dynamics(
@@ -98,11 +98,11 @@ class DynamicsModel(Protocol):
         ...
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return 1/2 dq^T M dq, rotors included, shape () [J]."""
+        """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape () [J]."""
         ...
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U(q) with g = dU/dq, zero for a mass at the origin of {S}, shape () [J]."""
+        """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         ...
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -113,7 +113,7 @@ class DynamicsModel(Protocol):
         """
         Return the wrenches that link i - 1 exerts on link i, shape (n, 6) [N, N m].
 
-        About the origin of frame i, in the axes of {S}; rotor inertias do not enter.
+        Wrench i is about the origin of frame i, in the axes of {S}; rotor inertias do not enter.
         """
         ...
 
@@ -220,7 +220,7 @@ def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[A
 
 def require_centers_of_mass(description: ArmDescription) -> None:
     """
-    Check that every link with a first moment has mass, which regrouped parameters may violate.
+    Raise InertiaError if a link has a first moment but no mass, as regrouped parameters may have.
 
     Raises
     ------
@@ -257,13 +257,13 @@ def total_mass(description: ArmDescription) -> float:
 
 
 def symmetric(matrix: Array) -> Array:
-    """Return the mean of matrices and their transposes, which removes asymmetric rounding."""
+    """Return (A + A^T) / 2 for a stack of matrices A, which removes asymmetric rounding errors."""
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 
 
 def solve_acceleration(mass: Array, torque: Array) -> Array:
     """
-    Return M^-1 torque for stacks of shape (..., n, n) and (..., n).
+    Return the acceleration M^-1 tau for stacks of M (..., n, n) and tau (..., n).
 
     Raises
     ------
@@ -278,7 +278,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
 
 
 def singular_mass_matrix() -> InertiaError:
-    """Return the error of an arm whose accelerations are undetermined."""
+    """Return the exception that says that the mass matrix is singular."""
     return InertiaError(
         'The mass matrix is singular: some joint without rotor inertia moves no mass, or '
         'only as other joints do, so its acceleration is undetermined.'

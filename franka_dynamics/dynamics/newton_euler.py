@@ -3,9 +3,9 @@
 """
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
-The Pinocchio backend is cross-checked against this model. They share only the arm description
-and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
-centres of mass. All methods also take a stack of states: arrays of shape (..., n).
+`PinocchioModel` is cross-checked against `NewtonEulerModel`. The two models share only the arm
+description and checks of arguments: this module uses no Pinocchio, no spatial algebra and no
+inertias about centres of mass. All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..urdf.source import described
 
 
 class JointPlace(NamedTuple):
-    """A joint at one state: the pose of its frame in the previous one, and its axis."""
+    """Joint i at a state: the pose of frame i in frame i - 1, and the joint's axis."""
 
     rotation: Array  # (..., 3, 3), frame i in i-1
     origin: Array  # (..., 3), origin of i in i-1
@@ -46,7 +46,7 @@ class JointPlace(NamedTuple):
 
 
 class LinkMotion(NamedTuple):
-    """Motion of a link's frame in its own axes; the acceleration includes minus gravity."""
+    """Motion of a link's frame in that frame's axes; the acceleration includes the base's."""
 
     velocity: Array  # (..., 3) [m/s], of the frame's origin
     omega: Array  # (..., 3) [rad/s]
@@ -89,8 +89,8 @@ def outward(
         alpha = to_child(place.rotation, alpha)
         velocity = to_child(place.rotation, velocity)
         acceleration = to_child(place.rotation, acceleration)
-        # `arm` is fixed in the body whose rotation moves this origin: the previous link, or with
-        # `origin_turns` this link.
+        # The lever `place.arm` from the origin of frame i - 1 to that of frame i turns with link i
+        # - 1, or with `origin_turns` with link i.
         turning, spin = omega, alpha
         if place.revolute:
             alpha = alpha + push + cross(omega, rate)
@@ -117,8 +117,9 @@ def inward(
     """
     Return the force and moment that each joint transmits to its link, recursively from the tip.
 
-    Moments are about frame i's origin, vectors in its axes. `tip` are the force and moment that
-    the surroundings exert on the last link, about its frame's origin.
+    Force and moment of joint i are about the origin and in the axes of frame i. `tip` are the
+    force and moment that the surroundings exert on the last link, about the origin and in the axes
+    of frame n.
     """
     force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
     carried = []
@@ -151,7 +152,7 @@ def to_parent(rotation: Array, vector: Array) -> Array:
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors, without the overhead of numpy.cross for its axes."""
+    """Return a x b for stacks of vectors; numpy.cross would also handle its axis arguments."""
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -214,7 +215,7 @@ class NewtonEulerModel:
         return jacobian
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (..., n, n): column j is the torque of a unit acceleration of j."""
+        """Return M(q), shape (..., n, n): column j is the torque of unit acceleration j."""
         position = self._vector(q, 'q')[..., None, :]
         units = np.broadcast_to(
             np.eye(self.description.n),
@@ -228,8 +229,8 @@ class NewtonEulerModel:
         Return the Christoffel-symbol C(q, dq), shape (..., n, n).
 
         h(dq) = C dq is a quadratic form in dq, whose symmetric bilinear form has the Christoffel
-        symbols of the first kind as coefficients. Column j is the bilinear form at (dq, e_j):
-        half of h(dq + e_j) - h(dq) - h(e_j).
+        symbols of the first kind as coefficients. Column j of C is the bilinear form of h at dq
+        and the unit vector e_j: half of h(dq + e_j) - h(dq) - h(e_j).
         """
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
         units = np.eye(self.description.n)
@@ -257,7 +258,7 @@ class NewtonEulerModel:
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]; w enters at the tip."""
+        """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
         return self._recurse(
             *broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
         )
@@ -268,8 +269,8 @@ class NewtonEulerModel:
         """
         Return the acceleration that the torque tau causes, shape (..., n) [rad/s^2].
 
-        M and the other terms come from recursions, then M ddq = tau - rest is solved (Walker and
-        Orin 1982, method 1).
+        Recursions give M and h = C dq + g - J^T w; then M ddq = tau - h is solved (Walker and Orin
+        1982, method 1).
         """
         position, velocity, torque, *pushed = broadcast_states(
             self.description, q=q, dq=dq, tau=tau, wrench=wrench
@@ -282,15 +283,15 @@ class NewtonEulerModel:
         return self._first_moment(q) / total_mass(self.description)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U(q) = minus gravity times the first moment in {S}, shape (...) [J]."""
+        """Return the potential energy: minus gravity times the first moment in {S}, (...) [J]."""
         return -self._first_moment(q) @ self._gravity
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
         Return the links' and the rotors' kinetic energy, shape (...) [J].
 
-        A link has 1/2 m v.v + v.(omega x h) + 1/2 omega.J omega, with v, h and J about its
-        frame's origin.
+        A link's kinetic energy is 1/2 m v.v + v.(omega x h) + 1/2 omega.J omega, with v the
+        velocity of the frame's origin, and first moment h and inertia J about that origin.
         """
         position, rates = broadcast_states(self.description, q=q, dq=dq)
         energy = np.zeros(rates.shape[:-1])
@@ -325,7 +326,7 @@ class NewtonEulerModel:
         return joint_stack(self.description, values, name)
 
     def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
-        """Return pairs of vectors in link axes as (..., n, 6) in the axes of {S}."""
+        """Return each link's two vectors, given in link axes, in {S} axes, shape (..., n, 6)."""
         rotations = self.frames(q)[..., :-1, :3, :3]
         rows = [
             np.concatenate([to_parent(rotations[..., i, :, :], one) for one in pair], axis=-1)
@@ -338,11 +339,7 @@ class NewtonEulerModel:
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
-        """
-        Return the base acceleration -gravity, in the base's axes, which replaces gravity.
-
-        Luh, Walker and Paul 1980.
-        """
+        """Return the base acceleration for gravity, in base axes (Luh, Walker and Paul 1980)."""
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 
@@ -355,7 +352,7 @@ class NewtonEulerModel:
         *,
         gravity: bool = True,
     ) -> Array:
-        """Run the outward and the inward recursion on states of shape (..., n)."""
+        """Return the torques at states of shape (..., n), by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
         places = joint_places(self.description, q)
         motions = outward(places, dq, ddq, self._base_acceleration(gravity=gravity))
@@ -374,7 +371,7 @@ class NewtonEulerModel:
         return torque
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
-        """Return a flange wrench, given in the axes of {S}, about and in frame n."""
+        """Return a flange wrench given in {S} axes, moved to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
         force, moment = to_child(back, wrench[..., :3]), to_child(back, wrench[..., 3:])
         return force, moment + cross(self.description.flange_transform()[:3, 3], force)

@@ -135,8 +135,8 @@ class PinocchioModel:
     """
     The dynamics of a described arm, computed by Pinocchio.
 
-    Every method takes vectors of shape (n,) or stacks of shape (..., n), which broadcast; a stack
-    is worked through state by state. `BatchModel` is for millions of states.
+    Every method takes vectors of shape (n,) or stacks of shape (..., n), which are broadcast;
+    Pinocchio computes the states of a stack one by one. For millions of states use `BatchModel`.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class PinocchioModel:
         return {name: value for name, value in vars(self).items() if name != '_own'}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over another's state."""
+        """Restore the attributes from a pickled state."""
         vars(self).update(state, _own=threading.local())
 
     def _q(self, q: ArrayLike) -> Array:
@@ -191,7 +191,7 @@ class PinocchioModel:
         place = self._frame_ids[frame_index(frame, self.description.n)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
         jacobian = pin.computeFrameJacobian(self.model, self.data, self._q(q), place, reference)
-        # For n = 1 the bindings return a vector.
+        # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian.reshape(6, self.description.n).copy()
 
     @_each_state
@@ -226,7 +226,7 @@ class PinocchioModel:
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return M ddq + C dq + g - J^T w by recursive Newton-Euler, shape (n,) [N m]."""
+        """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
         position = self._q(q)
         velocity = self.description.joint_vector(dq, 'dq')
         acceleration = self.description.joint_vector(ddq, 'ddq')
@@ -240,7 +240,7 @@ class PinocchioModel:
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """
-        Return ddq by the articulated-body algorithm, shape (n,) [rad/s^2].
+        Return the accelerations ddq by the articulated-body algorithm, shape (n,) [rad/s^2].
 
         Raises
         ------
@@ -271,7 +271,7 @@ class PinocchioModel:
 
     @_each_state
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U(q) with g = dU/dq, zero for a mass at the origin of {S}, shape () [J]."""
+        """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, self._q(q)))
 
     @_each_state

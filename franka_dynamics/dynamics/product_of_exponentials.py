@@ -3,9 +3,9 @@
 """
 Kinematics and dynamics by products of exponentials, from space twists and poses at q = 0.
 
-T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5 to 24). The poses at
-q = 0 are computed from DH rows by translations and roll-pitch-yaw rotations, as for a URDF's
-joints, not by the DH matrix.
+The pose of frame i is T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5
+to 24). The poses at q = 0 are computed from DH rows by translations and roll-pitch-yaw rotations,
+as for a URDF's joints, not by the DH matrix.
 
 The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
 Jacobians of the Panda notebook, cells 20 to 24; its derivatives use Lie brackets of the space
@@ -101,8 +101,9 @@ class ExponentialsModel:
         """
         Return the joints' twists at q in {S}, shape (..., 6, n): WORLD, rows (v, omega).
 
-        Column j is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda notebook, cell 16). A
-        motion along xi_j does not change xi_j, so the product up to j gives the same column.
+        Column j of this space Jacobian is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda
+        notebook, cell 16). A motion along xi_j does not change xi_j, so Ad of the product up to
+        joint j gives the same column.
         """
         columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
         return np.swapaxes(columns, -1, -2)
@@ -110,7 +111,7 @@ class ExponentialsModel:
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return J_i of a frame, shape (..., 6, n), rows (v, omega); n + 1 is the flange."""
+        """Return the Jacobian J_i of a frame (n + 1: flange), (..., 6, n), rows (v, omega)."""
         target = frame_index(frame, self.description.n)
         reference = require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
@@ -123,18 +124,25 @@ class ExponentialsModel:
         return adjoint_inverse(translation(pose[..., :3, 3])) @ jacobian
 
     def center_of_mass_transforms(self, q: ArrayLike) -> Array:
-        """Return T_CoM(i) = T_i (T_mi - 1) + 1 of all links, shape (..., n, 4, 4) (cell 22)."""
+        """
+        Return T_CoM(i), translations by the centres of mass, shape (..., n, 4, 4).
+
+        With T_mi the translation by link i's centre of mass in frame i, T_CoM(i) = T_i (T_mi - 1)
+        + 1 is the translation from frame i's origin to that centre, in {S} (Panda notebook, cell
+        22).
+        """
         centers = np.stack([translation(link.center_of_mass) for link in self.description.links])
         return self.frames(q)[..., :-1, :, :] @ (centers - np.eye(4)) + np.eye(4)
 
     def center_of_mass_jacobians(self, q: ArrayLike) -> Array:
         """
-        Return J_mi = Ad(T_CoM(i))^-1 J_i of all links, shape (..., n, 6, n) (notebook, cell 24).
+        Return J_mi = Ad(T_CoM(i))^-1 J_i of all links, (..., n, 6, n) (Panda notebook, cell 24).
 
-        Rows are the velocity of link i's centre of mass and its angular velocity, in {S}.
+        J_mi dq is the velocity of link i's centre of mass and the link's angular velocity, in {S}.
         """
         n = self.description.n
-        # J_i of all links at once: the space Jacobian up to joint i, moved to the origin r_i.
+        # J_i of all links at once: the space Jacobian up to joint i, moved to the origin of frame
+        # i.
         moved = np.tril(np.ones((n, n)))[:, None, :]
         origins = self.frames(q)[..., :-1, :3, 3]
         jacobians = adjoint_inverse(translation(origins)) @ (
@@ -143,7 +151,7 @@ class ExponentialsModel:
         return adjoint_inverse(self.center_of_mass_transforms(q)) @ jacobians
 
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return V_1..V_n: LOCAL_WORLD_ALIGNED twists, shape (..., n, 6) (cells 13 and 14)."""
+        """Return link twists, LOCAL_WORLD_ALIGNED, (..., n, 6) (Panda notebook, cells 13, 14)."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.space_twists_at(q, velocity)
         origins = self.frames(q)[..., :-1, :3, 3]
@@ -159,7 +167,7 @@ class ExponentialsModel:
         return self._first_moment(q) / total_mass(self.description)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the sum of J_m^T diag(m 1, R I R^T) J_m and rotors, shape (..., n, n)."""
+        """Return M: J_m^T diag(m 1, R I R^T) J_m summed over links, plus rotors, (..., n, n)."""
         jacobians = self.center_of_mass_jacobians(q)
         rotations = self.frames(q)[..., :-1, :3, :3]
         tensors = np.array([link.inertia_at_center_of_mass for link in self.description.links])
@@ -182,7 +190,7 @@ class ExponentialsModel:
         brackets = bracket(columns[..., :, None, :], columns[..., None, :, :])
         joints = np.arange(self.description.n)
         momenta = np.einsum('...mab,...jb->...mja', composite, columns)
-        # larger[j, k] is the number of the first link that both joints move.
+        # larger[j, k] is the index of the first link that joints j and k both move.
         larger = np.maximum.outer(joints, joints)
         carried = momenta[..., larger, joints[:, None], :]
         terms = np.einsum('...ika,...jka->...ijk', brackets, carried)
@@ -213,7 +221,7 @@ class ExponentialsModel:
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return M ddq + C dq + g - J^T w, shape (..., n) [N m]."""
+        """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
         q, dq, ddq, *pushed = broadcast_states(
             self.description, q=q, dq=dq, ddq=ddq, wrench=wrench
         )
@@ -223,7 +231,7 @@ class ExponentialsModel:
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return M^-1 (tau - C dq - g + J^T w), shape (..., n) [rad/s^2]."""
+        """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         q, dq, tau, *pushed = broadcast_states(
             self.description, q=q, dq=dq, tau=tau, wrench=wrench
         )
@@ -231,22 +239,23 @@ class ExponentialsModel:
         return solve_acceleration(self.mass_matrix(q), left)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the sum of 1/2 V^T N V over the links' spatial twists and of the rotors."""
+        """Return the kinetic energy of links (by spatial twists) and rotors, shape (...) [J]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.space_twists_at(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U(q) = minus gravity times the first moment in {S}, shape (...) [J]."""
+        """Return the potential energy: minus gravity times the first moment in {S}, (...) [J]."""
         return -self._first_moment(q) @ self._gravity
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
         Return the wrenches of link i - 1 on link i, about frame i's origin, shape (..., n, 6).
 
-        In {S}, link l needs F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T N_l V_l, with A_l = dV_l/dt
-        the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i carries F_i + ... + F_n.
+        In {S}, the motion of link l needs the wrench F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T
+        N_l V_l, with A_l = dV_l/dt the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i
+        transmits F_i + ... + F_n.
         """
         q, velocity, push = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
@@ -297,7 +306,7 @@ def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
 
 
 def _placement(row: DHRow, convention: Convention) -> Array:
-    """Return a row at zero as a translation times roll-pitch-yaw (Panda notebook, cell 5)."""
+    """Return the pose of a DH row at q = 0 by roll-pitch-yaw (Panda notebook, cell 5)."""
     tilt, turn = rpy(row.alpha, 0.0, 0.0), rpy(0.0, 0.0, row.theta)
     out = np.eye(4)
     if convention is Convention.MODIFIED:
@@ -321,7 +330,8 @@ def spatial_inertia(link: LinkInertia) -> Array:
     """
     Return the (6, 6) inertia of a link about its frame's origin, acting on (v, omega).
 
-    [[m 1, -[h]], [[h], J]] with first moment h and origin inertia J.
+    The matrix is [[m 1, -[h]], [[h], J]], with mass m, first moment h and inertia J about the
+    origin.
     """
     x, y, z = link.first_moment
     moment = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -3,10 +3,10 @@
 """
 The torque regressor H: joint torques are linear in the inertial parameters, tau = H(q, dq, ddq) X.
 
-Gautier and Khalil 1990, eq. 12, computed by a recursion: each body's wrench is linear in its ten
-parameters, and a joint's torque is that wrench times the joint's unit twist, both in the body's
-frame. An arm is a tree without branches. `torque_regressor` takes stacks of states, arrays of
-shape (..., n), and processes long stacks in blocks.
+A recursion computes Gautier and Khalil 1990, eq. 12: each body's wrench is linear in the body's
+ten parameters; this wrench times a joint's unit twist, both in the body's frame, is the body's
+share of the joint's torque. An arm is a tree without branches. `torque_regressor` takes stacks of
+states, arrays of shape (..., n), and processes long stacks in blocks.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ..typing import Array
 
 ROTOR_SYMBOL = 'Ia'
 PER_LINK = len(PARAMETER_SYMBOLS)
-# States in a block: enough that NumPy's cost per call does not matter, and few enough that the
-# intermediate arrays stay small (about 20 MB at seven joints).
+# States in a block of the regressor: enough that NumPy's cost per call does not matter, and few
+# enough that the intermediate arrays stay small (about 20 MB at seven joints).
 _BLOCK = 2048
 
 
@@ -38,8 +38,8 @@ def parameter_names(
     """
     Return the names of the standard parameters, in the order of `parameter_vector`.
 
-    XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and with
-    `rotor_inertia` Ia_1, ..., Ia_n. `robot` may be a number of links.
+    The names are XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and
+    with `rotor_inertia` also Ia_1, ..., Ia_n. `robot` may be a number of links.
     """
     n = robot.n if isinstance(robot, (ArmDescription, BodyTree)) else int(robot)
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
@@ -52,7 +52,7 @@ def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = 
     """
     Return the vector X of the standard parameters (Gautier and Khalil 1990, eq. 4).
 
-    Shape (10 n,), with the rotor inertias (11 n,), in the order of `parameter_names`.
+    X has shape (10 n,), or (11 n,) with the rotor inertias, in the order of `parameter_names`.
     """
     tree = as_tree(robot)
     links = np.concatenate([body.parameters() for body in tree.inertias])
@@ -61,7 +61,7 @@ def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = 
 
 def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> ArmDescription:
     """
-    Return the arm with the links (and rotors) of a vector in the order of `parameter_names`.
+    Return the arm with inertial parameters from a vector in the order of `parameter_names`.
 
     Parameters
     ----------
@@ -118,9 +118,7 @@ def torque_regressor(
     columns: Sequence[int] | None = None,
 ) -> Array:
     """
-    Return H with tau = H X: torques linear in the standard parameters.
-
-    Gautier and Khalil 1990, eq. 12.
+    Return H with tau = H X for standard parameters X (Gautier and Khalil 1990, eq. 12).
 
     Parameters
     ----------
@@ -171,15 +169,16 @@ def torque_regressor(
 
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
-    """Fill the bodies' columns of one block: `out` is (N, n, >= 10 n) and zero."""
+    """Write the bodies' 10 n columns for N states into `out`, zeros of shape (N, n, >= 10 n)."""
     count = len(q)
     # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
     # twist in the body's frame.
     seen = np.swapaxes(adjoint_inverse(tree.transforms(q)), -1, -2)
     # Gravity enters as an upward acceleration of the base.
     up = np.broadcast_to(np.concatenate((-gravity, np.zeros(3))), (count, 1, 6))
-    # For each body, in its frame: the joints that move it and their unit twists, its twist and its
-    # acceleration. The base comes last, at index BASE = -1.
+    # For each body, in the body's frame: the joints that move the body, these joints' unit twists,
+    # the body's twist and acceleration. The base is the last entry of each list, at index BASE =
+    # -1.
     joints: list[list[int]] = [[] for _ in range(tree.n + 1)]
     carried = [np.zeros((count, 0, 6))] * (tree.n + 1)
     velocity = [np.zeros((count, 1, 6))] * (tree.n + 1)
@@ -198,7 +197,8 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
             + bracket(velocity[i], rate)
         )
         wrench = wrench_matrix(velocity[i][:, 0], acceleration[i][:, 0])
-        # By virtual work, the torque of a joint that moves body i is its twist times the wrench.
+        # By virtual work, body i's share of a joint's torque is the joint's twist times body i's
+        # wrench.
         out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Centres of mass and inertia of links in the space frame (Exp[licit] derivation, corrected)."""
+"""Centres of mass and inertia of links in the space frame, as derived by Exp[licit], corrected."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceIner
     """
     Return centre of mass and inertia of every moving link in {S} at q (n,), from base to tip.
 
-    The Exp[licit] derivation tabulates the pose q = 0.
+    The table of the Exp[licit] derivation is for q = 0.
 
     Raises
     ------

@@ -5,8 +5,8 @@ Rows of geometric parameters for trees: the notation of Khalil and Kleinfinger 1
 
 The pose of frame j in the frame of its antecedent is Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta)
 Tz(d), with the joint's position added to theta or d. For a serial arm in modified (Craig) DH rows,
-gamma and b are zero after the first joint, and the other four parameters are the DH row. The paper
-writes d_j for `a` and r_j for `d`.
+gamma and b are zero after the first joint, and the other four parameters are the DH row. Khalil
+and Kleinfinger write d_j for `a` and r_j for `d`.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     """
     Return the rows of a tree in which every joint's axis is z of its body's frame.
 
-    A root's row starts from the space frame. Every placement has a row: alpha and a are the angle
-    and the distance between the parent's and the child's joint axis, about and along their common
-    normal; gamma and b lead from the parent's frame to the normal, theta and d from the normal to
-    the child's frame. The normal points within a quarter turn of the parent's x, so that a serial
-    arm made from DH rows gets the same rows.
+    The row of a joint on the base starts from the space frame. Every placement has a row: alpha
+    and a are the angle and the distance between the parent's and the child's joint axis, about and
+    along their common normal; gamma and b lead from the parent's frame to the normal, theta and d
+    from the normal to the child's frame. The common normal points within a quarter turn of the
+    parent's x axis, so that a serial arm made from DH rows gets the same rows.
 
     Raises
     ------
@@ -118,8 +118,8 @@ def frames_along_z(tree: BodyTree) -> Array:
     """
     Return the pose, in each body's frame, of a frame whose z is the joint's axis, (n, 4, 4).
 
-    Of a revolute joint, the new origin is the point of the axis nearest to the old origin. Frames
-    whose z is already the joint's axis get the identity.
+    For a revolute joint, this frame's origin is the point of the joint's axis nearest to the
+    origin of the body's frame. Frames whose z is already the joint's axis get the identity.
     """
     return np.array(
         [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
@@ -127,7 +127,7 @@ def frames_along_z(tree: BodyTree) -> Array:
 
 
 def _along_z(twist: Array) -> Array:
-    """Return the unit twist about z, or along z if the given twist is a prismatic joint's."""
+    """Return the unit twist of a joint about z, or along z if `twist` is a prismatic joint's."""
     return np.eye(6)[5 if twist[3:].any() else 2]
 
 
@@ -136,12 +136,13 @@ def _is_along_z(twist: Array) -> bool:
 
 
 def _to_axis(twist: Array) -> Array:
-    """Return the pose, in the body's frame, of the nearest frame whose z is the joint's axis."""
+    """Return the pose, in the body's frame, of a frame whose z is the joint's axis."""
     v, omega = twist[:3], twist[3:]
     axis = omega if omega.any() else v
     pose = np.eye(4)
     pose[:3, 3] = np.cross(omega, v)
-    # x is the old axis nearest to a right angle with the joint's axis, made orthogonal to it.
+    # x is the body-frame axis nearest to a right angle with the joint's axis, made orthogonal to
+    # the joint's axis.
     x = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = x - (x @ axis) * axis
     x = x / np.linalg.norm(x)
@@ -150,7 +151,7 @@ def _to_axis(twist: Array) -> Array:
 
 
 def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
-    """Return gamma, b and the modified row of a pose; `reach` [m] is the tree's largest length."""
+    """Return gamma, b and modified DH row of a pose; `reach` [m] is the tree's largest length."""
     rotation, origin = placement[:3, :3], placement[:3, 3]
     across = rotation[:2, 2]  # the child's z, projected onto the parent's xy plane
     sine = float(np.hypot(*across))
@@ -171,8 +172,8 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
     read = DHRow.of_pose(pose, Convention.MODIFIED)
     alpha, theta = _quarter(read.alpha), _quarter(read.theta)
     cosine, sine = cos_sin(alpha)
-    # d is the distance on the child's axis from the common normal to the origin, b that on the
-    # parent's axis to the normal.
+    # d is the distance on the child's axis from the common normal to the child's origin, b the
+    # distance on the parent's axis from the parent's origin to the common normal.
     d = -point[1] / sine if sine != 0.0 else 0.0
     return (
         gamma,

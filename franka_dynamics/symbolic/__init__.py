@@ -3,7 +3,8 @@
 """
 Symbolic formulas: kinematics and the RPR report's forms by sympy, M, C and g as generated code.
 
-The derivations use no model of dynamics/, so that they can be compared with all of them.
+The derivations use no model of dynamics/, so that every model can be compared with the
+derivations.
 """
 
 from ..errors import needing

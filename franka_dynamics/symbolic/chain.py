@@ -6,11 +6,12 @@ Symbolic kinematics of an arm: poses, axes, twists and Jacobians of every frame.
 Lengths have the Panda notebook's names; s_i and c_i are sine and cosine of joint i. At q = 0,
 frame i is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in frame i - 1 and rotated by alpha
 about x, as a URDF describes a modified DH row. Lengths of zero have no symbol. Frame n + 1 is the
-flange. `values` holds the lengths and the sines and cosines of constant angles.
+flange. `SymbolicChain.values` holds the numbers for the lengths and for the sines and cosines of
+constant angles.
 
-Twists are (omega, v) here, as the Panda notebook (docs/theory/references.md) writes them. Its
-"spatial velocity" has the velocity of the frame's origin for v, so its Jacobians are what
-Pinocchio calls LOCAL_WORLD_ALIGNED with the two halves exchanged.
+Twists are (omega, v) here, as the Panda notebook (docs/theory/references.md) writes them. The
+notebook's "spatial velocity" has the velocity of the frame's origin for v, so the notebook's
+Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with the two halves exchanged.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class SymbolicChain:
     An arm's frames 1..n and flange in symbols, and the values of the constant symbols.
 
     The axis of every joint is z of its own frame in `links`. `tails` are the poses (4, 4) of the
-    description's frames in these frames: the identity for modified rows, Tx(a_i) Rx(alpha_i) for
-    standard rows, whose frame i is fixed at the far end of link i.
+    description's frames in the frames of `links`: the identity for modified rows, Tx(a_i)
+    Rx(alpha_i) for standard rows, whose frame i is fixed at the far end of link i.
     """
 
     links: tuple[Link, ...]
@@ -73,7 +74,7 @@ class SymbolicChain:
         return len(self.kinds)
 
     def axis_is_turned(self, joint: int) -> bool:
-        """Return whether joint 1..n is revolute."""
+        """Return whether a joint, numbered 1..n, is revolute."""
         return self.kinds[joint - 1] is JointKind.REVOLUTE
 
 
@@ -118,7 +119,7 @@ def _moving(
     kind: JointKind | None,
     values: dict[sp.Symbol, float],
 ) -> Link:
-    """Return frame i from its constant offset and tilt, and its joint (None: a fixed frame)."""
+    """Return frame i from its constant offset and tilt, and its joint's kind (None: fixed)."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
     if kind is not JointKind.REVOLUTE:
         slide = sp.Integer(0) if kind is None else position(i)
@@ -131,7 +132,7 @@ def _moving(
 def _standard_placement(
     i: int, before: DHRow, row: DHRow, values: dict[sp.Symbol, float]
 ) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return offset and tilt of joint i's frame: a and alpha of the previous row, then d_i."""
+    """Return offset and tilt of joint i's frame: a and alpha of row i - 1, then d of row i."""
     cosine, sine = _cos_sin(f'alpha{i - 1}', before.alpha, values)
     length = _letter(f'd{i}', row.d, values)
     offset = sp.Matrix([_letter(f'a{i - 1}', before.a, values), -sine * length, cosine * length])
@@ -178,11 +179,11 @@ def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 class Kinematics:
     """
-    T_i, r_i, omega_i, xi_i, J_i and J_mi of an arm with symbols.
+    Poses T_i, origins r_i, axes omega_i, twists xi_i, Jacobians J_i and J_mi in symbols.
 
-    Frames are 1..n and n + 1, the flange. {S} is here the arm's frame {0}, without its base.
-    Entries are polynomials in s_i, c_i (and q_i of a prismatic joint) and the lengths. They are
-    not expanded, so each entry stays nested as the frames are.
+    Frames are 1..n and n + 1, the flange. In this class {S} is the arm's frame {0}: the pose of
+    the base is left out. Entries are polynomials in s_i, c_i (and q_i of a prismatic joint) and
+    the lengths. The polynomials are not expanded, so each stays nested, one frame in the other.
     """
 
     def __init__(self, chain: SymbolicChain) -> None:
@@ -198,28 +199,28 @@ class Kinematics:
         """Return the pose of a frame in the previous one, T_{i-1}^{-1} T_i, (4, 4)."""
         link = self.chain.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))
-        # Poses between the joints' frames. The frame of a standard row is its joint's frame times
-        # its tail.
+        # `link` is the pose between two joints' frames. The frame of a standard row is the joint's
+        # frame times the joint's tail.
         if frame > 1:
             step = _inverse(self.chain.tails[frame - 2]) * step
         return _trigonometric(step * self.chain.tails[frame - 1])
 
     def pose(self, frame: int) -> sp.Matrix:
-        """Return T_i, the pose of a frame in {S}, (4, 4) (cells 9 and 5)."""
+        """Return T_i, the pose of a frame in {S}, (4, 4) (Panda notebook, cells 9 and 5)."""
         tail = self.chain.tails[frame - 1]
         pose = self._poses[frame - 1]
         return pose if tail == sp.eye(4) else _tidy(pose * tail)
 
     def position(self, frame: int) -> sp.Matrix:
-        """Return r_i, the origin of a frame in {S}, (3, 1) (cell 10)."""
+        """Return r_i, the origin of a frame in {S}, (3, 1) (Panda notebook, cell 10)."""
         return self.pose(frame)[:3, 3]
 
     def axis(self, frame: int) -> sp.Matrix:
-        """Return omega_i, the axis of joint i in {S}, or z of the flange, (3, 1) (cell 10)."""
+        """Return omega_i, joint i's axis or flange z in {S}, (3, 1) (Panda notebook, cell 10)."""
         return (self._poses[frame - 1] if frame <= self.chain.n else self.pose(frame))[:3, 2]
 
     def joint_twist(self, joint: int) -> sp.Matrix:
-        """Return xi_i = (omega_i, -omega_i x r), r on the axis, or (0, omega_i) of a slide."""
+        """Return twist xi_i: (omega_i, -omega_i x r), r on the axis; prismatic (0, omega_i)."""
         axis = self.axis(joint)
         if not self._turns(joint):
             return sp.zeros(3, 1).col_join(axis)
@@ -227,7 +228,7 @@ class Kinematics:
 
     def jacobian(self, frame: int, reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> sp.Matrix:
         """
-        Return J_i of a frame with rows (omega, v), (6, n) (cell 23).
+        Return a frame's Jacobian J_i with rows (omega, v), (6, n) (Panda notebook, cell 23).
 
         Parameters
         ----------
@@ -254,7 +255,11 @@ class Kinematics:
         return self._jacobian_of(sp.zeros(3, 1), frame, local=reference_frame == 'LOCAL')
 
     def center_of_mass_jacobian(self, link: int) -> sp.Matrix:
-        """Return J_mi, rows (omega, dr_mi/dt), (6, n) (cells 23 and 24)."""
+        """
+        Return J_mi (6, n) of a link's centre of mass (Panda notebook, cells 23 and 24).
+
+        The rows of J_mi are (omega, dr_mi/dt), r_mi the centre of mass in {S}.
+        """
         center = [sp.Symbol(f'{axis}c{link}', real=True) for axis in 'xyz']  # cell 3
         return self._jacobian_of(sp.Matrix(center), link)
 
@@ -262,10 +267,10 @@ class Kinematics:
         return joint > self.chain.n or self.chain.axis_is_turned(joint)
 
     def _jacobian_of(self, point: sp.Matrix, frame: int, *, local: bool = False) -> sp.Matrix:
-        """Return the Jacobian of a point given in a frame, in axes of {S} or its own, (6, n)."""
+        """Return the Jacobian (6, n) of a point of a frame, in the axes of {S} or of the frame."""
         columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
-        # In frame j the point depends only on the joints after j. So the expressions z x lever
-        # stay short if joints are visited from the tip to the base.
+        # `lever`, the point in frame j, depends only on the joints after j: the products z x lever
+        # stay short because the joints are visited from the tip to the base.
         tail = self.chain.tails[frame - 1]
         back, lever = tail[:3, :3].T, tail[:3, 3] + tail[:3, :3] * point
         for joint in range(frame, 0, -1):

@@ -33,10 +33,10 @@ def kinematics(
     description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
-    Return T_i, r_i, omega_i, J_i of all frames and xi_i, J_mi of 1..n, in the notebook's names.
+    Return poses, origins, axes, twists and Jacobians of all frames in the Panda notebook's names.
 
-    The arm may have either convention. `reference_frame` is that of the J_i: LOCAL_WORLD_ALIGNED
-    (mixed), WORLD (space) or LOCAL (body).
+    The arm may have either DH convention. `reference_frame` is the reference frame of the
+    Jacobians J_i: LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
 
     Raises
     ------
@@ -98,9 +98,9 @@ _OF_MOTION = {Quantity.MASS_MATRIX: 'M', Quantity.CORIOLIS_MATRIX: 'C', Quantity
 
 def equations(description: ArmDescription) -> list[Section]:
     """
-    Return M, C and g of an arm, of either convention, as a straight-line program.
+    Return M, C and g of an arm, of either DH convention, as a straight-line program.
 
-    One program computes all of them, with the equations of `codegen --parameters run_time`.
+    One program computes M, C and g, with the equations of `codegen --parameters run_time`.
     """
     graph = Graph()
     chain = build_chain(description, None, graph)
@@ -150,7 +150,7 @@ def equations(description: ArmDescription) -> list[Section]:
 
 
 def step_by_step(description: ArmDescription) -> list[Section]:
-    """Return an arm's whole derivation: rows, transforms, kinematics of all frames, M, C, g."""
+    """Return an arm's derivation: DH rows, transforms, kinematics of all frames, M, C, g."""
     chain = chain_of(description)
     forms = Kinematics(chain)
     flange = chain.n + 1

@@ -3,9 +3,9 @@
 """
 Writes sections of formulas as runnable Python text, as a LaTeX document, or as an HTML page.
 
-sympy writes the LaTeX and the MathML. In both a narrow matrix is printed whole, each nonzero entry
-of a wide one on a row of its own, and an expression wider than a line is expanded and broken
-between its terms.
+sympy writes the LaTeX and the MathML. In LaTeX and MathML a narrow matrix is printed whole, each
+nonzero entry of a wide one on a row of its own, and an expression wider than a line is expanded
+and broken between its terms.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _fits(matrix: sp.Matrix) -> bool:
 def _rows(
     formula: Formula, show: Callable[[sp.Basic], str], plus: str
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the lines of a formula with its indices in the matrix: '', '2' or '2,3'."""
+    """Yield a formula's printed entries: each entry's indices ('', '2' or '2,3') and lines."""
     value = formula.value
     if isinstance(value, str):
         value = sp.parse_expr(value, evaluate=False)
