@@ -17,10 +17,11 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     """
     Return `__getattr__`, which also answers `__all__`, and `__dir__` of a package.
 
-    The package's `if TYPE_CHECKING:` block imports its exported names for editors and type
-    checkers; it is the only list of them. It is parsed at the first use of an exported name, so
-    the command line, which uses none, starts without parsing. `dir`, and so completion in an
-    editor or a Python prompt, lists the exported names, imported or not, and no modules.
+    The `if TYPE_CHECKING:` block of a package is the only list of its exported names, and imports
+    them for editors and type checkers. The block is parsed at the first use of an exported name,
+    so the command line, which uses no exported name, starts without parsing. `dir`, and so
+    completion in an editor or a Python prompt, lists the exported names, imported or not, and no
+    modules.
 
     Parameters
     ----------

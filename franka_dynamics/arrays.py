@@ -19,7 +19,7 @@ Shape = tuple[int | EllipsisType | None, ...]
 
 def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
     """
-    Check fields of a frozen dataclass, and replace them by read-only float copies.
+    Check shape and finiteness of dataclass fields; replace the fields by read-only float copies.
 
     Parameters
     ----------

@@ -123,8 +123,8 @@ class UrdfMismatchError(CrosscheckError):
     """
     A URDF does not describe the given arm.
 
-    `verdict` is a `UrdfVerdict`, whose `findings` are all differences; the message has the one
-    with the largest effect on torques.
+    `verdict` is a `UrdfVerdict`, whose `findings` are all differences from the arm; the message
+    has the first of these differences.
     """
 
     def __init__(self, message: str, verdict: Any) -> None:

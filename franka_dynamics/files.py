@@ -20,7 +20,7 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     Yield a temporary path beside `path`; it is renamed to `path` if the block raises no error.
 
     If the block raises an error, an older file stays unchanged. Missing folders are created. The
-    temporary name keeps the suffix, because writers choose their format by it.
+    temporary name keeps the suffix of `path`, because writers choose the format by the suffix.
 
     Raises
     ------

@@ -4,7 +4,7 @@
 Dataclass fields that are also command-line options.
 
 A field's annotation gives the number and type of the option's values, the field's default the
-value if the option is not given. `Option` adds what else the help and the parser need.
+value if the option is not given. `Option` adds the option's help text, flags, choices and range.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 """
 Node parameters as config/parameters declares them: type, default, range, when they may change.
 
-The files there follow the schema of generate_parameter_library. That schema cannot express that a
-parameter is read at activation only; our own validation `franka_dynamics::while_inactive<>` marks
-such parameters.
+The files in config/parameters follow the schema of generate_parameter_library, which cannot
+express that a node reads a parameter at activation only; our own validation
+`franka_dynamics::while_inactive<>` marks such a parameter.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class ParameterSpec:
     """
     One parameter of a node.
 
-    `kind` is bool, integer, double, string, double_array or string_array. `choices` and
-    `minimum`/`maximum` are enforced where they are given. `while_inactive` allows changes only
-    while the node is not active.
+    `kind` is bool, integer, double, string, double_array or string_array. `check` enforces
+    `choices`, `minimum` and `maximum` if given. `while_inactive` allows changes only while the
+    node is not active.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ParameterSpec:
 
     @property
     def unit(self) -> str:
-        """The unit of a number; empty if it has none."""
+        """The unit of an integer or double; empty if the description states none."""
         found = _UNIT.search(self.sentence) if self.kind in ('integer', 'double') else None
         return found[1] if found else ''
 

@@ -13,9 +13,9 @@ def share_directory() -> Path:
     """
     Return the folder that holds `config/`, `launch/` and `urdf/`.
 
-    A source tree is recognised by `package.xml` beside the Python package. Otherwise the
-    nearest `share/franka_dynamics` above this file is taken, which is where colcon,
-    `pip install` and apt put data files. Neither needs ROS.
+    A source tree is recognised by `package.xml` and `config/` beside the Python package. Without a
+    source tree the folder is the nearest `share/franka_dynamics` above this file, where colcon,
+    `pip install` and apt put data files. Neither search needs ROS.
 
     Raises
     ------

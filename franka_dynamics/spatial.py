@@ -26,8 +26,8 @@ class JointKind(str, Enum):
 
 
 # Below this angle [rad] (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
-# x^6/362880, is below 2e-16. Above it cancellation causes a relative error of eps/x^2, which
-# multiplication by [phi]^2 compensates.
+# x^6/362880, is below 2e-16. Above this angle cancellation in x - sin x causes a relative error of
+# eps/x^2, which multiplication by [phi]^2 compensates.
 _SERIES_BELOW = 0.02
 
 
@@ -49,7 +49,7 @@ def apply(matrix: Array, vector: Array) -> Array:
 
 def hat(vector: ArrayLike) -> Array:
     """
-    Return the matrix of a vector or of a twist.
+    Return the skew-symmetric matrix of a rotation vector, or the 4 x 4 matrix of a twist.
 
     Parameters
     ----------
@@ -124,12 +124,12 @@ def log3(rotation: ArrayLike) -> Array:
     """
     Return the rotation vector of a rotation, of length 0 to pi, shape (..., 3) [rad].
 
-    It is the inverse of `exp3` for angles below pi. A half turn has two rotation vectors; one of
-    them is returned.
+    `log3` inverts `exp3` for angles below pi. Of the two rotation vectors of a half turn `log3`
+    returns one.
     """
     matrix = np.asarray(rotation, dtype=float)
-    # `products` is 4 q q^T of the unit quaternion q = (w, v). Its row with the largest diagonal
-    # entry has no cancellation (Shepperd 1978).
+    # `products` is 4 q q^T of the unit quaternion q = (w, v). The row of `products` with the
+    # largest diagonal entry has no cancellation (Shepperd 1978).
     trace = np.trace(matrix, axis1=-2, axis2=-1)[..., None, None]
     products = np.empty((*matrix.shape[:-2], 4, 4))
     products[..., 0, 0] = 1.0 + trace[..., 0, 0]
@@ -159,8 +159,8 @@ def adjoint(transform: ArrayLike) -> Array:
     """
     Return Ad(T), (..., 6, 6), which maps a twist (v, omega) from the inner to the outer frame.
 
-    T is the pose of the inner frame in the outer one. Ad = [[R, [p] R], [0, R]]. If T is the pose
-    of a body, Ad(T) maps its body twist to its spatial twist.
+    T = (R, p) is the pose of the inner frame in the outer frame, and Ad(T) = [[R, [p] R], [0, R]].
+    If T is the pose of a body, Ad(T) maps its body twist to its spatial twist.
     """
     matrix = np.asarray(transform, dtype=float)
     rotation, origin = matrix[..., :3, :3], matrix[..., :3, 3]
@@ -257,7 +257,7 @@ _GIMBAL_LOCK = 1e-9
 
 def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
     """
-    Return the pose Rz(yaw) Ry(pitch) Rx(roll) at a position.
+    Return the pose with rotation Rz(yaw) Ry(pitch) Rx(roll) at a position.
 
     Parameters
     ----------
@@ -287,13 +287,13 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-# Largest error of an entry of R R^T = 1: above rounding errors, far below typing errors.
+# Largest allowed error of an entry of R R^T = 1: above rounding errors, far below typing errors.
 _RIGID_EPS = 1e-9
 
 
 def rigid_transform(transform: ArrayLike) -> Array:
     """
-    Return a homogeneous transform as a float array of shape (4, 4).
+    Return a transform as a (4, 4) float array, after checking that it is a rigid motion.
 
     Raises
     ------

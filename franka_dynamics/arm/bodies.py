@@ -72,8 +72,8 @@ class Cylinder(Homogeneous):
         """
         Return the cylinder's inertia about the frame's origin.
 
-        About the centre it is m r^2/2 along the axis and m (3 r^2 + l^2)/12 across it (Busellato
-        2023, section 2.1, corrected).
+        The moments of inertia about the centre are m r^2/2 along the axis and m (3 r^2 + l^2)/12
+        across the axis (Busellato 2023, section 2.1, corrected).
         """
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
         along = [one == self.axis for one in Axis]
@@ -91,7 +91,8 @@ class Box(Homogeneous):
         """
         Return the box's inertia about the frame's origin.
 
-        About the centre it is m (y^2 + z^2)/12 along x, and so on (Busellato 2023, section 2.1).
+        The moment of inertia about the centre is m (y^2 + z^2)/12 along x, and so on (Busellato
+        2023, section 2.1).
         """
         squares = np.square(self.size)
         return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)
@@ -102,8 +103,8 @@ class Body:
     """
     A body of a published table.
 
-    Either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment` [kg m],
-    and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
+    A body has either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment`
+    [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     name: str = ''
@@ -132,7 +133,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link(self, about: InertiaAbout | None) -> LinkInertia:
-        """Return the inertia about the frame's origin; the given tensor is about `about`."""
+        """Return the inertia about the frame's origin from a tensor about the point `about`."""
         if self.primitive is not None:
             return self.primitive.link()
         assert self.mass is not None and self.inertia is not None

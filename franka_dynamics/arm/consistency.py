@@ -4,8 +4,9 @@
 Repairs links whose published inertial parameters no real body can have.
 
 Each number of a printed table may be off by half a unit of its last decimal. The nearest physical
-parameters within that rounding solve a convex problem, because the pseudo-inertia is linear in the
-ten parameters about the frame origin (Wensing, Kim, Slotine 2018, section III).
+parameters within half a unit of the last decimal solve a convex problem, because the
+pseudo-inertia is linear in the ten parameters about the frame origin (Wensing, Kim, Slotine 2018,
+section III).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from ..errors import InertiaError, needing
 
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)
-# Smallest eigenvalue of a repaired pseudo-inertia, relative to the rounding. It stays positive
-# after the solver's error and the rounding of a URDF's text.
+# Smallest eigenvalue of a repaired pseudo-inertia, relative to the rounding: large enough to stay
+# positive after the solver's error and the rounding of a URDF's text.
 _INSIDE = 1e-3
 
 
@@ -45,7 +46,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
         return link
     with needing('The nearest physically consistent parameters need cvxpy', 'identify'):
         import cvxpy
-    # In units of the rounding.
+    # Changes of the ten parameters, in units of the rounding.
     moves = cvxpy.Variable(10)
     pseudo = link.pseudo_inertia() / rounding + sum(
         moves[k] * LinkInertia.from_parameters(column).pseudo_inertia()

@@ -55,7 +55,7 @@ class DHRow:
         """
         Return the row with a given pose of its frame in the previous one, shape (4, 4).
 
-        If no row has this pose, `transform` of the returned row differs from it.
+        If no row has this pose, `transform` of the returned row differs from `pose`.
         """
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
@@ -105,9 +105,10 @@ class DHRow:
 
 def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """
-    Return n - 1 modified rows for n standard rows, without the first standard row's theta and d.
+    Return n - 1 modified rows for n standard rows.
 
-    Both conventions describe the same sequence of screw motions along z and x but divide it
-    differently: a and alpha of a standard row belong to the next modified row.
+    The first row's theta and d and the last row's a and alpha are left out. Modified and standard
+    rows describe the same sequence of screw motions along z and x but divide it differently: a and
+    alpha of a standard row belong to the next modified row.
     """
     return [replace(row, a=last.a, alpha=last.alpha) for last, row in pairwise(rows)]

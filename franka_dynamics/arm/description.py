@@ -27,10 +27,10 @@ class JointLimits:
     """
     Limits of one joint; an unknown limit is infinite.
 
-    `lower` and `upper` bound the position [rad]. The others bound a magnitude: `velocity` [rad/s],
-    `acceleration` [rad/s^2], `jerk` [rad/s^3], `effort` [N m], `effort_rate` [N m/s]. For a
-    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset` and
-    `velocity_deceleration` make the velocity limit of an FR3 depend on its position
+    `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
+    `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] bound a magnitude. For a prismatic
+    joint read metres for radians and newtons for newton metres. `velocity_offset` and
+    `velocity_deceleration` make the velocity limit of an FR3 depend on the joint position
     (`ArmDescription.velocity_bounds`). Inconsistent limits raise a DescriptionError.
     """
 
@@ -68,8 +68,8 @@ class Joint:
     """
     One moving joint.
 
-    Its position is added to theta of its DH `row` if it is revolute, to d if it is prismatic.
-    `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
+    The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
+    to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
     joint].
     """
 
@@ -95,7 +95,7 @@ class ArmFields:
     simulated_friction: Friction | None = None
 
     def shared(self) -> dict[str, Any]:
-        """Return these fields by their names."""
+        """Return the shared fields' values by name."""
         return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
 
@@ -205,7 +205,7 @@ class ArmDescription(ArmFields):
 
         For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))) by Franka's
         page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`, and the
-        same for the lower limit. For arms without these two the bounds do not depend on q.
+        same for the lower limit. Without `velocity_offset` the bounds do not depend on q.
         """
         position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
@@ -245,11 +245,11 @@ class ArmDescription(ArmFields):
 
     def joint_placements(self) -> list[tuple[Array, Array]]:
         """
-        Return two constant poses for each joint, of shape (4, 4).
+        Return constant poses (A, B) for each joint i, each of shape (4, 4).
 
-        The first is the pose, in frame {i-1}, of a frame whose z is the joint axis; the second is
-        the pose of frame {i} in that frame after it has moved with the joint. The second is the
-        identity for modified rows, the first for standard rows.
+        A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i; B is the pose of
+        frame {i} in that frame, once moved with the joint. B is the identity for modified rows, A
+        for standard rows.
         """
         rows = [joint.row.transform(self.convention) for joint in self.joints]
         if self.convention is Convention.MODIFIED:
@@ -260,7 +260,7 @@ class ArmDescription(ArmFields):
         """
         Return the poses of frames {1} to {n} and of the flange in {S}, shape (..., n + 1, 4, 4).
 
-        They are products of DH matrices, for joint positions q of shape (..., n) [rad or m].
+        Each pose is a product of DH matrices at joint positions q of shape (..., n) [rad or m].
         """
         pose = np.asarray(self.base)
         poses = []
@@ -315,9 +315,9 @@ class ArmDescription(ArmFields):
 
     def require_physical(self, purpose: str) -> None:
         """
-        Raise an error if no real arm can have these inertias.
+        Raise an error if no real arm can have the links' inertias.
 
-        `purpose` says in the message what they were to be used for.
+        `purpose` says in the message what the arm was to be used for.
 
         Raises
         ------

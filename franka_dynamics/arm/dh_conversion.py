@@ -38,7 +38,8 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         else:
             flange = replace(flange, alpha=_half_turn_on(flange.alpha))
     elif joint > 0:
-        # The half turn before the joint belongs to the previous row, the one after it to its own.
+        # The half turn before a joint belongs to the previous row, the half turn after it to the
+        # joint's own.
         joints[joint - 1] = _twisted(joints[joint - 1])
         links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
     else:
@@ -71,9 +72,9 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return the same arm in modified (Craig) rows.
 
-    Frame {i} follows a and alpha of standard row i; in the modified convention it lies before
-    them, on the axis of joint i, and link i is expressed in this frame. The flange's a and alpha
-    are left out, because a modified row ends with d and theta.
+    The standard frame {i} follows a and alpha of row i; the modified frame {i} lies before a and
+    alpha, on the axis of joint i, and link i is expressed in the modified frame. The flange's a
+    and alpha are left out, because a modified row ends with d and theta.
     """
     if description.convention is Convention.MODIFIED:
         return description

@@ -32,8 +32,8 @@ class SigmoidFriction:
     """
     Gaz's friction: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
-    It is smooth, and zero at rest. Arrays of shape (n,): amplitude A [N m], slope s [s/rad],
-    offset d [rad/s]; `at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019, "Dynamic
+    Gaz's friction is smooth, and zero at rest. Arrays of shape (n,): amplitude A [N m], slope s
+    [s/rad], offset d [rad/s]; `at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019, "Dynamic
     Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters", section
     V.
     """
@@ -46,7 +46,7 @@ class SigmoidFriction:
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
         _freeze(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
-        # Computed once, because the friction is evaluated in control loops.
+        # `at_rest` is computed once, because the friction is evaluated in control loops.
         object.__setattr__(self, 'at_rest', _logistic(self.slope * self.offset))
 
     def torque(self, dq: ArrayLike) -> Array:
@@ -93,10 +93,10 @@ class ViscousCoulombFriction(LinearFriction):
     """
     Viscous, Coulomb and offset friction: tau_f = f_v dq + f_c sign(dq) + f_o.
 
-    Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m].
-    tanh(dq / width) with `width` [rad/s] takes the place of the sign, because a torque that jumps
-    at zero velocity cannot be commanded. `deviations`, shape (3, n), are the standard deviations
-    of f_v, f_c and f_o, if known.
+    Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m]. tanh(dq
+    / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero
+    velocity cannot be commanded. `deviations`, shape (3, n), are the standard deviations of f_v,
+    f_c and f_o, if known.
     """
 
     viscous: Array
@@ -120,7 +120,7 @@ class ViscousCoulombFriction(LinearFriction):
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """Return dq, tanh(dq / width) and 1, shape (..., 3, n)."""
         velocity = _velocity(dq, self.viscous)
-        # Filled row by row, because np.stack would take longer in control loops.
+        # Terms are filled in row by row, because np.stack would take longer in control loops.
         found = np.ones((*velocity.shape[:-1], 3, velocity.shape[-1]))
         found[..., 0, :], found[..., 1, :] = velocity, np.tanh(velocity / self.width)
         return found
@@ -131,13 +131,13 @@ class MaxwellSlipFriction(LinearFriction):
     """
     Sliding friction with a Stribeck term, and Maxwell-slip elements for presliding.
 
-    tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o.
-    Element i is a spring that slips: with every step of q, z_i <- clip(z_i + step / reach_i,
-    -1, 1). Its torque depends on the path and not on the speed, like the hysteresis of gears at a
-    reversal. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the
-    Leuven integrated friction model structure", IEEE Trans. Automatic Control 47(4) (the
-    Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005, "The generalized Maxwell-slip
-    model", IEEE Trans. Automatic Control 50(11).
+    tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o. Element
+    i is a spring that slips: with every step of q, z_i <- clip(z_i + step / reach_i, -1, 1). An
+    element's torque depends on the path and not on the speed, like the hysteresis of gears at a
+    reversal. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the Leuven integrated
+    friction model structure", IEEE Trans. Automatic Control 47(4) (the Maxwell-slip elements);
+    Al-Bender, Lampaert, Swevers 2005, "The generalized Maxwell-slip model", IEEE Trans. Automatic
+    Control 50(11).
 
     The state z is not part of the model: `FrictionState` updates it with each position, and
     `slip_bounds` computes it for a whole recording.
@@ -293,7 +293,7 @@ def _require_positive(value: float, what: str) -> None:
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:
     velocity = np.asarray(dq, dtype=float)
     if velocity.shape[-1:] != parameter.shape:
-        # Joint names are made for the error only, because this runs at 1 kHz.
+        # Joint names are made for the error only, because friction is evaluated at 1 kHz.
         require_states({'dq': velocity.shape}, [f'joint {i + 1}' for i in range(len(parameter))])
     return velocity
 

@@ -17,10 +17,10 @@ class FrictionState:
     """
     The state z of one arm's Maxwell-slip elements, updated with each joint state.
 
-    At the start, and after a gap in the joint states, z is unknown. `slip_bounds` are then its
-    lowest and highest possible values, shape (2, k, n); they become equal after a displacement of
-    twice an element's reach in one direction. With `relaxed`, for a simulation, z starts at 0
-    instead. Models without such elements have no state.
+    At the start, and after a gap in the joint states, z is unknown. `slip_bounds`, shape (2, k,
+    n), are the lowest and highest possible z of k elements at n joints; the bounds become equal
+    after a displacement of twice an element's reach in one direction. With `relaxed`, for a
+    simulation, z starts at 0. Models without Maxwell-slip elements have no state.
     """
 
     def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:
@@ -32,7 +32,7 @@ class FrictionState:
         self.restart()
 
     def restart(self) -> None:
-        """Return to the state at the start."""
+        """Reset z to unknown, or to 0 if relaxed."""
         self._last: tuple[float, Array] | None = None
         self.slip_bounds = np.zeros((2, 0, 0))
         if self._maxwell is not None:
@@ -49,7 +49,7 @@ class FrictionState:
         """
         Update the state with joint positions q, shape (n,) [rad], at a time `stamp` [s].
 
-        A step back in time, or one of more than LONGEST_STEP_S, restarts the state.
+        A step back in time, or a step longer than LONGEST_STEP_S, restarts the state.
         """
         if self._maxwell is None:
             return

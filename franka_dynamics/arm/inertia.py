@@ -15,10 +15,10 @@ from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
 
-# Order of the six elements of a symmetric tensor everywhere in this package.
+# Order of a symmetric tensor's six elements in this package, except in `mesh` (Kwon's order).
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
-# Order and symbols of a link's ten parameters everywhere in this package (Gautier and Khalil 1990,
-# eq. (3)): inertia about the frame's origin, first moment, mass.
+# Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
+# 1990, eq. (3)): inertia about the frame's origin, first moment, mass.
 PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
@@ -179,8 +179,7 @@ class LinkInertia:
         """
         Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame's origin.
 
-        This is the order of `PARAMETER_SYMBOLS`, which regressors, derivatives, base parameters
-        and generated code have, too.
+        Regressors, base parameters and generated code follow this order, PARAMETER_SYMBOLS.
         """
         return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
@@ -195,9 +194,9 @@ class LinkInertia:
         """
         Return the (4, 4) pseudo-inertia, positive semidefinite for every real body.
 
-        Its blocks are the second moment 1/2 tr(I) 1 - I, the first moment and the mass
-        (Wensing, Kim, Slotine 2018, "Linear matrix inequalities for physically consistent
-        inertial parameter identification", eq. 10).
+        The blocks of the pseudo-inertia are the second moment 1/2 tr(I) 1 - I, the first moment
+        and the mass (Wensing, Kim, Slotine 2018, "Linear matrix inequalities for physically
+        consistent inertial parameter identification", eq. 10).
         """
         pseudo = np.empty((4, 4))
         pseudo[:3, :3] = 0.5 * np.trace(self.inertia) * np.eye(3) - self.inertia

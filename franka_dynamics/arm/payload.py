@@ -67,8 +67,8 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     Return a body's mass, centre of mass and inertia about that (xx xy xz yy yz zz), shape (10,).
 
-    `inertia` is about the flange's origin, in the flange frame. Values below rounding error become
-    zero.
+    `inertia` is about the flange's origin, in the flange frame. A centre of mass or moments below
+    rounding error become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
@@ -183,8 +183,8 @@ def read_desk_file(path: Path) -> LinkInertia:
     """
     Return the inertia of an end effector from Franka's `endeffector-config.json`.
 
-    The result is about the flange's origin, in the flange frame. Only the file's mass,
-    centerOfMass and inertia are used. `desk_json` writes such a file.
+    The end effector's inertia is about the flange's origin, in the flange frame. Only the file's
+    mass, centerOfMass and inertia are used. `desk_json` writes an `endeffector-config.json`.
 
     Raises
     ------
@@ -229,8 +229,8 @@ def desk_json(payload: Array, name: str) -> str:
     Return the text of Franka's `endeffector-config.json`, for upload in Desk's settings.
 
     The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
-    matrices are written by columns, and the end effector's frame is the flange frame. `payload`
-    has the form of `payload_array`. Desk shows `name`; its letters and digits become the `id`.
+    matrices are written by columns, and the end effector's frame is the flange frame. `payload` is
+    an array as `payload_array` returns. Desk shows `name`; its letters and digits become the `id`.
 
     Raises
     ------

@@ -4,7 +4,7 @@
 Reads and writes strict YAML: no repeated keys, keys are strings, numbers are decimal.
 
 PyYAML reads YAML 1.1, in which 1e-5 is a string, 010 is eight and 1:30 is ninety, and of two equal
-keys it keeps the last. In a file with an arm's parameters these would be unnoticed errors.
+keys it keeps the last: in an arm's parameters, errors that nobody notices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _StrictLoader(yaml.SafeLoader):
     """PyYAML's safe loader, but keys are unique strings and numbers decimal as in YAML 1.2."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        """Return a mapping; raise DescriptionError for repeated keys and keys of other types."""
+        """Return a mapping; raise DescriptionError for repeated or non-string keys."""
         seen: set[str] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
@@ -114,7 +114,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     """
     Return the mapping that a YAML file holds.
 
-    `expected` says, for the error message, how such a file begins.
+    `expected` says in error messages how the file should begin.
 
     Raises
     ------

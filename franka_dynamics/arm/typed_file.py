@@ -53,7 +53,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping whose entry `tag` names the dataclass in `classes` that its entries fill."""
+    """A mapping whose entry `tag` names the one of `classes` that the other entries fill."""
 
     tag: str
     classes: Mapping[str, type]
@@ -96,7 +96,7 @@ def _of_a_joint(value: float) -> str:
 
 
 def _endless(_: float) -> str:
-    """Accept any number; its presence among the rules allows infinity."""
+    """Accept any number; a type with this rule also takes infinity."""
     return ''
 
 
@@ -114,10 +114,10 @@ Angles = Annotated[Array, of_length(3), _within_a_turn]
 
 def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     """
-    Return a YAML file's content as a dataclass of type `kind`.
+    Return a YAML file's content as type `kind`: a dataclass, or a dict of dataclasses.
 
-    A file that was not changed since it was last read is not read again. `expected` says, for the
-    error message, how such a file begins.
+    A file that was not changed since it was last read is not read again. `expected` says in error
+    messages how the file should begin.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def _ruled(kind: Any, rules: Sequence[Any], value: Any) -> Any:
 
 
 def _fields(kind: Any, value: Any) -> Any:
-    """Return a mapping as a dataclass, with the place of any error that the class raises."""
+    """Return a mapping as a dataclass; raise FieldError for a wrong, missing or unknown entry."""
     given, layout, arguments = _mapping(value), _layout(kind), {}
     for key in given:
         if key not in layout:

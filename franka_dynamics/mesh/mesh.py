@@ -66,7 +66,7 @@ class TriangleMesh:
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     def moved(self, transform: ArrayLike) -> TriangleMesh:
-        """Return the mesh in another frame; `transform` (4, 4) is the pose of its frame there."""
+        """Return the mesh in another frame, where its present frame has the pose `transform`."""
         matrix = np.asarray(transform, dtype=float)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)
 
@@ -80,8 +80,9 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
     Return mass, first moment and inertia of a homogeneous solid that a mesh bounds.
 
-    Kwon, (17), (20), (22) and (25). The sums are about the middle of the bounding box, so that a
-    mesh far from its frame's origin loses no digits, and are then moved to the origin.
+    Source: Kwon, equations (17), (20), (22), (25). The parameters are summed about the middle of
+    the bounding box, so that a mesh far from its frame's origin loses no digits, and then moved to
+    the origin.
 
     Parameters
     ----------
@@ -121,16 +122,17 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
 
 
 def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
-    """Return (m, h, I_diag, I_off) about a point for a density of 1 kg/m^3, shape (10,)."""
+    """Return mass m, first moment h, I_diag, I_off about a point, for 1 kg/m^3, shape (10,)."""
     corners = (mesh.vertices - about)[mesh.faces]  # (face, corner, coordinate)
     first, second, third = corners.swapaxes(0, 1)
     s = corners.sum(axis=1)
     g = 0.5 * (s * s + (corners * corners).sum(axis=1))  # (19): both orders of every pair, halved
-    # (15). v1 . n is det [v1 v2 v3]: the other two terms of n are perpendicular to v1.
+    # Kwon, (15): v1 . n is det [v1 v2 v3], because v2 x v3 is the only term of the normal n that
+    # is not perpendicular to v1.
     normal = cross(second - first, third - first)
     determinant = np.einsum('fc,fc->f', first, normal)
     moments = determinant @ g / 60.0
-    # r(v_i) v_j of (25) summed over i <= j, columns xy, xz, yz.
+    # r(v_i) v_j of Kwon's (25), summed over corners i <= j; columns xy, xz, yz.
     a, b = [0, 0, 1], [1, 2, 2]
     products = s[:, a] * s[:, b] + (corners[..., a] * corners[..., b]).sum(axis=1)
     return np.concatenate(
@@ -155,10 +157,10 @@ def in_parameter_order(derivative: Array) -> Array:
 
 def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     """
-    Return the derivative of the ten inertial parameters by every vertex.
+    Return the derivative of the ten inertial parameters by the position of every vertex.
 
-    Kwon, (18), (21), (23)-(24) and (27)-(28), summed for every vertex over the faces that share
-    it. The parameters are about the origin of the mesh's frame.
+    The derivatives are Kwon's (18), (21), (23)-(24) and (27)-(28), summed over the faces that
+    share a vertex. The parameters are about the origin of the mesh's frame.
 
     Parameters
     ----------
@@ -185,9 +187,9 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
 
 def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     """
-    Return the derivative of each face's terms by its corner i for a density of 1 kg/m^3.
+    Return the derivative of each face's share of the ten parameters by its corner `vi`.
 
-    Corners have shape (F, 3), the result (F, 10, 3).
+    The density is 1 kg/m^3. Corners of F faces have shape (F, 3), the result has (F, 10, 3).
     """
     s = vi + vj + vk
     normal = cross(vj - vi, vk - vi)
@@ -217,9 +219,9 @@ def motion_derivative(inertia: LinkInertia) -> Array:
     """
     Return the derivative d phi/d eta of a body's parameters by a small rigid motion eta.
 
-    The body moves by exp([d eta]), [d eta] = dT T^{-1}, in the frame in which its inertia G =
-    Ad_T^{-T} G_0 Ad_T^{-1} (29) is described. Kwon, (33), (34) and the two blocks printed without
-    a number after (34).
+    The body moves by exp([d eta]), [d eta] = dT T^{-1}, in the frame that describes its inertia G
+    = Ad_T^{-T} G_0 Ad_T^{-1} (Kwon, (29)). The blocks are Kwon's (33), (34) and the two printed
+    without a number after (34).
 
     Parameters
     ----------

@@ -16,8 +16,8 @@ from ..errors import MeshError, needing
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 SUFFIXES = ('.stl', '.obj', '.ply')
-# Largest extent of a mesh in the file's unit. A tool on a flange measures between 2 mm and 1.5 m,
-# so an extent up to 1.5 is in metres, and one from 10 on in millimetres.
+# Bounds of a mesh's largest extent by which the file's unit is found. A tool on a flange measures
+# between 2 mm and 1.5 m, so an extent up to 1.5 is in metres, an extent from 10 on in millimetres.
 _LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
 
 
@@ -35,8 +35,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     Read a mesh file.
 
     Coinciding vertices are merged (STL has no shared vertices), and then faces with coinciding
-    corners are left out. Neither changes the solid. Nothing else is changed without `repair`. The
-    notes say what was changed.
+    corners are left out. Neither step changes the solid. Without `repair` nothing else of the mesh
+    is changed.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
 
 
 def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
-    """Return the unit of a mesh of largest extent `size` in the file, and how it was found."""
+    """Return a mesh file's unit and a note on how `unit` or the largest extent `size` gave it."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
             raise MeshError(
@@ -121,7 +121,7 @@ def _unit(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
 
 
 def _repaired(raw: Any) -> list[str]:
-    """Remove repeated faces, wind all consistently and close holes, in place; return notes."""
+    """Remove repeated faces, wind all faces consistently, close holes, in place; return notes."""
     from trimesh import repair
 
     notes = []

@@ -16,7 +16,7 @@ from ..errors import MeshError, needing
 from ..spatial import cross
 from ..typing import Array
 
-# Relative to area times extent: a smaller enclosed volume is a rounding error or a flat sheet's.
+# An enclosed volume below this, relative to area times extent, is a rounding error.
 _THIN = 1e-9
 _PROBE = 1e-6  # distance of the winding number's point from a face, relative to the extent
 
@@ -74,8 +74,8 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
     Return the defects for which a mesh bounds no solid.
 
     Coinciding vertices must have been merged. Parts and crossing faces are examined only if edges
-    and volume have no defect, and crossing faces only with `self_intersection`, by libigl's exact
-    predicates, which also find faces that lie on each other where two parts touch.
+    and volume have no defect. With `self_intersection` libigl's exact predicates find crossing
+    faces, and faces that lie on each other where two parts touch.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def is_flat(mesh: TriangleMesh) -> bool:
 
 
 def connected_parts(mesh: TriangleMesh) -> NDArray[np.int64]:
-    """Return for every face the number of the connected part it belongs to, shape (F,)."""
+    """Return for each of F faces the index of the connected part it belongs to, shape (F,)."""
     labels = np.asarray(_libigl('igl').vertex_components(mesh.faces))
     return np.unique(labels[mesh.faces[:, 0]], return_inverse=True)[1]
 
@@ -141,10 +141,10 @@ def _edge_defects(faces: NDArray[np.int64]) -> tuple[int, int]:
 
 def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """
-    Return the numbers of the inverted and of the doubled parts.
+    Return the indices of the inverted and of the doubled parts.
 
-    On both sides of each part's largest face the winding number of the whole mesh must be 0 or 1,
-    with cavities and parts that touch, too.
+    On both sides of the largest face of every part, also of a cavity or of a part that touches
+    another, the winding number of the whole mesh must be 0 or 1. Flat parts are not judged.
     """
     labels, igl = connected_parts(mesh), _libigl('igl')
     parts = [_part(mesh, labels == label) for label in range(labels.max() + 1)]
@@ -152,7 +152,7 @@ def _misplaced_parts(mesh: TriangleMesh) -> tuple[tuple[int, ...], tuple[int, ..
     for number, part in enumerate(parts):
         if is_flat(part):
             continue  # a folded sheet, which encloses no volume
-        # 1 inside a solid, 0 outside of it.
+        # The winding number of a solid is 1 at points inside, 0 at points outside.
         winding = sum(
             np.rint(igl.winding_number(other.vertices, other.faces, _points_beside(part)))
             for other in parts

@@ -36,8 +36,8 @@ from ..errors import DescriptionError
 from ..typing import Array
 
 _G = -GRAVITY[2]  # along -z of {S} [m/s^2]
-# A component of a first moment or a product of inertia up to this, relative to the largest of the
-# link's ten parameters, is zero up to rounding.
+# A component of a first moment or a product of inertia up to _OFF_AXIS_EPS, relative to the
+# largest of the link's ten parameters, is zero up to rounding.
 _OFF_AXIS_EPS = 1e-12
 
 
@@ -95,7 +95,7 @@ class RprMasses:
 @dataclass(frozen=True)
 class RprDynamics:
     """
-    The equations of motion B ddq + C dq + F + g = tau - J_G^T h of an RPR manipulator.
+    The equations of motion B ddq + C dq + F + g = tau - J_G^T h: friction F, contact wrench h.
 
     Methods take stacks of joint vectors (theta1, d2, theta3), shape (..., 3); torques tau are in
     (N m, N, N m). `friction` is the model of F(dq), None without friction.
@@ -210,7 +210,7 @@ class RprDynamics:
 
 @dataclass(frozen=True)
 class Place:
-    """D (`extension`), S3, C3, rho, sigma and kappa at one q, as numbers, arrays or symbols."""
+    """Numbers, arrays or symbols: slide extension D, sin and cos of theta3, rho, sigma, kappa."""
 
     extension: Any
     s3: Any

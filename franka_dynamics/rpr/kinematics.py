@@ -8,7 +8,7 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
 
     p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
 
-The other models of the package compute the same from `config/arms/rpr.yaml`; tests compare both.
+Tests compare these formulas with the other models of the package, for `config/arms/rpr.yaml`.
 Methods take stacks of joint vectors, shape (..., 3); inverse kinematics takes one position.
 """
 
@@ -28,8 +28,8 @@ from ..typing import Array
 
 JOINTS = ('theta1', 'd2', 'theta3')
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
-# Positions out of reach, and joints beyond their limits, by less than this are allowed, relative
-# to a3, a1^2 or the joint's range.
+# Rounding error that is allowed: in a height relative to a3, in a squared distance relative to
+# a1^2, in a joint position beyond its limit relative to the joint's range.
 _EDGE_EPS = 1e-12
 
 

@@ -22,7 +22,7 @@ D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
 LENGTHS: Any = RprKinematics(D0, A1, 0.0, A3)
 M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Moment of inertia of link 2, a box, about x2: one of the two expressions below.
+# Moment of inertia of link 2, a box, about x2: BOX_A2_ALONG_Z or BOX_AS_PRINTED.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
@@ -42,7 +42,7 @@ class EquationsOfMotion:
 
 
 def steps() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
-    """Return T_0^1, T_1^2 and T_2^3, (4, 4) (section 1.1)."""
+    """Return T_0^1, T_1^2 and T_2^3, each (4, 4) (Busellato 2023, section 1.1)."""
     first = sp.Matrix([[C1, 0, S1, A1 * C1], [S1, 0, -C1, A1 * S1], [0, 1, 0, 0], [0, 0, 0, 1]])
     second = sp.Matrix([[0, 0, -1, 0], [1, 0, 0, 0], [0, -1, 0, D], [0, 0, 0, 1]])
     third = sp.Matrix([[S3, C3, 0, A3 * S3], [-C3, S3, 0, -A3 * C3], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -50,7 +50,7 @@ def steps() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 
 def poses() -> list[sp.Matrix]:
-    """Return T_b^0, T_b^1, T_b^2 and T_b^3, (4, 4) (section 1.2)."""
+    """Return T_b^0, T_b^1, T_b^2 and T_b^3, each (4, 4) (Busellato 2023, section 1.2)."""
     pose = sp.eye(4)
     pose[2, 3] = D0
     chain = [pose]
@@ -60,7 +60,7 @@ def poses() -> list[sp.Matrix]:
 
 
 def geometric_jacobian() -> sp.Matrix:
-    """Return J_G, rows (v, omega), (6, 3), whose first three are J_A (sections 1.4 and 1.5)."""
+    """Return J_G, (6, 3), with rows v = J_A, then omega (Busellato 2023, sections 1.4 and 1.5)."""
     return sp.Matrix(jacobian_rows(LENGTHS, (S1, C1), (S3, C3), D))
 
 
@@ -68,7 +68,7 @@ _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2)
 
 
 def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
-    """Return p_l1, p_l2 and p_l3 in {S}, (3, 1), with a2/2 for the printed c2/2 (section 2)."""
+    """Return the centres of mass in {S}, (3, 1); link 2 has a2/2, Busellato 2023 prints c2/2."""
     first, second, third = (
         (pose[:3, :3] * center + pose[:3, 3]).applyfunc(sp.expand)
         for pose, center in zip(poses()[1:], _CENTERS)
@@ -80,8 +80,9 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """
     Return the links' inertia tensors about their centres of mass in the links' axes, (3, 3).
 
-    Cylinders have m (3 r^2 + h^2)/12 about their diameters. Link 3's axis is y3, on which its
-    centre of mass lies, not x3 as printed. Of the box's moments only I2x appears in B.
+    The cylinders, links 1 and 3, have m (3 r^2 + h^2)/12 about a diameter. Link 3's axis is y3, on
+    which its centre of mass lies, not x3 as in Busellato 2023. Of the moments of the box, link 2,
+    only I2x appears in the mass matrix B.
     """
     first = sp.diag(M1 * R1**2 / 2, *(M1 * (3 * R1**2 + H1**2) / 12,) * 2)
     across = M3 * (3 * R3**2 + H3**2) / 12

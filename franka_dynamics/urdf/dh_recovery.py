@@ -30,15 +30,15 @@ from ..typing import Array
 PARALLEL = 1e-4
 # [m] Parallel axes with a smaller distance count as one line, which has no common normal.
 COINCIDENT = 1e-7
-# [rad] Axes that are parallel in the hint and tilted by less than this keep the hint's normal.
+# [rad] Axes that are parallel in the DH rows of `hint` count as parallel up to this tilt.
 _MOST_TILT = 0.2
-# Angles [rad] this close to a multiple of 45 degrees are rounded to it, lengths [m] to so many
-# decimals.
+# Angles [rad] within _ANGLE_NOISE of a multiple of 45 degrees become the multiple; lengths [m] are
+# rounded to _LENGTH_DIGITS decimals.
 _ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
 
 
 class Line(NamedTuple):
-    """A joint axis at position zero: unit direction, a point on it [m], whether it may shift."""
+    """A joint axis at position zero: unit direction, a point on it [m], `free` to shift or not."""
 
     direction: Array
     point: Array
@@ -73,8 +73,8 @@ def follow_axes(
 
     Rows are in the standard convention: row k has theta and d along line k, a and alpha of the
     normal from line k to the next; line 0 is the frame's z. No normal follows the last line, so
-    the last row's theta and d are those of the hint. The frame on the last axis, shape (4, 4), is
-    the one before the last row.
+    the last row's theta and d are those of `hint`. The returned frame on the last axis, shape (4,
+    4), precedes the last row.
 
     Parameters
     ----------
@@ -106,10 +106,11 @@ def _common_normal(
     guess: Array, line: Line, expected: tuple[float, float] | None
 ) -> tuple[Array, Array, float, float]:
     """
-    Return the common normal from the guess's z to a line: direction, foot on z, a and alpha.
+    Return the common normal from z of `guess` to a line: direction, foot on z, a and alpha.
 
-    `expected` are a and alpha of the hint. If both are zero, the normal has the direction of the
-    guess's x, and a and alpha are the distance and the angle between the two axes.
+    `expected` are a and alpha of the hint row. If `expected` is zero and the axes are tilted by
+    less than _MOST_TILT, the normal has the direction of x of `guess`, and a and alpha are the
+    distance and the angle between the two axes.
     """
     x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
     cross, between = np.cross(z, line.direction), line.point - origin

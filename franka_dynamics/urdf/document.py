@@ -4,8 +4,8 @@
 Reads the links, joints and limits of a URDF, and checks the text before Pinocchio reads it.
 
 Pinocchio's URDF reader, which reads poses, axes and inertias (`serial_chain`), ignores some errors
-and only prints the reason of others. They are refused here: duplicate names, links that form no
-tree, words instead of numbers, a zero axis, an inertial without mass, missing limits.
+and only prints the reason of others. This module refuses duplicate names, links that form no tree,
+words instead of numbers, a zero axis, an inertial without mass, missing limits.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from ..typing import Array
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-# URDF requires numbers as limits; a limit of this size or more means that there is none.
+# URDF requires numbers as limits; a limit of UNLIMITED or more means that there is no limit.
 UNLIMITED = 1e9
-# Largest deviation of a joint axis from unit length, which URDF requires, without a note.
+# Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
 
 _Named = TypeVar('_Named')
@@ -41,9 +41,9 @@ class UrdfJoint:
     """
     A joint of a URDF.
 
-    `limits` is None where the URDF states none. A missing lower or upper bound is zero, as the
-    URDF format says, but infinite for a continuous joint. `mimics` is the name of the joint that
-    this joint follows, or None.
+    `limits` is None unless the joint `moves`, and for a continuous joint without <limit>. A
+    missing lower or upper bound is zero, as the URDF format says; a continuous joint has infinite
+    bounds. `mimics` is the name of the joint that this joint follows, or None.
     """
 
     name: str
@@ -201,7 +201,7 @@ class _Parser:
         if not text.strip():
             raise self._error('is empty; a URDF starts with <robot name="...">.')
         try:
-            # As text, because an encoding that the text declares was that of its file.
+            # For a str ElementTree ignores the declared encoding, which was that of the file.
             robot = ElementTree.fromstring(text)
         except (ElementTree.ParseError, UnicodeEncodeError) as error:
             raise self._error(
@@ -230,7 +230,7 @@ class _Parser:
         tag: str,
         read: Callable[[ElementTree.Element, str], _Named],
     ) -> dict[str, _Named]:
-        """Return what `read` makes of each element with a tag, by the element's name."""
+        """Return `read(element, name)` for each element with a tag, by the element's name."""
         found: dict[str, _Named] = {}
         for element in robot.findall(tag):
             name = element.get('name', '')
@@ -319,7 +319,7 @@ class _Parser:
 
         def value(key: str, absent: float) -> float:
             stated = absent
-            # An infinite default marks effort and velocity, which are required.
+            # `absent` is infinite for effort and velocity, which URDF requires.
             if key in limit.attrib or math.isinf(absent):
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
@@ -340,7 +340,7 @@ class _Parser:
         self, element: ElementTree.Element, key: str, where: str, absent: str | None = None
     ) -> Array:
         """
-        Return the finite numbers of an attribute: as many as its default `absent` has.
+        Return the finite numbers of an attribute, as many as its default `absent` has.
 
         Without a default the attribute is required and must be one number.
         """

@@ -27,10 +27,11 @@ class ImportedArm:
     """
     An arm imported from a URDF.
 
-    `urdf_joint_names` are the names of the description's joints in the URDF. `mount`, shape
-    (4, 4), is the pose of the description's space frame (the parent link of joint 1) in the URDF's
+    `urdf_joint_names` are the names of the description's joints in the URDF. `mount`, shape (4,
+    4), is the pose of the description's space frame (the parent link of joint 1) in the URDF's
     root link; `tip` is the link whose frame is the flange. `notes` are sentences on joints that
-    are left out, missing limits and masses, and deviations from the format.
+    are left out, missing limits and masses, links that are not physical, and deviations from the
+    format.
     """
 
     description: ArmDescription
@@ -130,9 +131,9 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     """
     Return the joints of a chain before the first joint of a gripper.
 
-    That joint has a word such as 'finger' in its name or its link's name. The word 'gripper' in
-    a link's name counts only for prismatic joints: a revolute joint that moves a gripper is the
-    wrist.
+    A gripper's joint has a word such as 'finger' in its name or its link's name. The word
+    'gripper' in a link's name counts only for prismatic joints: a revolute joint that moves a
+    gripper is the wrist.
     """
     for i, name in enumerate(chain):
         joint = document.joints[name]
@@ -165,9 +166,9 @@ def detect_arm(
     """
     Return the arm that a URDF describes, and the names of its joints in the URDF.
 
-    Without `arm` the shipped arms are tried, without `prefix` every prefix of their joint names. A
-    given arm whose joint names the URDF lacks gets the first joints of the only chain that is long
-    enough.
+    Without `arm` the joints of every shipped arm are searched, without `prefix` with any prefix.
+    If a URDF lacks the joint names of a given arm, and no prefix is given, the arm gets the first
+    joints of the only chain that is long enough.
 
     Raises
     ------
@@ -204,7 +205,7 @@ def _by_name(
     """
     Return arms whose joints are all in a URDF, each with its joint names there.
 
-    Tried are the given arm or all shipped ones, with every prefix of the first joint's name.
+    Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """
     found = []
     shipped = (load(name) for name in (*available_arms(), *ALIASES))
@@ -222,7 +223,7 @@ def _by_name(
 def _by_chain(
     document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
-    """Return an arm and the names of the first n joints of the only chain that is long enough."""
+    """Return an arm of n joints, and the first n joint names of the only chain long enough."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
     if len(long_enough) != 1:
         chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'

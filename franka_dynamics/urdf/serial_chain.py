@@ -60,13 +60,13 @@ class SerialChain:
     """
     A serial arm as a URDF describes it.
 
-    The base frame is that of the link `base`, the parent link of joint 1. `mount` is its pose in
-    the URDF's root link, shape (4, 4); `base_inertia` the inertia of all bodies that do not move,
-    in the base frame, None without such bodies. `tool_frames` holds the poses, in the base frame
-    with all joints at zero, of the last moving link and links fixed to it. `held_joints` are the
-    other joints that the arm carries. `name` is the robot's, `source` the URDF's in error
-    messages; `notes` are sentences about joints that are held or left out, and about tolerated
-    deviations from the format.
+    The base frame is that of the link `base`, the parent link of joint 1. `mount` is the base
+    frame's pose in the URDF's root link, shape (4, 4); `base_inertia` the inertia of all bodies
+    that do not move, in the base frame, None if it is zero. `tool_frames` holds the poses, in the
+    base frame with all joints at zero, of the last moving link and links fixed to it.
+    `held_joints` are other moving joints that the arm carries (a finger). `name` is the robot's,
+    `source` the URDF's in error messages; `notes` are sentences about joints that are held or left
+    out, and about tolerated deviations from the format.
     """
 
     name: str
@@ -101,7 +101,7 @@ def read_chain(
     urdf: str | UrdfDocument, joint_names: Sequence[str], source: str = 'the URDF'
 ) -> SerialChain:
     """
-    Read the arm with these joints, in order from base to tip, from a URDF.
+    Read from a URDF the arm whose joints, from base to tip, are `joint_names`.
 
     `urdf` is the text, whose name in error messages is `source`, or the result of `parse_urdf`.
 
@@ -159,7 +159,7 @@ def pinocchio_model(text: str, source: str) -> pin.Model:
 
 
 def reduced_model(model: pin.Model, names: Sequence[str]) -> pin.Model:
-    """Return a model in which all other joints are held at zero, or at their nearest limit."""
+    """Return a model whose joints outside `names` are held at zero, or at the nearest limit."""
     low, high = model.lowerPositionLimit, model.upperPositionLimit
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
@@ -173,7 +173,7 @@ def _inertia(body: pin.Inertia) -> LinkInertia:
 
 
 def _fixed_to(model: pin.Model, joint: int) -> dict[str, Array]:
-    """Return the poses in a joint's frame, shape (4, 4), of all links fixed behind the joint."""
+    """Return the poses (4, 4), in a joint's frame, of its link and of links fixed to that link."""
     return {
         frame.name: frame.placement.homogeneous
         for frame in model.frames
@@ -193,7 +193,7 @@ def _axis(joint: pin.JointModel) -> Array:
 def _joints_beside(
     model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of other moving joints: first those on the arm, then those elsewhere."""
+    """Return the names of moving joints not of the arm: first on its links, then elsewhere."""
     first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
     below = {name for name, support in zip(model.names, model.supports) if first in support}
     held = tuple(name for name in document.joints if name in below - own)

@@ -3,9 +3,10 @@
 """
 Writes an arm description as URDF or MJCF.
 
-The frame of a URDF's link lies on its joint's axis. In the modified convention it is the DH frame,
-as in Franka's own URDFs. A standard DH frame lies at the far end of its link: then the link's
-frame is the previous DH frame, moved by the joint. Kinematics and dynamics are the same.
+The frame of a URDF's link lies on its joint's axis. In the modified convention the link's frame is
+the DH frame, as in Franka's own URDFs. A standard DH frame lies at the far end of its link, so the
+link's frame is the previous DH frame, moved by the joint. The choice of link frames changes
+neither kinematics nor dynamics.
 
 Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF the body frames are
 the DH frames and the actuators are torque motors. Geoms do not collide, and joints have no damping
@@ -53,7 +54,7 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
     """
     Return the names of the links for given joint names.
 
-    For joint1, joint2, ... they are Franka's: link0, link1, ...; other joint names get '_link'
+    For joint1, joint2, ... the links are Franka's link0, link1, ...; other joint names get '_link'
     appended, and base and flange are 'base_link' and 'flange'.
     """
     matches = [_NUMBERED.match(name) for name in joint_names]
@@ -154,7 +155,7 @@ def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
 
 
 def add_inertial(link: Element, inertia: LinkInertia) -> None:
-    """Add an <inertial> to a <link>: centre of mass, mass and the tensor about it."""
+    """Add an <inertial> to a <link>: centre of mass, mass and tensor about the centre of mass."""
     inertial = ElementTree.SubElement(link, 'inertial')
     center = np.eye(4)
     center[:3, 3] = inertia.center_of_mass
@@ -190,7 +191,7 @@ def _add_joint(robot: Element, joint: Joint, parent: str, child: str, origin: Ar
     ElementTree.SubElement(element, 'parent', link=parent)
     ElementTree.SubElement(element, 'child', link=child)
     ElementTree.SubElement(element, 'axis', xyz='0 0 1')
-    # URDF requires both limits of a moving joint, even if they are unknown.
+    # URDF requires effort and velocity limits of a moving joint, even if they are unknown.
     stated = {'effort': limits.effort, 'velocity': limits.velocity}
     if kind != 'continuous':
         stated = {'lower': limits.lower, 'upper': limits.upper, **stated}

@@ -20,7 +20,7 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 
 
 def physical_sets(arm: str) -> tuple[str, ...]:
-    """Return the names of an arm's sets that are physical without a hand, the default first."""
+    """Return the names of an arm's inertial sets that are physical without hand, default first."""
     return tuple(
         name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
     )
@@ -28,10 +28,11 @@ def physical_sets(arm: str) -> tuple[str, ...]:
 
 def arm_macro(arm: str) -> str:
     """
-    Return the text of an arm's xacro file, whose links have an inertial for each physical set.
+    Return the text of an arm's xacro file, whose links have an <inertial> per physical set.
 
-    Its macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for simple
-    shapes, or the address of a folder with visual/ and collision/ like franka_description's.
+    The file's macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for
+    simple shapes, or the address of a folder with visual/ and collision/ like
+    franka_description's.
     """
     sets = physical_sets(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
@@ -75,7 +76,8 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
     """
     Return a link whose shapes may be replaced by meshes.
 
-    Its inertial is written once if all sets agree, else once for each set, as a choice.
+    The link's <inertial> is written once if all inertial sets agree, else once for each set,
+    inside <xacro:if>.
     """
     new = Element('link', link.attrib)
     simple = [element for element in link if element.tag in ('visual', 'collision')]
@@ -111,7 +113,7 @@ def _macro(name: str, parameters: str) -> Element:
 
 
 def _property(parent: Element, name: str, value: str) -> None:
-    # Evaluated at once: a refusal must come even if nothing uses the property.
+    # Without lazy_eval='false' xacro would not evaluate, and so not refuse, an unused property.
     tag = f'{{{_NAMESPACE}}}property'
     ElementTree.SubElement(parent, tag, name=name, value=value, lazy_eval='false')
 

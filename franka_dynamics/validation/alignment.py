@@ -3,9 +3,9 @@
 """
 Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 
-The rows follow the joint axes at position zero. They are not unique: between parallel axes d is
+The rows follow the joint axes at position zero. DH rows are not unique: between parallel axes d is
 arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
-base or to the first row. Where there is a choice, the other arm's values are taken.
+base or to the first row. Where rows are not unique, the other arm's values are taken.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..typing import Array
 from ..urdf.dh_recovery import axis_lines, follow_axes, Line, row_sequence
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
-# Two directions are parallel if 1 - cos of the angle between them is below this.
+# Two directions are parallel if 1 - cos of the angle between them is below _PARALLEL.
 _PARALLEL = 1e-9
 _AS_A_ROW = 1e-5  # [m] or [1]: largest error of an entry of a pose that is written as a DH row
 # The limits that URDF can express.
@@ -36,9 +36,9 @@ def alignments(
     """
     Yield the second arm in rows of the first's convention, once for each choice of rows.
 
-    An arm already in this convention comes unchanged first. Links are in the frames of the rows.
-    What a URDF lacks (rotors, friction, accelerations, and the flange if no link has a flange's
-    name) comes from the first arm.
+    A second arm already in the first's convention comes unchanged first. Links are in the frames
+    of the yielded rows. What a URDF lacks (rotors, friction, accelerations, and the flange if no
+    link has a flange's name) comes from the first arm.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -54,7 +54,7 @@ def alignments(
 def _aligned(
     first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
 ) -> ArmDescription:
-    """Return the second arm in rows along its axes, with the first arm's values where free."""
+    """Return the second arm in rows along its axes; free entries are those of the first arm."""
     lines, frames = _axes_and_frames(second)
     rows = _with_rows(first, follow_axes(first.base, lines, row_sequence(first))[0])
     if own_last_frame:
@@ -99,8 +99,8 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
     """
     Return the DH row of a pose, shape (4, 4).
 
-    If no row has this pose, `a` of the nearest row is changed by the largest error of an entry, so
-    that a comparison shows the difference.
+    If no row has this pose, `a` is changed by the largest error of an entry of the pose, so that a
+    comparison shows the difference.
     """
     row = DHRow.of_pose(pose, convention)
     error = float(np.abs(row.transform(convention) - pose).max())
@@ -123,7 +123,7 @@ def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Arr
 
 
 def _with_last_frame(rows: ArmDescription, frame: Array) -> ArmDescription:
-    """Return an arm whose last d and theta lead to a frame, unchanged if none can."""
+    """Move the last frame of modified rows along and about z to `frame`, if z is parallel."""
     offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _PARALLEL:
         return rows

@@ -38,9 +38,10 @@ from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
 from ..urdf.serial_chain import SerialChain
 
-# Two numbers of arm files (m, rad, kg, kg m, kg m^2) within this are equal up to rounding.
+# Two numbers of arm files (m, rad, kg, kg m, kg m^2) within _SAME are equal.
 _SAME = 1e-9
-# The same for a number of a URDF, whose text is rounded: pi/2 written as 1.570796 is 3e-7 off.
+# Two numbers, one of them from the rounded text of a URDF, are equal within TEXT: pi/2 written as
+# 1.570796 is 3e-7 off.
 TEXT = 1e-6
 _COARSE_ANGLE = 2e-3  # [rad]; pi/2 written as 1.57 is 8e-4 off
 
@@ -51,8 +52,8 @@ class Comparison:
     The differences of a second arm from a first.
 
     `second` is in rows of the first's convention. Differences are in the `geometry` (base, rows,
-    rotors, flange), in the inertias of the `links`, or in `others` (limits, friction);
-    `together` is their joint effect on torque.
+    rotors, flange), in the inertias of the `links`, or in `others` (limits, friction); `together`
+    is the effect of all differences at once on torques.
     """
 
     first: ArmDescription
@@ -121,7 +122,8 @@ def compare_described(
         (*_sign_differences(first, reversed_joints, probe), *_with_effects(geometry, probe)),
         tuple(_links(first, aligned, probe, tolerance)),
         (*others, *_with_effects(differing, probe)),
-        # Of the arm before joints are reversed, because a reversed joint changes torques, too.
+        # `unreversed` has no joint reversed for the comparison: a reversed joint changes torques,
+        # too.
         probe.effect(unreversed),
     )
 
@@ -160,8 +162,8 @@ def nearest_alignment(
     """
     Return the second arm in the rows with the fewest differences from the first's.
 
-    Returns the arm in these rows, the same with joints reversed to match the first arm's, and the
-    numbers of the reversed joints, counted from 0.
+    Returns the second arm in these rows, this arm with joints reversed to match the first arm's,
+    and the indices of the reversed joints.
     """
     best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
     for unreversed in alignments(first, second):
@@ -180,7 +182,7 @@ def _align_signs(
     """
     Return the second arm with joints reversed where this reduces the number of differences.
 
-    Returns also the numbers of the reversed joints, and the number of differences that remain.
+    Also returns the indices of the reversed joints, and the number of differences that remain.
     """
     found: list[int] = []
     count = _count(first, second, tolerance)

@@ -4,7 +4,8 @@
 Comparison of independent formulations of an arm's dynamics.
 
 `compare_formulations` compares every quantity. `crosscheck`, which the node runs before every
-start, compares the quantities in its torques, with the same tolerance.
+start, compares the frames and the terms of the node's torques. Both functions allow differences up
+to TOLERANCE.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
-# The quantities in the node's torques, and the frames.
+# The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
 _OF_THE_NODE = ('frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics')
 
 
@@ -202,7 +203,7 @@ def crosscheck(
     seed: int = 0,
 ) -> Agreement:
     """
-    Compare Pinocchio with the Newton-Euler recursion in the quantities of the node's torques.
+    Compare Pinocchio with the Newton-Euler recursion in frames and in terms of the node's torques.
 
     Arguments are those of `compare_formulations`; `require()` of the result raises a
     CrosscheckError unless the two agree.

@@ -172,12 +172,13 @@ def _rms(values: Array) -> float:
 def _parameters(
     arm: ArmDescription,
 ) -> list[tuple[Parameter, Callable[[float], ArmDescription]]]:
-    """Return geometry, rotors, and every link's numbers in both forms, with their `write`."""
+    """Return the parameters of geometry, rotors and links (in both INERTIA_FORMS) with `write`."""
     parameters = [one for one in geometry_parameters(arm) if one.unit]
     about_center, about_origin = INERTIA_FORMS
     for link in range(arm.n):
         parameters += inertia_parameters(arm, link, about_center)
-        # The tensor's entries have the same effect in both forms; mass and centre of mass do not.
+        # Tensor entries have the same effect in both INERTIA_FORMS; mass and centre of mass do
+        # not.
         parameters += [
             replace(parameter, name=f'{parameter.name} of a table about the frame origin')
             for parameter in inertia_parameters(arm, link, about_origin)[:4]
@@ -186,7 +187,7 @@ def _parameters(
 
 
 def _fit(angle: bool, torques: _Torques, start: float, wanted: Array) -> float:
-    """Return the value with the nearest torques: Gauss-Newton, steps halved until they help."""
+    """Return the value with torques nearest to `wanted`, by Gauss-Newton with halved steps."""
     value = start
     if angle:
         starts = (start + offset for offset in _ANGLE_STARTS)
@@ -194,7 +195,7 @@ def _fit(angle: bool, torques: _Torques, start: float, wanted: Array) -> float:
     difference = wanted - torques(value)
     for _ in range(_MOST_STEPS):
         slope = (torques(value + _STEP) - torques(value - _STEP)) / (2.0 * _STEP)
-        # A smaller slope is a rounding error: no torque depends on this parameter.
+        # A slope up to _ROUNDING is a rounding error: no torque depends on the parameter.
         if _rms(slope) <= _ROUNDING:
             break
         step = float(slope @ difference) / float(slope @ slope)

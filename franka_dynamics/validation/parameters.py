@@ -42,21 +42,21 @@ class InertiaForm:
     """
     A form of a link's ten parameters in published tables.
 
-    They are mass, first moment and the tensor about the frame's origin, or, if not `about_origin`,
-    mass, centre of mass and the tensor about that. One wrong number in a table changes one
-    parameter only in the table's own form.
+    The ten are mass, first moment and the tensor about the frame's origin, or, if not
+    `about_origin`, mass, centre of mass and the tensor about the centre of mass. One wrong number
+    in a table changes one parameter only in the table's own form.
     """
 
     about_origin: bool
 
     def numbers(self, link: LinkInertia) -> Array:
-        """Return the ten parameters of a link in this form, shape (10,)."""
+        """Return a link's mass, first moment or centre of mass, and tensor, shape (10,)."""
         vector = link.first_moment if self.about_origin else link.center_of_mass
         tensor = link.inertia if self.about_origin else link.inertia_at_center_of_mass
         return np.concatenate(([link.mass], vector, six_from_tensor(tensor)))
 
     def link(self, numbers: Array) -> LinkInertia:
-        """Return the link with these ten parameters, shape (10,), in this form."""
+        """Return the link of the ten parameters that `numbers` returns, shape (10,)."""
         if self.about_origin:
             return LinkInertia(numbers[0], numbers[1:4], tensor_from_six(numbers[4:]))
         return LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
@@ -73,7 +73,7 @@ class InertiaForm:
         )
 
 
-# If equally many parameters of a link differ in both, differences are stated in the first.
+# If equally many parameters of a link differ in both forms, the first form is reported.
 INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 
@@ -154,7 +154,7 @@ def limit_parameters(arm: ArmDescription) -> list[Parameter]:
 
 
 def inertia_parameters(arm: ArmDescription, i: int, form: InertiaForm) -> list[Parameter]:
-    """Return the ten parameters of link i (counted from 0) in one form."""
+    """Return the ten parameters of link i (counted from 0) in an InertiaForm."""
     numbers = form.numbers(arm.links[i])
 
     def write(k: int, value: float) -> ArmDescription:
@@ -176,7 +176,7 @@ def friction_parameters(arm: ArmDescription) -> list[Parameter]:
             continue
         values = np.asarray(getattr(friction, part.name))
         for at in np.ndindex(values.shape):
-            # Columns are joints; rows are slip elements.
+            # Columns of `values` are joints, rows are slip elements.
             place = 'arm' if not at else arm.joint_names[at[-1]]
             element = ''.join(f'[{k + 1}]' for k in at[:-1])
             name, write = (

@@ -23,11 +23,11 @@ def reading_differences(
     """
     Return the largest differences of a description from Pinocchio's model of its URDF.
 
-    They are the largest difference of a joint torque [N m] and of an entry of the flange's pose [1
-    or m] at random states. The description is evaluated by the Newton-Euler recursion in DH
-    frames; `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. `tip` is
-    the URDF's link that is the flange; without it poses are not compared. Other joints of the URDF
-    are held at zero, or at their limit nearest to zero.
+    Returned are the largest differences of a joint torque [N m] and of an entry of the flange's
+    pose [1 or m] at random states. The description is evaluated by the Newton-Euler recursion in
+    DH frames; `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. `tip`
+    is the URDF's link that is the flange; without `tip` poses are not compared. Other joints of
+    the URDF are held at zero, or at their limit nearest to zero.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def reading_differences(
     model = reduced_model(pinocchio_model(xml, 'the URDF'), names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
     pose = np.asarray(mount, dtype=float)
-    # URDF has no rotor inertias, so Pinocchio's torques lack their part.
+    # URDF has no rotor inertias, so Pinocchio's torques lack the rotors' part.
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
     ours = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
     torque, flange = 0.0, 0.0

@@ -25,7 +25,7 @@ from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..spatial import inverse_transform, pose_from_xyz_rpy
 from ..typing import Array
 
-# Two links are the same within this: relative for mass and tensor, in metres for the centre of
+# Two links are the same within EXACT: relative for mass and tensor, in metres for the centre of
 # mass.
 EXACT = 1e-6
 # Half a unit of the fourth decimal, to which the coarsest published table is rounded. A tensor
@@ -46,8 +46,9 @@ class NearestSet:
     """
     The published set nearest to the links of an arm.
 
-    `known` is an arm with that set and a hand; str() names all three. For each link, `matches` has
-    its Match and `distances` the largest difference of its ten parameters (kg, kg m, kg m^2).
+    `known` is an arm with the published set and a hand; str() names arm, set and hand. For each
+    link, `matches` has its Match and `distances` the largest difference of its ten parameters (kg,
+    kg m, kg m^2).
     """
 
     known: ArmDescription
@@ -71,7 +72,7 @@ class NearestSet:
 
 
 def match(found: LinkInertia, known: LinkInertia) -> Match:
-    """Return how well a link agrees with a known one, in the better of the two forms of tables."""
+    """Return how well a link agrees with a known link, about centre of mass or frame origin."""
     mass, scale = abs(found.mass - known.mass), max(known.mass, found.mass, EXACT)
     if mass > max(ROUNDING, EXACT * scale):
         return Match.DIFFERENT
@@ -95,8 +96,8 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
     """
     Return the published sets for the reference's geometry, each as an arm with a hand.
 
-    They are those of the reference's file, which come first, and of shipped arms with the same DH
-    rows. Without `hand`, each set is returned with no hand and with every shipped hand.
+    The sets of the reference's file come first, then those of shipped arms with the same DH rows.
+    Without `hand`, each set is returned with no hand and with every shipped hand.
     """
     hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
     found: dict[tuple[str, str, str], ArmDescription] = {}
@@ -115,8 +116,8 @@ def identify(
     """
     Return the published set nearest to some links.
 
-    It has the fewest links that differ; among such sets the fewest that are rounded, then the name
-    `arm`, then the smallest sum of distances.
+    The nearest set has the fewest links that differ; ties are decided by the fewest rounded links,
+    then by the name `arm`, then by the smallest sum of distances.
     """
 
     def judged(candidate: ArmDescription) -> NearestSet:
@@ -166,7 +167,7 @@ class ErrorPattern:
     """
     A typical error in a link's inertia.
 
-    `cause` names it in words; `certain` says that no one can have meant the result.
+    `cause` names the error in words; `certain` says that no one can have meant the result.
     """
 
     cause: str
@@ -226,7 +227,7 @@ def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
     """
     Return the angle [deg] about the flange's z by which a hand must be rotated to equal a tool.
 
-    Multiples of 15 degrees are tried; None if none fits.
+    Multiples of 15 degrees are tried; the result is None if no angle fits.
     """
     for degrees in range(-180, 180, 15):
         pose = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))
@@ -241,8 +242,8 @@ def likeliest_error_pattern(
     """
     Return the error pattern that turns a known link into the found link, or None.
 
-    Both are in the same frame. `neighbours` are the other links of the known set, by name, with
-    which slipped rows of a table are found.
+    The known and the found link are in the same frame. `neighbours` are the other links of the
+    known set, by name, with which slipped rows of a table are found.
     """
     wrong = _written_wrongly(known, neighbours)
     matches = {cause: match(found, link) for cause, link in wrong.items()}
@@ -257,7 +258,7 @@ def likeliest_error_pattern(
 def _written_wrongly(
     known: LinkInertia, neighbours: dict[str, LinkInertia]
 ) -> dict[str, LinkInertia]:
-    """Return a known link with each error in turn, by the description of the error."""
+    """Return the links that typical errors make of a known link, by descriptions of the errors."""
     m, c, h = known.mass, known.center_of_mass, known.first_moment
     at_center, at_origin = known.inertia_at_center_of_mass, known.inertia
     about_center = LinkInertia.from_center_of_mass
@@ -291,7 +292,7 @@ def _written_wrongly(
 def _with_other_axes(m: float, c: Array, tensor: Array) -> dict[str, LinkInertia]:
     """Return links with axes swapped or sign-flipped in the tensor, the centre of mass or both."""
     about_center, found = LinkInertia.from_center_of_mass, {}
-    # The fewest swapped axes first.
+    # Orders with few swapped axes come first, because the first order that fits is reported.
     orders = sorted(permutations(range(3)), key=lambda p: sum(a != b for a, b in zip(p, range(3))))
     for order, signs in product(orders, product((1.0, -1.0), repeat=3)):
         rotation = np.diag(signs) @ np.eye(3)[list(order)]

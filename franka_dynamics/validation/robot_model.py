@@ -23,14 +23,15 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import needing, RobotError
 from ..typing import Array
 
-# Largest allowed difference of M and of C dq, relative to their largest entry. The sets gaz2019
-# and ledezma2021 of a FER differ by 0.15 to 0.20.
+# Largest allowed difference of M and of C dq, relative to their largest entry. M and C dq of a FER
+# by gaz2019 and by ledezma2021 differ by 0.15 to 0.20 of their largest entry.
 MOST_RELATIVE = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
 MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
-# Largest allowed difference of the Jacobian [m/rad] and of the end effector's position [m]. Both
-# agree to rounding for the same geometry; another flange is centimetres away.
+# Largest allowed difference of the Jacobian [m/rad] and of the end effector's position [m].
+# Jacobian and position agree to rounding for the same geometry; another flange is centimetres
+# away.
 MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
 MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the base frame
 STATES = 300
@@ -101,7 +102,7 @@ def compare_with_robot(
     state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
 ) -> Iterator[Difference]:
     """
-    Yield the differences in M, C dq, g, Jacobian, load, end effector's pose and base gravity.
+    Yield differences in M, C dq, g, Jacobian, g with the robot's load, tool pose, base gravity.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
     overwritten. `arm` has the hand and payload that the robot should know, `bare` neither. The
@@ -169,7 +170,7 @@ def _both(
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()
     jacobian, gravity = ours.jacobian(q), ours.gravity(q)
-    # Our Jacobian is the flange's; the lever leads from there to the end effector.
+    # Our Jacobian is the flange's; the lever leads from the flange to the end effector.
     lever = ours.frames(q)[-1, :3, :3] @ tool[:3, 3]
     jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
     return [

@@ -68,7 +68,7 @@ def read_pair(
     hand: str | None = None,
 ) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """
-    Return two arms as `compare_described` takes them: of an arm and a URDF, the arm first.
+    Return two arms as `compare_described` takes them: a URDF, if any, second.
 
     `first` and `second` are as `compare` takes them. Without `first` the second must be a URDF:
     its joint names say which shipped arm it is compared with, in the published set and with the

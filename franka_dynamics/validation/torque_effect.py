@@ -17,7 +17,7 @@ from ..dynamics.model import gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Torque differences up to this, relative to max(1, largest |tau|), are rounding errors.
+# Torque differences up to NO_EFFECT, relative to max(1, largest |tau|), are rounding errors.
 NO_EFFECT = 1e-11
 _STATES = 200
 _PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
@@ -55,9 +55,10 @@ class Difference:
     `place` is a joint's name (for its row, or the link behind it), 'base', 'flange' or 'arm';
     `first` and `second` are the two arms' values of `parameter`, in `unit`. `torque_effect` is the
     largest change of a joint torque [N m or N] in the motions of `TorqueProbe` if the first value
-    is replaced by the second; 0.0 if no torque changes. `tilted` says that this effect was found
-    with a base tilted about two axes, because with an upright base there is none. `cause` is the
-    likeliest cause, if one is known; `certain` says that the difference must be a mistake.
+    is replaced by the second; 0.0 if no torque changes. `tilted` says that `torque_effect` was
+    found with a base tilted about two axes, because with an upright base no torque changes.
+    `cause` is the likeliest cause, if one is known; `certain` says that the difference must be a
+    mistake.
     """
 
     place: str
@@ -118,7 +119,7 @@ class TorqueProbe:
         )
 
     def _torque(self, arm: ArmDescription) -> Array:
-        """Return rigid-body torque and friction at the states, then friction along the path."""
+        """Return rigid-body torque and friction at random states, then friction along a path."""
         states = self._states
         rigid = NewtonEulerModel(arm, self._gravity).inverse_dynamics(*states)
         if arm.friction is None:

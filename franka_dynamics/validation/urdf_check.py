@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads an arm from a URDF and compares it with the described arm before it is used.
+Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
-The geometry must be that of the DH rows. The inertias are compared link by link, in DH frames,
-with every published set and hand; differences are reported with their likeliest cause.
+The URDF's geometry must be that of the described arm's DH rows. The inertias are compared link by
+link, in DH frames, with every published set and hand; differences are reported with their
+likeliest cause.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ class UrdfVerdict:
 
     @property
     def inertial_set(self) -> str:
-        """Name of the published set with these inertials, or UNKNOWN."""
+        """Name of the published set with the URDF's inertials, or UNKNOWN."""
         return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN
 
     @property
     def hand(self) -> str:
-        """Name of the hand in these inertials, or UNKNOWN."""
+        """Name of the hand in the URDF's inertials, or UNKNOWN."""
         return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
 
     @property
@@ -78,15 +79,15 @@ class UrdfVerdict:
 
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
-# [N m] Largest difference of the torques by this package's and by Pinocchio's reading of one URDF:
-# 1e-13, or up to 1e-3 if the URDF's angles are rounded.
+# [N m] Largest allowed difference of the torques by this package's and by Pinocchio's reading of
+# one URDF. Readings differ by 1e-13, or by up to 1e-3 if the URDF's angles are rounded.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED = (3.0, -5.0, -7.9)
 # [rad] pi/2 written as 1.5708 is 3.7e-6 off. An error of 1e-5 rad in a joint axis of a FER changes
-# no torque by more than 8e-4 N m, and one of 1e-6 m (TEXT) none by more than 3e-4 N m.
+# a torque by at most 8e-4 N m, an error of 1e-6 m (the tolerance TEXT) by at most 3e-4 N m.
 _ROUNDED_ANGLE = 1e-5
 
 
@@ -187,7 +188,7 @@ def model_from_urdf(
 def _is_rounding(one: Difference) -> bool:
     """Return whether a difference in geometry may be the rounding of a URDF's text."""
     allowed = _ROUNDED_ANGLE if one.unit == 'rad' else TEXT
-    # The errors of all axes before the flange add up in its row.
+    # The errors of all axes before the flange add up in the flange's row.
     allowed *= 10.0 if one.place == 'flange' else 1.0
     return alike(one.first, one.second, allowed, angle=one.unit == 'rad')
 
@@ -197,7 +198,7 @@ def _link_differences(
 ) -> list[Difference]:
     """Return the differences from the published links, except those of rounding."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
-    # A difference within the rounding that is exactly an error pattern is an error.
+    # A difference within rounding that fits an error pattern exactly counts as an error.
     different = [
         one
         for one in found.links
