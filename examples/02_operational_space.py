@@ -47,7 +47,7 @@ class OperationalSpace(shared.Controller):
     def __init__(self):
         super().__init__('operational_space')
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
-        # With terms:=false no M and C dq: the Jacobian maps stiffness and damping forces to
+        # terms:=false leaves out M and C dq: the Jacobian maps spring and damper forces to
         # torques.
         terms = self.declare_parameter('terms', True).value
         for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):

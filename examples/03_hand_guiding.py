@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Guide an arm by hand: the hand's force if gravity, payload and friction are compensated.
+Measure the force of a hand that guides an arm with gravity, payload and friction compensated.
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
@@ -195,7 +195,7 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
 
 
 def report(found: dict[str, Run]) -> str:
-    """Return a table of the hand's forces and the drift, a line for each case."""
+    """Return a table of the hand's forces and the arm's drift after release, by case."""
     lines = [
         f'{"compensated":<36}{"force rms [N]":>14}{"largest [N]":>13}{"let go, drift [mm]":>20}'
     ]

@@ -147,7 +147,7 @@ def quintic(
     start: np.ndarray, end: np.ndarray, duration: float, times: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return position, velocity and acceleration of the minimum-jerk motion, each (N, a).
+    Return position, velocity, acceleration of the minimum-jerk motion, each (N, motors).
 
     s = 10 r^3 - 15 r^4 + 6 r^5 with r = t / duration: at rest, and without acceleration, at both
     ends.
@@ -317,7 +317,7 @@ class Objective:
 
 
 def left_jacobian(turn: np.ndarray) -> np.ndarray:
-    """Return J with exp(turn + d) = exp(J d) exp(turn) to first order, shape (3, 3)."""
+    """Return the left Jacobian J: exp(turn + d) = exp(J d) exp(turn) to first order, (3, 3)."""
     angle = np.linalg.norm(turn)
     if angle < 1e-6:
         return np.eye(3) + 0.5 * hat(turn)
@@ -352,7 +352,7 @@ def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
 
 
 def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
-    """Return the gradient's largest relative error, from central differences along directions."""
+    """Return the gradient's largest relative error from central differences, random directions."""
     rng, step = np.random.default_rng(0), 1e-4
     _, gradient = objective.value_and_gradient(u)
     errors = []

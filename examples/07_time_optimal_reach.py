@@ -101,7 +101,7 @@ class Plan:
 
 
 class Reach:
-    """The reach as a sequence of convex programs."""
+    """Plans the reach by a sequence of convex programs."""
 
     def __init__(self, arm: ArmDescription, intervals: int = INTERVALS) -> None:
         self.arm, self.n, self.intervals = arm, arm.n, intervals

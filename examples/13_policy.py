@@ -39,7 +39,7 @@ MOST_DELAY_S = 0.4  # largest delay that is tried
 
 
 def policy(arm, time):
-    """Return the joint positions (n,) [rad] that are wanted at a time [s], at rest before zero."""
+    """Return the policy's joint positions (n,) [rad] at a time [s]; at rest before time zero."""
     x = np.clip(time / 2.0, 0.0, 1.0)
     swing = np.sin(2.0 * np.pi * 0.6 * time + np.arange(arm.n)) * [
         0.4,

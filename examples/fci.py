@@ -79,7 +79,7 @@ class TorqueLoop:
         self._stop = self._stop or reason
 
     def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states until they are trusted; return stamp [s] and q (n,) [rad] of the last."""
+        """Read states until trusted; return stamp [s] and q (n,) [rad] of the last state."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:

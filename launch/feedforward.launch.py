@@ -3,7 +3,7 @@
 """
 The feedforward node alone, for an arm that runs elsewhere: real, in Gazebo or simulated.
 
-Its parameters come from config/feedforward/<target>.yaml, then params_file, then the given
+The node's parameters come from config/feedforward/<target>.yaml, then params_file, then the given
 arguments; the last value of a parameter wins.
 """
 

@@ -69,7 +69,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return the actions that unload a controller left over, load a new one, start the node."""
+    """Return the actions that unload an earlier start's controller, load one, start the node."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
