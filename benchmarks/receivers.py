@@ -83,7 +83,7 @@ class Result(NamedTuple):
 
 
 class Bench:
-    """The processes of one event, and a ROS node that sends messages to them."""
+    """The simulated arm's and the nodes' processes, and a ROS node that talks to them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._running = folder, dict[str, subprocess.Popen[bytes]]()
