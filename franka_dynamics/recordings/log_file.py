@@ -26,9 +26,9 @@ class LogColumns:
     """
     The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
-    A file without column names, such as a bare matrix, is one array with the name ''; columns are
-    then chosen by number, counted from 1. RecordingError is raised if there are no arrays.
-    `remarks` has a sentence if an incomplete last row was left out.
+    A file without column names, such as a bare matrix, is one array with the name ''; its columns
+    are chosen by number, counted from 1. RecordingError is raised if the file has no arrays.
+    `remarks` has a sentence if an incomplete last row of the file was left out.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class LogColumns:
 
     def choose(self, columns: str, count: int, what: str) -> Array:
         """
-        Return the columns that a text selects, shape (rows, count).
+        Return the columns that the text `columns` selects, shape (rows, count).
 
         Parameters
         ----------
@@ -139,9 +139,9 @@ def read_log(path: str | Path) -> LogColumns:
     text file may be separated by commas, semicolons, tabs or blanks, with or without a header
     line.
 
-    Raises RecordingError if the file is missing, damaged, of another format or without numbers
-    (for a value in a text file that is not a number, with row and column), MissingDependencyError
-    if a library for the format is not installed.
+    Raises RecordingError if the file is missing, damaged, of another format or without numbers,
+    and, with row and column, if a cell of a text file is not a number. Raises
+    MissingDependencyError if a library for the format is not installed.
     """
     file = Path(path).expanduser()
     if not file.is_file():
@@ -169,7 +169,7 @@ def read_log(path: str | Path) -> LogColumns:
             f'{file} cannot be read as {kind} '
             f'({type(error).__name__}: {" ".join(str(error).split())[:120]}).'
         ) from error
-    # Strings, arrays of three or more dimensions, and empty arrays are left out.
+    # Arrays of strings, of three or more dimensions, or without values are left out.
     columns = {
         name: array.astype(float)
         for name, array in arrays.items()
@@ -255,7 +255,7 @@ def _rows(
 
 
 def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
-    """Return a sentence on the first row that is not `width` numbers; empty if there is none."""
+    """Return a sentence on the first line that lacks `width` numbers; '' if no line does."""
     for number, line in enumerate(lines, start=1):
         cells = _cells(line, delimiter)
         if len(cells) != width:

@@ -30,7 +30,7 @@ class ColumnMap:
     """
     The columns of a log that hold each quantity, and their units.
 
-    Columns are texts for `LogColumns.choose`. `velocity` may also be 'derived': central
+    Columns are named as `LogColumns.choose` expects. `velocity` may also be 'derived': central
     differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
     `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
     """
@@ -58,7 +58,7 @@ class ColumnMap:
     )
 
     def __post_init__(self) -> None:
-        """Raise RecordingError for an unknown unit, or not exactly one of stamp and rate."""
+        """Raise RecordingError for an unknown unit, or unless either stamp or rate is given."""
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
@@ -174,8 +174,8 @@ def import_log(
     """
     Return the recording in a log file that `read_log` reads.
 
-    Every quantity has one column for each of the joints, base to tip. `topic` is that of a bag
-    written from the recording.
+    Position, velocity and effort have one column for each joint, base to tip. A bag written from
+    the recording has its messages on `topic`.
 
     Raises
     ------

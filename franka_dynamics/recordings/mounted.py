@@ -17,18 +17,18 @@ from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
-# No hand is mounted if the error without a hand is below this fraction of the error with the best
-# hand.
+# No hand is mounted if the torque error of the set without a hand is below this fraction of the
+# torque error with the best hand.
 TELLING_RATIO = 0.9
-# A mass counts as a hand if it differs from the known hands' masses by less than this fraction,
-# and else as a load.
+# An estimated mass counts as a hand from the lightest hand's mass minus this fraction to the
+# heaviest hand's mass plus this fraction, and otherwise as a load.
 _HAND_PART = 0.3
-# Smallest added or missing mass [kg] that is reported. For two real FER without a hand, and fifths
-# of their recordings, 0.02 to 0.15 kg are estimated; with 0.5 kg added by calculation 0.52 to 0.65
-# kg.
+# Smallest added or missing mass [kg] that is reported. From recordings of two real FER without a
+# hand, and from fifths of these recordings, 0.02 to 0.15 kg are estimated; after the torques of
+# 0.5 kg are added to these recordings, 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
-# A mass is reported only if the error with it is at most this fraction of the error without it.
-# The fraction is 0.6 to 0.9 with nothing mounted, and 0.12 to 0.23 with 0.5 kg.
+# A mass is reported only if the torque error with the mass is at most this fraction of the torque
+# error without. The error ratio is 0.6 to 0.9 with nothing mounted, 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
 
 
@@ -37,9 +37,10 @@ class Weighing:
     """
     The estimated mass on the flange that an arm's description does not contain.
 
-    `arm` is a published set, without or with a hand. The mass [kg] is negative if the flange
-    carries less than described. `without` and `explained` are the root mean square torque errors E
-    [N m] without the mass and with it, viscous and Coulomb friction fitted in both cases.
+    `arm` has a published inertial set, without or with a hand. The mass [kg] is negative if the
+    flange carries less than `arm` describes. `without` and `explained` are the root mean square
+    torque errors E [N m] without the mass and with it, viscous and Coulomb friction fitted in both
+    cases.
     """
 
     arm: ArmDescription
@@ -49,7 +50,7 @@ class Weighing:
 
     @property
     def is_clear(self) -> bool:
-        """Whether a mass is clearly present or missing."""
+        """Whether `mass` and the decrease of the error are large enough to be reported."""
         return abs(self.mass) >= _LEAST_MASS and self.explained <= _HELD_RATIO * self.without
 
 
@@ -58,10 +59,11 @@ class MountedVerdict:
     """
     Whether a hand or load seems to be mounted, and why.
 
-    `mounted` is None if the recording does not show it. `sentence` has the reason with figures; it
-    is empty unless sets without and with a hand were tried. `load` says whether the mass differs
-    from those of all known hands. `mass` is the estimated mass on the flange of the arm without a
-    hand, and `lightest` the mass of the lightest hand that was tried [kg]; NaN if unknown.
+    `mounted` is None if the recording does not show whether something is mounted. `sentence` has
+    the reason with figures if sets without and with a hand were tried, else nothing. `load` says
+    whether the mounted mass differs from the masses of all hands that were tried. `mass` is the
+    estimated mass on the flange of the arm without a hand, and `lightest` the mass of the lightest
+    hand that was tried [kg]; NaN if unknown.
     """
 
     mounted: bool | None
@@ -71,7 +73,7 @@ class MountedVerdict:
     lightest: float = np.nan
 
     def allows(self, hand: str) -> bool:
-        """Whether a set with this hand ('none': no hand) agrees with the verdict."""
+        """Whether an inertial set with this hand (or 'none') agrees with the verdict."""
         if self.mounted is None:
             too_light = self.mass < 0.5 * self.lightest
             return hand == NO_HAND or not too_light
@@ -80,10 +82,10 @@ class MountedVerdict:
 
 def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     """
-    Return the verdict on hand and load, from the estimates for sets without and with hands.
+    Return the verdict on hand and load, from the estimated masses of several inertial sets.
 
-    Of the sets without a hand, the set with the smallest estimated mass is used: with a set that
-    is too light, part of the arm would appear as load.
+    Of the inertial sets without a hand, the set with the estimated mass nearest zero is used: with
+    a set that is too light, part of the arm would appear as load.
     """
     without = [one for one in weighings if one.arm.hand == NO_HAND]
     if not 0 < len(without) < len(weighings):
@@ -121,7 +123,8 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     """
     Return a sentence if the flange seems to carry more or less than the declared hand, else ''.
 
-    Of the sets with the declared hand, the set with the smallest additional mass is used.
+    Of the inertial sets with the declared hand, the set with the estimated mass nearest zero is
+    used.
     """
     with_it = [one for one in weighings if one.arm.hand == hand != NO_HAND]
     seen = min(with_it, key=lambda one: abs(one.mass), default=None)
@@ -137,7 +140,7 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
 
 
 def unit_loads(arm: ArmDescription) -> list[ArmDescription]:
-    """Return an arm with 1 kg at the flange's origin, then with 1 kg m along each of its axes."""
+    """Return four arms: 1 kg is at the flange's origin, or 1 kg m along the flange's x, y or z."""
     return [
         arm.with_payload(LinkInertia(mass, np.array(moment), np.zeros((3, 3))))
         for mass, moment in ((1.0, np.zeros(3)), *((0.0, axis) for axis in np.eye(3)))
@@ -151,11 +154,11 @@ def weighed(
     Return the estimate of the mass on the flange, fitted together with friction.
 
     `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
-    rows, k) are each joint's friction columns, and `residual` (n, rows) is measured torque minus
-    that of the arm's rigid bodies [N m]; the rows represent so many samples.
+    rows, k) are each joint's friction terms, and `residual` (n, rows) is measured torque minus M
+    ddq + C dq + g of the arm [N m]. The rows were computed from `samples` samples.
 
-    The centre of mass is fitted but not returned, because few motions determine it: runs of one
-    real arm with one beam gave masses of 0.31 to 0.39 kg, and centres on all sides.
+    The load's centre of mass is fitted but not returned, because few motions determine it: for one
+    beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions of the flange.
     """
     # Friction is eliminated by projecting each joint's rows orthogonally to its friction columns.
     along = np.linalg.qr(friction_columns)[0]
@@ -172,9 +175,9 @@ def judge_mounted(
     fits: Sequence[Fit], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> MountedVerdict:
     """
-    Return the verdict on hand and load, from the fits of sets without and with hands.
+    Return the verdict on hand and load, from the fits of inertial sets without and with hands.
 
-    The motion must be prepared with the columns of `replay.replay_columns`.
+    `motion` must come from `prepare` with `columns` from `replay_columns`.
     """
     assert motion.columns is not None
     friction_columns = np.swapaxes(motion.columns[..., 1:], 0, 1)
@@ -183,7 +186,8 @@ def judge_mounted(
         predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
     )
     loads = np.stack([(one - alone).T for one in loaded], axis=-1)
-    # The predictions contain friction; adding it here leaves residuals of the rigid bodies.
+    # Each predicted torque contains the arm file's friction. Adding the same friction to the
+    # measured torque cancels friction in the difference.
     own = motion.effort + motion.columns[..., 0]
     return mounted_verdict(
         [

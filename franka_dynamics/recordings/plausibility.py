@@ -22,21 +22,22 @@ from ..typing import Array
 # share of the messages. Some drivers clip efforts just below the limit.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
-# Smallest and largest allowed ratio of a velocity to the rate of change of the position;
-# velocities in deg/s have 57.3. The ratio is computed over windows of this length, for joints that
-# move at least this far; noise and delay then stay far within the bounds.
+# Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
+# velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows of
+# this length, for joints that move at least this far, so that noise and delay matter little.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# A velocity is wrong if its integral over a window exceeds this while the position is constant.
+# A joint's velocity is wrong if its integral over a window exceeds this angle while the position
+# is constant.
 _STUCK_RAD = 0.02
-# Another interpretation of the effort (unit, no gravity) is reported if its error is below this
-# fraction of the error as recorded.
+# Effort in another unit or without gravity is reported if the assumption lowers the effort's
+# difference from the gravity torques below this fraction.
 _GRAVITY_SHARE = 0.5
 # Unit and sign are judged at joints with at least this fraction of the largest gravity torque,
 # because every published set predicts these gravity torques nearly right.
 _HEAVY_PART = 0.25
-# Exchanged joints are reported if the error after exchanging their efforts is below this fraction
-# of the error as recorded, and of the error after any other exchange.
+# Exchanged joints are reported if exchanging their efforts lowers the difference from the gravity
+# torques below this fraction, and also below this fraction of the result of any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits
@@ -60,8 +61,8 @@ def suspicions(
     """
     Return one sentence for each sign that a recording is wrong.
 
-    Signs are `faults`, torques at the joints' limits or far beyond, and jumps in positions. Raises
-    RecordingError if the effort is zero in every message.
+    Signs are the results of `faults`, torques at or far beyond the joints' limits, and jumps in
+    positions. Raises RecordingError if the effort is zero in every message.
     """
     return (
         *faults(recording, arm, gravity=gravity),
@@ -83,9 +84,9 @@ def faults(
 
     The faults are: joints without effort, positions in degrees, velocities that contradict the
     positions, effort without gravity (as some drivers report it), in another unit or with a
-    flipped sign, exchanged efforts, and effort that gravity does not explain. Unless `torque`,
-    efforts (such as motor currents) are not compared with gravity torques. Raises RecordingError
-    if the effort is zero in every message.
+    flipped sign, exchanged efforts, and effort that gravity does not explain. If `torque` is
+    False, efforts (such as motor currents) are not compared with gravity torques. Raises
+    RecordingError if the effort is zero in every message.
     """
     require_effort(recording)
     return (
@@ -186,7 +187,7 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _effort_part(effort: Array, arm: ArmDescription) -> Array:
-    """Return absolute efforts relative to their limits; zero if the limit is 0, thus unknown."""
+    """Return |effort| relative to the effort limit; zero where the limit is 0, thus unknown."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
@@ -205,7 +206,7 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the sound rows if they are the majority, otherwise every row."""
+    """Return `sound` if it has the majority of the true values in `every`, otherwise `every`."""
     return sound if 2 * np.count_nonzero(sound) > np.count_nonzero(every) else every
 
 
@@ -239,8 +240,8 @@ def _about_gravity(
     """
     Yield a sentence if efforts do not fit the gravity torques of the arm.
 
-    Recognised causes are another unit or sign, no gravity in the effort, and two exchanged joints.
-    Any other large difference is reported without a cause.
+    The sentence names the cause if the effort has another unit or sign, lacks gravity, or has two
+    joints exchanged; any other large difference from the gravity torques is reported as such.
     """
     chosen = slice(None, None, max(1, len(recording) // _STATES_CHECKED))
     g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])

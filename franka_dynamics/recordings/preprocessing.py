@@ -5,8 +5,9 @@ Prepares a recording: even sampling, low-pass filter, accelerations.
 
 Signals are resampled by time stamp, and position, velocity and effort are filtered with the same
 zero-phase second-order Butterworth low-pass. Accelerations are central differences of the filtered
-velocity. The ends of each piece are dropped, because the filter distorts them. The defaults (30
-Hz, 3 Hz, 0.3 s) define the error "Metric E", so that errors can be compared.
+velocity. The ends of each piece between gaps are dropped, because the filter distorts them. The
+defaults (resampling at 30 Hz, cut-off 3 Hz, 0.3 s dropped) define the torque error "Metric E", so
+that errors can be compared.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from ..typing import Array
 ORDER = 2  # order of the Butterworth filter, in effect 4: it is applied forwards and backwards
 _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
 # Anti-aliasing filter before downsampling: a Butterworth filter of this order, with a cut-off at
-# this fraction of the new Nyquist frequency. Its gain at zero frequency is exactly one; Chebyshev
-# filters of even order would scale gravity.
+# this fraction of the new Nyquist frequency. A Butterworth filter does not change a constant
+# torque; a Chebyshev filter of even order would scale gravity.
 _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
 _IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 _GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
@@ -37,7 +38,7 @@ _GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one mess
 @dataclass(frozen=True)
 class SignalOptions:
     """
-    Options for preparing recorded signals; the defaults are Metric E's.
+    Options for preparing recorded signals; with the defaults the torque error is Metric E.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class SignalOptions:
     trim: float = option('time dropped at each end after filtering', 'S', default=0.3, rare=True)
 
     def __post_init__(self) -> None:
-        """Raise RecordingError for a value outside its range."""
+        """Raise RecordingError if `rate`, `cutoff` or `trim` lies outside its range."""
         if not 0.0 < self.rate < np.inf:
             raise RecordingError(f'The sampling rate is {self.rate} Hz; it must be positive.')
         if not 0.0 < self.cutoff < 0.5 * self.rate:
@@ -131,7 +132,8 @@ class Motion:
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
 
-# A function that returns columns (N, n, k) for recorded positions and velocities (N, n) each.
+# A function from recorded positions and velocities, (N, n) each, to k signals per joint, (N, n,
+# k).
 Columns = Callable[[Array, Array], Array]
 _ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
 
@@ -217,9 +219,9 @@ def without_idle_effort(recording: Recording) -> Recording:
     Return a recording without stretches of 0.1 s or more in which every effort is exactly zero.
 
     A braked arm, or a driver that is not in control yet, reports zero effort, which is no
-    measurement: sensors never read exactly zero on all joints for a tenth of a second. The new
-    recording's `remarks` name the stretches. Raises RecordingError if the effort is zero in every
-    message.
+    measurement: sensors never read exactly zero on all joints for a tenth of a second. The
+    `remarks` of the returned recording name the times that were left out. Raises RecordingError if
+    the effort is zero in every message.
     """
     require_effort(recording)
     idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)
@@ -246,7 +248,7 @@ def _without_gaps(
     recording: Recording, late: float, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
     """
-    Yield the pieces between long gaps with their start times; append a remark on the gaps.
+    Yield the pieces between long gaps, each with its start time; append a remark on the gaps.
 
     Times [s] count from the first recorded message; `late` is the time of the first message used.
     """
@@ -274,7 +276,8 @@ def _prepare_piece(
     columns: Columns | None,
 ) -> Motion:
     """Resample, filter, differentiate and trim one piece, which starts at `start` [s]."""
-    # A tolerance of 5e-7 samples: stamps are whole nanoseconds, sampling times are not.
+    # Half a millionth of a sample is added before rounding down, because stamps are whole
+    # nanoseconds and sampling times are not.
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
     recorded = [piece.q, piece.dq, piece.effort]

@@ -39,7 +39,7 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, eq=False)
 class Recording:
     """
-    One arm's joint states, message by message, as recorded.
+    One arm's joint states, message by message.
 
     Values are as recorded, neither filtered nor resampled. Arrays have one row per message and one
     column per joint, in the order of `joint_names`, from base to tip.
@@ -103,7 +103,7 @@ def effort_scales(given: ArrayLike, n: int) -> Array:
     """
     Return the torque of one unit of each joint's effort, shape (n,) [N m per unit].
 
-    Raises RecordingError if `given` is not one nonzero finite number, or one per joint.
+    Raises RecordingError unless `given` is one nonzero finite number, or one for each joint.
     """
     scale = np.asarray(given, dtype=float)
     finite = np.isfinite(scale) & (scale != 0)
@@ -126,8 +126,8 @@ def read_recording(
     """
     Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
-    Joints are found by name, in any order and among others. Messages without any of the arm's
-    joints, such as a gripper's own on the same topic, are skipped and counted.
+    The arm's joints are found by name, in any order and among other joints. Messages without any
+    of the arm's joints, such as those of a gripper on the same topic, are skipped and counted.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class _Messages:
         self.seen = 0
 
     def __len__(self) -> int:
-        """Return the number of messages collected for the next piece."""
+        """Return the number of messages collected for the next piece of the recording."""
         return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
@@ -260,7 +260,7 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """Raise RecordingError unless `expected` messages were read, and some have the arm."""
+        """Raise RecordingError unless `expected` messages were read, one with the arm's joints."""
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
@@ -303,10 +303,10 @@ class _Messages:
 
 def require_sound(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
     """
-    Raise RecordingError for values that are not finite, stamps that do not increase, or one row.
+    Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
 
-    The message names `where` the recording comes from, the row (by `rows`: 'message 1', ...),
-    joint and value; `later` is advice for stamps that do not increase.
+    The error message names the recording by `where`, a row by its name in `rows` ('message 1',
+    ...), joint and value; `later` is the advice for stamps that do not increase.
     """
     for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
@@ -362,7 +362,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     """
     Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
 
-    `path` is the folder to create. An incomplete bag is never left under this name.
+    `path` is the folder to create; it appears only when the bag is complete.
 
     Raises
     ------
@@ -376,7 +376,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
 
 
 class Wrenches(NamedTuple):
-    """N wrenches: stamps (N,) [ns]; forces, moments (N, 6) [N, N m] in the axes of `frame_id`."""
+    """Stamps (rows,) [ns] and wrenches (rows, 6): force [N], moment [N m], axes of `frame_id`."""
 
     topic: str
     frame_id: str
@@ -395,8 +395,8 @@ def write_bag(
     Write joint states and wrenches to a new folder, a rosbag2 in MCAP.
 
     Each recording and each item of `wrenches` (geometry_msgs/WrenchStamped) is written to its own
-    topic, `about` to custom_data in metadata.yaml. An incomplete bag is never left. Errors are
-    those of `write_recording`.
+    topic, `about` to custom_data in metadata.yaml. The folder appears only when the bag is
+    complete. Raises the same errors as `write_recording`.
     """
     bag = Path(path).expanduser()
     if bag.exists():
@@ -427,7 +427,7 @@ def write_bag(
                 yield topic, WRENCH, stamp, kinds['WrenchStamped'](header(stamp, frame_id), wrench)
 
     bag.parent.mkdir(parents=True, exist_ok=True)
-    # The bag's files carry its folder's name, so the folder is named before it is moved.
+    # rosbags names the bag's files after its folder, so the scratch folder has the bag's name too.
     with tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch:
         with Writer(
             Path(scratch) / bag.name, version=9, storage_plugin=StoragePlugin.MCAP

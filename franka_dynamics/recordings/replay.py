@@ -72,10 +72,10 @@ class Unit:
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
     """
-    Root mean square errors of predicted torques, Metric E.
+    Root mean square errors over time of predicted torques.
 
-    `whole` is the error over all joints (of the vector's norm) in a `Unit`; `joints` are the
-    errors of single joints, shape (n,) [N m, of a prismatic joint N].
+    `whole` is the error E of all joints together, the norm of `joints` after conversion to a
+    `Unit`; `joints` are the errors of single joints, shape (n,) [N m, of a prismatic joint N].
     """
 
     whole: float
@@ -99,9 +99,9 @@ class Fit:
     Torques that an inertial set with a hand predicts for a motion, and their errors.
 
     `predicted` is M ddq + C dq + g plus the arm file's friction, if it has any, (N, n) [N m].
-    `whole` compares the prediction with the filtered effort, `unfiltered` with the resampled
-    effort. `rigid` leaves the friction out. `squares` are sums over joints of the squared residual
-    in `unit`, (N,).
+    `whole` compares `predicted` with the filtered effort, `unfiltered` with the resampled effort.
+    `rigid` compares M ddq + C dq + g with the filtered effort. `squares` are sums over joints of
+    the squared residual in `unit`, (N,).
     """
 
     arm: ArmDescription
@@ -120,11 +120,11 @@ class Fit:
 
 def replay_columns(friction: FrictionModel | None) -> Columns:
     """
-    Return the function that `prepare` needs as `columns` for a comparison with an arm.
+    Return a function for `prepare`, from recorded q and dq to friction columns (N, n, 3).
 
-    The first column is the torque of the arm's friction (zero if `friction` is None); the others
-    are `sliding_terms`, which are fitted together with a load. A friction model with a state needs
-    every recorded position.
+    The first column is the torque of `friction` (zero for None) [N m]; the other columns are the
+    `sliding_terms`, which `weighed` fits together with a load. Friction is computed before
+    downsampling, because a friction model with a state needs every recorded position.
     """
 
     def columns(q: Array, dq: Array) -> Array:
@@ -138,8 +138,8 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     """
     Return how well an arm's model predicts the measured torques of a motion.
 
-    The motion should be prepared with the `replay_columns` of the arm's friction; without columns,
-    friction is computed from the filtered velocities. `gravity` is in the space frame [m/s^2].
+    `motion` should have the `replay_columns` of the arm's friction; without columns, friction is
+    computed from the filtered velocities. `gravity` is in the space frame [m/s^2].
     """
     rigid = predicted_torque(arm, motion, gravity=gravity)
     predicted = rigid
@@ -162,18 +162,18 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
 def fit_all(
     arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> tuple[Fit, ...]:
-    """Return the fit of each arm to a motion, best first; `gravity` as for `fit`."""
+    """Return each arm's fit to a motion, smallest E first; `gravity` [m/s^2] as in `fit`."""
     fits = [fit(arm, motion, gravity=gravity) for arm in arms]
     return tuple(sorted(fits, key=lambda one: one.whole.whole))
 
 
 def equally_good(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
     """
-    Return the fits after the first, the best one, that are as good as it.
+    Return the fits that are as good as the first, best fit, without the best fit itself.
 
-    A fit is as good if its E is less than 1 % above the best fit's, or if the mean squared errors
-    of both differ by less than two standard errors, with stretches of one second as independent
-    samples.
+    A fit is as good as the best fit if its E is less than 1 % above, or if the difference of the
+    mean squared errors is below two standard errors of this difference, with stretches of one
+    second as independent samples.
     """
     block = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int) + 10**6 * motion.piece
     _, block = np.unique(block, return_inverse=True)

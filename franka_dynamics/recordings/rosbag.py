@@ -35,9 +35,9 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
     JointState's definition is built in, so that a broken or unknown definition of another type in
-    the bag does not prevent reading. Any error of rosbags is raised as RecordingError, here or
-    while messages are read: there is no bag, or it is damaged. Without rosbags
-    MissingDependencyError is raised.
+    the bag does not prevent reading. RecordingError is raised if the bag is missing or damaged,
+    also if rosbags finds the damage later, while the caller reads messages. MissingDependencyError
+    is raised if rosbags is not installed.
     """
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
@@ -93,8 +93,9 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     """
     Return the topic of joint states to read from an open bag.
 
-    Without a requested topic it is /joint_states, or the bag's only topic of joint states. Raises
-    RecordingError if there is no such topic, or several and none is /joint_states.
+    If `topic` is None, /joint_states is chosen, or the bag's only topic of joint states. Raises
+    RecordingError if the bag lacks `topic`, has no joint states at all, or has several topics of
+    joint states but no /joint_states.
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)
@@ -127,7 +128,7 @@ def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
     for name in present:
         if joints[0].endswith(name):
             return f'Leave the prefix {joints[0].removesuffix(name)} of --arm-prefix out.'
-        # The prefix may be missing, or lack its underscore.
+        # The option --arm-prefix may be missing, or lack the underscore at its end.
         prefix = name.removesuffix(joints[0])
         if prefix == name:
             prefix = f'{name.partition("_")[0]}_'
@@ -149,8 +150,8 @@ def joint_columns(
     Return the indices of the arm's joints in a message, or None if it has none of them.
 
     `present` are the joint names of the message in its order, `joints` the arm's from base to tip;
-    `where` names bag, topic and message for the error. RecordingError is raised if some of the
-    arm's joints are missing, or one appears twice.
+    `where` names bag, topic and message in error messages. RecordingError is raised if some, not
+    all, of the arm's joints are missing, or one of these joints appears twice.
     """
     if not any(name in present for name in joints):
         return None

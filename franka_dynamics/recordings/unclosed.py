@@ -30,7 +30,8 @@ def unclosed_file(bag: Path) -> Path | None:
     """
     Return the MCAP file of a bag that was not closed, or None.
 
-    It is a file without MCAP's end, or the only .mcap file in a folder without metadata.yaml.
+    An unclosed file lacks MCAP's last bytes, or is the only .mcap file in a folder without
+    metadata.yaml.
     """
     if bag.is_dir():
         found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
@@ -63,7 +64,7 @@ def closed_copy(path: Path) -> Iterator[Path]:
 
 
 def _end_of_records(file: BinaryIO) -> int:
-    """Return the position [bytes] at which the last complete record of data ends."""
+    """Return the position [bytes] in a file at which its last complete data record ends."""
     size = file.seek(0, 2)
     end = file.seek(len(_MAGIC))
     while len(head := file.read(_RECORD.size)) == _RECORD.size:
