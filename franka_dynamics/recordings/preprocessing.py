@@ -132,8 +132,7 @@ class Motion:
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
 
-# A function from recorded positions and velocities, (N, n) each, to k signals per joint, (N, n,
-# k).
+# A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
 Columns = Callable[[Array, Array], Array]
 _ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
 

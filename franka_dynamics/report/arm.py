@@ -24,8 +24,8 @@ class InertiaRow:
     """
     One link: mass [kg], centre of mass [m] and two inertias (xx, xy, xz, yy, yz, zz) [kg m^2].
 
-    `inertia` is about the origin of the link's frame. Centre of mass and axes of the inertias are
-    in the link's frame, or in {S} for a table at a pose.
+    `inertia` is about the origin of the link's frame. The centre of mass and the axes of both
+    inertias are in the link's frame or, for a table at a pose, in the space frame {S}.
     """
 
     link: str
@@ -36,7 +36,7 @@ class InertiaRow:
 
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
-    """Return one row per joint and one for the flange: name, kind, a, d, alpha, theta."""
+    """Return one row per joint and one for the flange: frame, joint, kind, a, d, alpha, theta."""
     named = [
         (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
     ]
@@ -50,9 +50,10 @@ def inertia_rows(
     description: ArmDescription, q: NDArray[np.float64] | None = None
 ) -> list[InertiaRow]:
     """
-    Return the links' inertia in their own frames or, at a pose q, in the axes of {S}.
+    Return the links' inertia in the links' frames or, at a pose q, in the axes of {S}.
 
-    Inertia at a pose is that of Exp[licit], equation 4, as corrected in docs/theory/errata.md.
+    Inertia at a pose follows equation 4 of the Exp[licit] derivation, corrected as
+    docs/theory/errata.md says.
     """
     found: Sequence[tuple[Any, ...]]
     if q is None:
@@ -81,8 +82,8 @@ def arm_tables(
     """
     Return tables of Denavit-Hartenberg rows, frame origins, centres of mass and inertia.
 
-    With a pose `q` inertias are in the axes of {S}. With None inertias are in the links' own
-    frames, and the table of origins is left out.
+    `rows` come from `inertia_rows` at the same pose `q`. If `q` is None, inertias are in the
+    links' frames, and the table of frame origins is left out.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
     tables = [
@@ -128,7 +129,7 @@ def _clean(values: NDArray[np.float64]) -> list[float]:
 
 
 def _dh_texts(row: dict[str, Any]) -> list[str]:
-    """Return the table cells of a DH row, the moving one as its offset plus the coordinate."""
+    """Return the cells of a DH row; the cell of the moving parameter is offset plus coordinate."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
     cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
@@ -152,7 +153,7 @@ def as_json(
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
-    """Return the tables as plain data for JSON; with `q` None in the links' own frames."""
+    """Return the tables for JSON; if `q` is None, inertias are in the links' own frames."""
     data: dict[str, Any] = {
         'arm': description.name,
         'file': description.file,

@@ -21,13 +21,13 @@ from ..validation.crosscheck import TOLERANCE
 
 DRIFT_BOUND_RAD = 1e-3
 # Bound on the tracking error with feedforward, relative to the same weak PD with gravity alone. On
-# an idle machine the ratio is less than 1/100.
+# an idle machine the error with feedforward is less than 1/100 of the error with gravity alone.
 TRACKING_BOUND = 1.0 / 3.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: name, value, bound, and whether it is kept (None: no bound)."""
+    """One line of the table; `good` says whether the bound is kept, None without a bound."""
 
     name: str
     value: float
@@ -98,7 +98,7 @@ def demo_report(
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:
-    """Write the reports of both parts as JSON; an incomplete file is never left."""
+    """Write the reports on an exact and an inexact model as JSON; the file is never incomplete."""
     content = {
         'passed': report.passed and second.passed,
         'figures': {row.name: row for row in report.rows},
@@ -109,17 +109,17 @@ def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: P
     write_text(path, json_text(content))
 
 
-# Bound on the tracking error with the identified model, relative to that with the published model.
-# For nine random arms the ratio was 9 to 55 %.
+# Bound on the tracking error with the identified model, relative to the error with the published
+# model. For nine random arms the relative error was 9 to 55 %.
 IDENTIFIED_BOUND = 2.0 / 3.0
 
 
 def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
     """
-    Return the report of the second part, in which the arm differs from the model.
+    Return the tracking errors of an arm that differs from the published model.
 
-    `columns` has desired minus true positions, (k, n) [rad], of k samples with each controller: PD
-    with gravity, with the published model, and with the identified model, in this order.
+    `columns` has desired minus true positions, (k, n) [rad], of k samples with each controller, in
+    this order: PD with gravity, PD with the published model, PD with the identified model.
     """
     rms = {name: float(np.sqrt(np.mean(error**2))) for name, error in columns.items()}
     _, published, identified = rms
@@ -130,7 +130,7 @@ def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
 def _draw_errors(
     axes: Any, errors: Mapping[str, tuple[Array, Array]], title: str, colours: Sequence[str]
 ) -> None:
-    """Plot errors, (k, n) [rad], as rms over the joints, over time, (k,) [s]."""
+    """Plot the rms over joints of position errors (k, n) [rad] against time (k,) [s]."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
         axes.plot(
             time,
@@ -145,7 +145,7 @@ def _draw_errors(
 
 
 def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw the second part's errors from times (k,) [s] and errors (k, n) [rad] into a file."""
+    """Draw each controller's position errors (k, n) [rad] at times (k,) [s] into a file."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
     _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))
@@ -153,7 +153,7 @@ def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None
 
 
 def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None:
-    """Draw both tracking errors, and below them the motion and the torques, into one file."""
+    """Draw tracking errors with and without feedforward, the motion and the torques to a file."""
     figure = figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
@@ -187,7 +187,7 @@ def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
 
 
 def _tracking(name: str, value: float, bound: float | None = None) -> Row:
-    """Return the line of a tracking error [rad] and, if there is a bound, whether it is kept."""
+    """Return a table line for a tracking error [rad]; a bound [rad] decides whether it is good."""
     row = Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
     if bound is None:
         return row

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences on too large residuals of an identification: size, likely cause, what to do."""
+"""Sentences on too large residual torques of an identification: size, cause, what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..identification.samples import STRETCH
 
 
 def diagnosis_lines(result: Identification) -> list[str]:
-    """Return sentences on joints with large residuals, doubtful scales, and likely faults."""
+    """Return sentences on joints with large residuals, doubtful effort scales, likely faults."""
     found, names = result.diagnosis, result.start.joint_names
     lines = []
     if found.suspicious_joints:
@@ -38,7 +38,7 @@ def diagnosis_lines(result: Identification) -> list[str]:
 
 
 def cause_and_fix(result: Identification) -> tuple[str, str]:
-    """Return two texts: why the recordings are not sound, and what to do."""
+    """Return why the recordings of an identification are faulty, and what the user should do."""
     found, names = result.diagnosis, result.start.joint_names
     if found.fault is not None:
         what, fix = _SENTENCES[found.fault.kind](
@@ -55,7 +55,7 @@ def cause_and_fix(result: Identification) -> tuple[str, str]:
 
 
 def explained(result: Identification, one: Explanation) -> str:
-    """Return sentences on a fault: its likely cause, the residuals with it fitted, what to do."""
+    """Return sentences on a fault: cause, residual with and without fitting it, what to do."""
     before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))
     names = [result.start.joint_names[joint] for joint in one.joints]
     what, fix = _SENTENCES[one.kind](result, one, names)

@@ -55,7 +55,7 @@ MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 
 
 def save(figure: Any, path: str | Path) -> None:
-    """Write a figure in the format of the path's suffix; an incomplete file is never left."""
+    """Write a figure in the format of the path's suffix; a file appears only when complete."""
     with complete_or_absent(path) as scratch:
         figure.savefig(scratch, dpi=120)
 

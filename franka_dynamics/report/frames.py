@@ -22,9 +22,9 @@ def frames_figure(description: ArmDescription, q: ArrayLike) -> Any:
     """
     Return a picture of the frames {0}, {1} to {n} and the flange in the space frame.
 
-    The axes of each frame are x red, y green, z blue. A line joins the origins. A dot marks each
-    link's centre of mass; its area grows with the mass. q, shape (n,), is in rad or m. Raises
-    JointVectorError for a wrong q, MissingDependencyError if matplotlib is not installed.
+    The axes of each frame are x red, y green, z blue. A line joins the frames' origins. A dot
+    marks each link's centre of mass; its area grows with the mass. q, shape (n,), is in rad or m.
+    Raises JointVectorError for a wrong q, MissingDependencyError if matplotlib is not installed.
     """
     poses = np.concatenate([description.base[None], NewtonEulerModel(description).frames(q)])
     origins = poses[:, :3, 3]

@@ -24,7 +24,7 @@ _NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return the results of an identification in JSON's types and SI units; E in `result.unit`."""
+    """Return an identification's results in JSON's types and SI units, but E in `result.unit`."""
     fit, links = result.fit, result.arm.links
     bags, unseen = result.recorded.bags, result.recorded.unseen_bags
     data = {
@@ -126,7 +126,7 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return in words: faulty recordings, errors of the arm and of the best set, the verdict."""
+    """Return sentences: if recordings are sound, E of arm and best set, if the arm is better."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
@@ -157,7 +157,8 @@ def verdict(result: Identification) -> list[str]:
             f'{best.test.whole:.3f} {unit} there: the identified arm is '
             f'{_judged(result, said)}.'
         )
-    # Contradicting bags or a faulty log are the likelier cause, and have sentences of their own.
+    # Friction is not blamed if the bags contradict each other, rotor inertias are missing or the
+    # recording has a fault: other sentences report these likelier causes.
     explained_already = (
         result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
     )
@@ -177,12 +178,12 @@ def verdict(result: Identification) -> list[str]:
 
 
 def _best(result: Identification) -> Score | None:
-    """Return the score of the best published set, if there is one."""
+    """Return the torque errors of the best published set; None if no published set was scored."""
     return next((one for one in result.published if one.name == result.verdict.best), None)
 
 
 def _about_the_scale(result: Identification) -> list[str]:
-    """Return sentences on identified effort scales, and on scales the motion does not show."""
+    """Return sentences on identified effort scales and on scales too uncertain to be used."""
     if not result.options.scale_unknown:
         return []
     names, start = result.start.joint_names, result.start.inertial_set
@@ -213,13 +214,15 @@ def _about_joint_scales(result: Identification) -> list[str]:
         return []  # a fault's residuals would give too large factors
     names, tried = result.start.joint_names, result.diagnosis.gains
     gains = [one for one in tried if one.deviation <= NOT_SHOWN]
-    # With rotor inertias the torques of joints without a shown scale are used all the same.
+    # If rotor inertias are identified, the fit uses the effort of every joint, also of joints
+    # whose effort scale the motion does not determine.
     uncertain = [names[one.joints[0]] for one in tried if one.deviation > NOT_SHOWN]
     used = {one.joints[0] for one in tried}
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # A gain's estimate may be wrong by as much as the bound `least`, hence twice the bound.
+        # A gain is reported if the estimated logarithm exceeds `least`. The estimate may be wrong
+        # by as much, so that a true logarithm of twice `least` is noticed in any case.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (
@@ -247,7 +250,7 @@ def _about_joint_scales(result: Identification) -> list[str]:
 
 
 def _left_out(result: Identification) -> str:
-    """Return the beginning of a sentence: on which unseen parts errors were computed."""
+    """Return a sentence's beginning: the bags or stretches unseen by the fit and used for E."""
     unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
@@ -261,7 +264,7 @@ def _judged(result: Identification, said: Verdict) -> str:
     unit = result.unit
     less = 'smaller' if said.gain >= 0.0 else 'larger'
     figures = f'its E is {gain} {unit} {less} on average, spread {spread} {unit}'
-    # Only the first cause that applies is reported.
+    # Of several reasons against the identified arm only the first is reported.
     enough = not said.lost and said.gain > said.spread
     if result.contradictions:
         richer = 'the bags contradict each other, as the warning above says'
@@ -284,7 +287,7 @@ def _judged(result: Identification, said: Verdict) -> str:
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Return at most five names as a string, and the number of the others."""
+    """Return at most five names as a string, and the number of further names."""
     more = f' and {len(names) - _NAMES} more' if len(names) > _NAMES else ''
     return ', '.join(names[:_NAMES]) + more
 
@@ -330,7 +333,7 @@ def _about_the_prior(result: Identification) -> list[str]:
 
 
 def _part(precision: float) -> str:
-    """Return the relative standard deviation of a precision, in percent."""
+    """Return 1 / sqrt(precision), the relative standard deviation of a prior, in percent."""
     part = precision**-0.5
     return f'{part:.0%}' if part > 0.01 else f'{100.0 * part:.1g}%'
 
@@ -355,7 +358,7 @@ def advice(names: Sequence[str]) -> str:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, joint, unseen part and (of several) bag, and of scales."""
+    """Return tables of errors by set, by joint, by left-out data and by bag, and of scales."""
     best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 
@@ -418,7 +421,7 @@ def tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return a table of all parameters with their relations and standard deviations."""
+    """Return a table of base and friction parameters with their standard deviations."""
     meanings = [str(one) for one in result.model.base.relations]
     rows = []
     for i, (name, start, free, spread, base, deviation, arm) in enumerate(_parameters(result)):

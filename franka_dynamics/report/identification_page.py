@@ -36,7 +36,7 @@ def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return a bar chart of changes of base parameters and of friction, with 3-sigma bars."""
+    """Return a bar chart of estimated minus starting parameters, with 3-sigma error bars."""
     names, b = result.model.names, len(result.model.base)
     start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
     moment = [name.startswith('m') for name in names[:b]]
@@ -76,9 +76,9 @@ def parameter_figure(result: Identification) -> Any:
 
 def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
     """
-    Return the HTML page of an identification, with a plot for each pair of name and motion.
+    Return the HTML page of an identification, with a torque plot for each named motion.
 
-    If `motions` is an iterator, only one motion is in memory at a time.
+    If `motions` is an iterator of (name, motion), only one motion is in memory at a time.
     """
     fit = result.fit
     noise = Table(

@@ -29,7 +29,7 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`; `others` come from `equally_good`."""
+    """Return all results of a replay, for `json_text`; `others` are as good as the best fit."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -71,18 +71,19 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 
 
 def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
-    """Return the fits whose hand agrees with the estimated mass on the flange, or all if none."""
+    """Return the fits whose hand the estimated mass allows; all fits if no hand is allowed."""
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
 
 
 # A published set fits if no joint's error is above this multiple of an identified arm's usual
-# residual: gaz2019 reaches 1.1 times on two FER, with 10 % wrong inertias 2 to 5 times.
+# residual. On two real FER the largest multiple of the set gaz2019 is 1.1; if its inertias are
+# changed by 10 %, the largest multiple is 2 to 5.
 _FITS = 2.0
 _NAMED = 3
 
 
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return sentences: whether any set fits, which set is best, and which are as good."""
+    """Return sentences: if any inertial set fits, the best set, and sets as good as the best."""
     limit = best.arm.limit('effort')
     usual = usual_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / usual
@@ -125,7 +126,7 @@ def _best(best: Fit, others: Sequence[Fit]) -> str:
     )
 
 
-# Printed below tables of E.
+# Definition of E, printed below tables of E.
 E_IN_WORDS = (
     'E: root mean square over time of |measured - predicted torque|, all joints together; the '
     "documentation's glossary explains these words"
@@ -176,7 +177,7 @@ def plot_torques(
     """
     Draw every joint's measured torque, the first fit's prediction and their difference to a file.
 
-    The suffix of the path selects the format; an incomplete file is never left.
+    The suffix of the path selects the format. The file appears only when it is complete.
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"

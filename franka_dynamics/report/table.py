@@ -102,7 +102,7 @@ class Table:
         """
         Yield the table for rich.
 
-        If the terminal is too narrow, labels are folded, then the lines between columns left out,
+        If the terminal is too narrow, texts are wrapped, then the lines between columns left out,
         then the table is split into blocks of columns. A number is never shortened.
         """
         texts = self.texts()
@@ -145,7 +145,7 @@ class Table:
         from rich.text import Text
 
         labels, heads = self._labels(texts), self._heads()
-        # As rich's Text, because in a plain string rich would read brackets as markup.
+        # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         shape: dict[str, Any] = {} if lines else {'box': None, 'padding': (0, _BARE, 0, 0)}
         table = RichTable(title=Text(title) if title else None, title_justify='left', **shape)
         for column in columns:
@@ -198,7 +198,7 @@ def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
 
 def plain(value: Any) -> Any:
     """
-    Return a value in types that JSON has; TypeError for a type without such a form.
+    Return a value converted to the types of JSON; raise TypeError for any other type.
 
     Fields of dataclasses and named tuples become keys, arrays become lists, paths become strings,
     members of an enumeration their value. NaN and infinities become null.

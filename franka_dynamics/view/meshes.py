@@ -27,7 +27,7 @@ _PACKAGE = re.compile(r'package://([^/"\']+)/')
 
 
 class MeshesError(FrankaDynamicsError):
-    """Meshes that cannot be shown."""
+    """The visual meshes of a URDF cannot be shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,8 @@ class LinkMesh:
     A triangle mesh with vertices (N, 3) [m] and faces (M, 3), fixed to a frame.
 
     `frame` is the frame's index in `ArmMeshes.frames`, `pose` (4, 4) the mesh's pose in the frame.
-    `joint`, from 1, is the joint whose torque colours the mesh; 0 for the base or a hand.
+    `joint`, from 1, is the joint whose torque colours the mesh; a mesh with `joint` 0, such as the
+    base's, keeps its colour.
     """
 
     joint: int
@@ -145,7 +146,7 @@ def urdf_meshes(
 
 
 def package_folders() -> list[Path]:
-    """Return the folders in which ROS 2 has its packages."""
+    """Return the existing share folders of the prefixes in AMENT_PREFIX_PATH."""
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     shares = [Path(prefix, 'share') for prefix in prefixes if prefix]
     return [folder for folder in shares if folder.is_dir()]

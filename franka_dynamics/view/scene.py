@@ -27,7 +27,7 @@ class ViewState:
     """
     The state to show: `time` [s], positions `q` (n,), and known torques (n,) [N m] by column name.
 
-    External torque is measured minus modelled torque, the sign of Franka's interface.
+    External torque is measured minus modelled torque, as in Franka's interface.
     """
 
     time: float
@@ -37,9 +37,9 @@ class ViewState:
 
 def share_of_limit(state: ViewState, description: ArmDescription) -> Array | None:
     """
-    Return |torque| over its limit for each joint, shape (n,), or None if no torque is known.
+    Return |torque| over the torque limit of each joint, shape (n,), or None without a torque.
 
-    The torque is the commanded one if it is known, else the measured one.
+    The commanded torque is used if `state` has it, else the measured torque.
     """
     torque = state.torques.get(COMMANDED, state.torques.get(MEASURED))
     return None if torque is None else np.abs(torque) / description.limit('effort')
@@ -51,7 +51,7 @@ _STYLE = (
     '.fd td:first-child,.fd th:first-child{text-align:left}</style>'
 )
 _UNKNOWN = '–'
-# Fractions of the torque limit from which a link is coloured as near the limit, and as at it.
+# Fractions of the torque limit from which a link is orange, and from which it is red.
 NEAR, FULL = 0.7, 0.99
 COLOURS = {'fine': (120, 160, 200), 'near': (230, 160, 40), 'full': (220, 50, 50)}
 
@@ -85,7 +85,7 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
 
 
 def _one_decimal(torque: float) -> str:
-    # Adding zero makes 0.0 of -0.0, which would flicker.
+    # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
     return f'{round(float(torque), 1) + 0.0:.1f}'
 
 
@@ -103,7 +103,7 @@ def _bar(share: float | None) -> str:
 _BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
 _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
-# [m], of a ball that stands for 1 kg; the ball's volume is proportional to the mass.
+# Radius [m] of the ball at the centre of mass of a 1 kg link; its volume grows with the mass.
 _CENTER_RADIUS = 0.025
 _ARROW_PER_NM = 0.03  # [m]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
@@ -120,7 +120,7 @@ class ArmScene:
         self._description = description
         self._model = NewtonEulerModel(description)
         server.scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
-        # Frames 0 (base) to n + 1 (flange).
+        # The drawn frames are 0 (base), 1 to n, and n + 1 (flange).
         self._frames = [
             server.scene.add_frame(
                 f'/arm/{i}',
@@ -175,12 +175,13 @@ class ArmScene:
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of the simple shapes, coloured by their joints' torques."""
         self._draw('links', meshes)
-        # Where the meshes contain no hand, the hand's shapes stay.
+        # Several meshes on the last joint mean that the URDF has a hand; otherwise the simple
+        # shapes of the hand stay.
         if sum(mesh.joint == self._description.n for mesh in meshes.meshes) > 1:
             self._draw('hand', replace(meshes, meshes=()))
 
     def _draw(self, what: str, meshes: ArmMeshes) -> None:
-        """Replace the drawn links or the drawn hand."""
+        """Replace the drawn 'links' or the drawn 'hand', as `what` says, by meshes."""
         for handle in self._drawn.pop(what, (meshes, []))[1]:
             handle.remove()
         poses = meshes.poses(np.zeros(self._description.n)) if meshes.meshes else []

@@ -105,7 +105,7 @@ class Window:
         with needing('The live view needs viser', 'view'):
             import viser
         try:
-            # viser opens the port in a thread of its own, and would wait for ever if that fails.
+            # viser opens the port in a thread, and waits for ever if the port cannot be opened.
             socket.create_server((host, 0)).close()
             self.server: Any = viser.ViserServer(
                 host=host, port=port, verbose=False, label=description.name
@@ -134,7 +134,7 @@ class Window:
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
     def show(self, state: ViewState) -> None:
-        """Show a state; browsers get all its parts in one message."""
+        """Show a state; browsers get scene, table and plot in one message."""
         with self.server.atomic():
             self._scene.update(state)
             self._table.content = torque_table(state, self._description)
@@ -177,7 +177,7 @@ class Playback:
         return float(self._motion.time[-1] - self._motion.time[0])
 
     def state(self, seconds: float) -> ViewState:
-        """Return the first state at or after `seconds` since the first state, or the last."""
+        """Return the first state at or after `seconds` from the start, or else the last state."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
         return ViewState(
@@ -188,7 +188,7 @@ class Playback:
 
 
 def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
-    """Play in a loop, from the position of the slider, until `go_on` returns false."""
+    """Show a playback in a loop, from the slider's position, until `go_on` returns false."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider(
