@@ -14,7 +14,7 @@ neither Pinocchio nor a compiler nor a solver.
 
 from ._lazy import lazy_exports
 
-# Not imported from typing, because that import takes longer than everything else here.
+# TYPE_CHECKING is not imported, because importing typing takes longer than all else here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers
     from .arm import ArmDescription as ArmDescription

@@ -25,9 +25,9 @@ class JointKind(str, Enum):
     PRISMATIC = 'prismatic'
 
 
-# Below this angle [rad] (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
-# x^6/362880, is below 2e-16. Above this angle cancellation in x - sin x causes a relative error of
-# eps/x^2, which multiplication by [phi]^2 compensates.
+# Below the angle _SERIES_BELOW [rad] (x - sin x)/x^3 is taken from its series, cut after x^4: the
+# next term, x^6/362880, is below 2e-16. Above _SERIES_BELOW cancellation in x - sin x causes a
+# relative error of eps/x^2, which multiplication by [phi]^2 compensates.
 _SERIES_BELOW = 0.02
 
 
@@ -250,8 +250,8 @@ def inverse_transform(transform: ArrayLike) -> Array:
     return out
 
 
-# Below this cosine of the pitch, roll and yaw turn about the same axis and only their sum or
-# difference is defined.
+# If the cosine of the pitch is below _GIMBAL_LOCK, roll and yaw turn about the same axis and only
+# their sum or difference is defined.
 _GIMBAL_LOCK = 1e-9
 
 

@@ -18,8 +18,8 @@ from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 
-# Other names of shipped arms; the joints of an arm loaded by such a name are named after it.
-# Franka's first arm was sold as Panda.
+# Other names of shipped arms: panda loads the fer, with joints named panda_joint1, ... Franka's
+# first arm was sold as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 AS_LISTED = 'as_listed'  # a choice of hand: the hand with which the inertial set was published
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')

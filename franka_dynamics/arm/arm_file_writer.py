@@ -28,7 +28,7 @@ def arm_file_text(
     """
     Return the text of an arm file with the description's inertial set.
 
-    `load` reads the same numbers from this text, because inertias are written about the frame
+    `load` reads the same numbers from the text, because inertias are written about the frame
     origins, with all digits. Only a rotated base, written as roll, pitch and yaw, changes by
     rounding. The last link includes the hand, which the file names, so that `load` can remove it.
 

@@ -55,7 +55,7 @@ class DHRow:
         """
         Return the row with a given pose of its frame in the previous one, shape (4, 4).
 
-        If no row has this pose, `transform` of the returned row differs from `pose`.
+        If no row has the given pose, `transform` of the returned row differs from `pose`.
         """
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:

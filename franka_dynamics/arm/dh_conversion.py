@@ -21,9 +21,10 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     """
     Return the arm with the position of one joint, a number from 0, in the opposite direction.
 
-    The bodies stay where they are; the joint's position, limits, home position and friction change
-    their sign. By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) = Rx(pi) Tz(q - d) Rx(pi), the
-    twists alpha before and after the joint and the frame between them take up half turns about x.
+    The bodies stay where they are; the joint's position, position limits and home position change
+    sign, and friction becomes -tau(-dq). By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) =
+    Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint and the frame between them
+    take up half turns about x.
     """
     joints, links = list(description.joints), list(description.links)
     base, flange = description.base, description.flange
@@ -70,7 +71,7 @@ def _half_turn_on(alpha: float) -> float:
 
 def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
-    Return the same arm in modified (Craig) rows.
+    Return an arm in modified (Craig) rows.
 
     The standard frame {i} follows a and alpha of row i; the modified frame {i} lies before a and
     alpha, on the axis of joint i, and link i is expressed in the modified frame. The flange's a

@@ -49,7 +49,7 @@ class LinkInertia:
     """
     Mass, first moment and inertia of a link, all about the origin of its frame.
 
-    The equations of motion are linear in these ten parameters (Gautier and Khalil 1990, eq. 3),
+    The equations of motion are linear in a link's ten parameters (Gautier and Khalil 1990, eq. 3),
     and the parameters of two rigidly joined bodies add.
 
     Parameters
@@ -179,7 +179,7 @@ class LinkInertia:
         """
         Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame's origin.
 
-        Regressors, base parameters and generated code follow this order, PARAMETER_SYMBOLS.
+        Regressors, base parameters and generated code also have the order PARAMETER_SYMBOLS.
         """
         return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
@@ -214,6 +214,6 @@ class LinkInertia:
         return float(low + middle - high)
 
     def is_physical(self) -> bool:
-        """Return whether a body of nowhere negative density can have these ten parameters."""
+        """Return whether a body of nowhere negative density can have the link's ten parameters."""
         scale = float(np.abs(self.pseudo_inertia()).max())
         return self.consistency_margin() >= -_EIGENVALUE_EPS * scale

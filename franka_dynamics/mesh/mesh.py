@@ -151,7 +151,7 @@ DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
 
 
 def in_parameter_order(derivative: Array) -> Array:
-    """Reorder rows (m, h, I_diag, I_off), Kwon's order, as in `LinkInertia.parameters()`."""
+    """Reorder rows from Kwon's (m, h, I_diag, I_off) to that of `LinkInertia.parameters()`."""
     return np.asarray(derivative)[np.argsort(DIAGONAL_FIRST)]
 
 

@@ -16,7 +16,7 @@ from ..errors import MeshError, needing
 from ..spatial import cross
 from ..typing import Array
 
-# An enclosed volume below this, relative to area times extent, is a rounding error.
+# An enclosed volume up to _THIN, relative to area times extent, is a rounding error.
 _THIN = 1e-9
 _PROBE = 1e-6  # distance of the winding number's point from a face, relative to the extent
 

@@ -8,7 +8,7 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
 
     p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
 
-Tests compare these formulas with the other models of the package, for `config/arms/rpr.yaml`.
+Tests compare the closed form with the other models of the package, for `config/arms/rpr.yaml`.
 Methods take stacks of joint vectors, shape (..., 3); inverse kinematics takes one position.
 """
 

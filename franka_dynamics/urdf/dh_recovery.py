@@ -4,9 +4,10 @@
 Computes Denavit-Hartenberg rows from joint axes.
 
 Between two joint axes lies their common normal, with a length a and a twist alpha; along an axis,
-its normals to the previous and the next axis are a distance d and an angle theta apart. Both
-conventions divide this sequence into rows: modified rows are (alpha, a, theta, d), standard rows
-(theta, d, a, alpha) (Gautier and Khalil 1990, figure 1; Busellato 2023, section 1.1).
+its normals to the previous and the next axis are a distance d and an angle theta apart. Both DH
+conventions divide the sequence of normals and axes into rows: modified rows are (alpha, a, theta,
+d), standard rows (theta, d, a, alpha) (Gautier and Khalil 1990, figure 1; Busellato 2023, section
+1.1).
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from ..typing import Array
 PARALLEL = 1e-4
 # [m] Parallel axes with a smaller distance count as one line, which has no common normal.
 COINCIDENT = 1e-7
-# [rad] Axes that are parallel in the DH rows of `hint` count as parallel up to this tilt.
+# [rad] Axes that are parallel in the DH rows of `hint` count as parallel up to a tilt of
+# _MOST_TILT.
 _MOST_TILT = 0.2
 # Angles [rad] within _ANGLE_NOISE of a multiple of 45 degrees become the multiple; lengths [m] are
 # rounded to _LENGTH_DIGITS decimals.

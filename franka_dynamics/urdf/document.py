@@ -55,7 +55,7 @@ class UrdfJoint:
 
     @property
     def moves(self) -> bool:
-        """Whether this is a revolute, continuous or prismatic joint."""
+        """Whether the joint is revolute, continuous or prismatic."""
         return self.kind in MOVING_TYPES
 
 

@@ -93,7 +93,7 @@ class SerialChain:
 
     @property
     def massless(self) -> tuple[str, ...]:
-        """Names of the moving links without any body."""
+        """Names of moving links without mass or inertia, even in links fixed to them."""
         return tuple(joint.link for joint in self.joints if not joint.bodies)
 
 

@@ -5,7 +5,7 @@ Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 
 The rows follow the joint axes at position zero. DH rows are not unique: between parallel axes d is
 arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
-base or to the first row. Where rows are not unique, the other arm's values are taken.
+base or to the first row. Where DH rows are not unique, entries are taken from the other arm.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
     """
     Return the DH row of a pose, shape (4, 4).
 
-    If no row has this pose, `a` is changed by the largest error of an entry of the pose, so that a
-    comparison shows the difference.
+    If no DH row has the given pose, `a` is changed by the largest error of an entry of the pose,
+    so that a comparison shows the difference.
     """
     row = DHRow.of_pose(pose, convention)
     error = float(np.abs(row.transform(convention) - pose).max())

@@ -51,9 +51,9 @@ class Comparison:
     """
     The differences of a second arm from a first.
 
-    `second` is in rows of the first's convention. Differences are in the `geometry` (base, rows,
-    rotors, flange), in the inertias of the `links`, or in `others` (limits, friction); `together`
-    is the effect of all differences at once on torques.
+    `second` is in DH rows of the first arm's convention. Differences are in the `geometry` (base,
+    rows, rotors, flange), in the inertias of the `links`, or in `others` (limits, friction);
+    `together` is the effect of all differences at once on torques.
     """
 
     first: ArmDescription
@@ -162,8 +162,8 @@ def nearest_alignment(
     """
     Return the second arm in the rows with the fewest differences from the first's.
 
-    Returns the second arm in these rows, this arm with joints reversed to match the first arm's,
-    and the indices of the reversed joints.
+    Returns the second arm in the nearest rows, the same arm with joints reversed to match the
+    first arm's, and the indices of the reversed joints.
     """
     best: tuple[int, ArmDescription, ArmDescription, list[int]] | None = None
     for unreversed in alignments(first, second):

@@ -4,8 +4,8 @@
 Comparison of independent formulations of an arm's dynamics.
 
 `compare_formulations` compares every quantity. `crosscheck`, which the node runs before every
-start, compares the frames and the terms of the node's torques. Both functions allow differences up
-to TOLERANCE.
+start, compares the frames and the terms of the node's torques. `compare_formulations` and
+`crosscheck` allow differences up to TOLERANCE.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..errors import CrosscheckError
 from ..typing import Array
 from ..urdf.source import described
 
-# The node uses the first formulation; the others are compared with it.
+# The node uses Pinocchio, with which the other formulations are compared.
 FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = {
     'Pinocchio': PinocchioModel,
     'Newton-Euler': NewtonEulerModel,
@@ -206,7 +206,7 @@ def crosscheck(
     Compare Pinocchio with the Newton-Euler recursion in frames and in terms of the node's torques.
 
     Arguments are those of `compare_formulations`; `require()` of the result raises a
-    CrosscheckError unless the two agree.
+    CrosscheckError unless the two formulations agree.
     """
     description = described(description)
     return compare_formulations(
@@ -231,8 +231,8 @@ def _rows(
     """
     Return a quantity of a model, one row per state.
 
-    The reference model's inverse dynamics gives the torques of the forward dynamics; its mass
-    matrix converts the resulting accelerations to torques.
+    The reference model's inverse dynamics gives the torques of the forward dynamics; the
+    reference's mass matrix converts the resulting accelerations to torques.
     """
     if quantity.name == 'forward_dynamics':
         states = states._replace(ddq=reference_model.inverse_dynamics(*states))

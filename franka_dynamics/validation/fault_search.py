@@ -31,13 +31,13 @@ from ..errors import JointVectorError
 from ..typing import Array
 
 _ROUNDING = 1e-9  # [N m]; a torque difference with a smaller rms is a rounding error
-# Relative to the rms torque difference before a fit: a candidate explains at least this much, and
-# two candidates whose fits leave torques within it of each other cannot be distinguished.
+# Share of the rms torque difference before a fit that a candidate must explain, and by which the
+# torques of two fits must differ to distinguish two candidates.
 _NOTICEABLE = 1e-5
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
 _CONVERGED = 1e-6  # the fit ends after a step shorter than this, relative to max(1, |value|)
-# An angle may be far off: the fit starts from the best of these offsets.
+# An angle may be far off: the fit starts from the best offset of _ANGLE_STARTS.
 _ANGLE_STARTS = (0.0, 0.5 * math.pi, -0.5 * math.pi, math.pi)
 # Torques of the arm as a function of one parameter's value.
 _Torques = Callable[[float], Array]

@@ -42,7 +42,7 @@ class InertiaForm:
     """
     A form of a link's ten parameters in published tables.
 
-    The ten are mass, first moment and the tensor about the frame's origin, or, if not
+    The ten parameters are mass, first moment and the tensor about the frame's origin, or, if not
     `about_origin`, mass, centre of mass and the tensor about the centre of mass. One wrong number
     in a table changes one parameter only in the table's own form.
     """
@@ -73,7 +73,7 @@ class InertiaForm:
         )
 
 
-# If equally many parameters of a link differ in both forms, the first form is reported.
+# If equally many parameters of a link differ in both INERTIA_FORMS, the first form is reported.
 INERTIA_FORMS = (InertiaForm(about_origin=False), InertiaForm(about_origin=True))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the published set of given link inertias, or the writing error that explains them."""
+"""Finds the published set of given link inertias, or the error that explains the inertias."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class NearestSet:
     The published set nearest to the links of an arm.
 
     `known` is an arm with the published set and a hand; str() names arm, set and hand. For each
-    link, `matches` has its Match and `distances` the largest difference of its ten parameters (kg,
-    kg m, kg m^2).
+    link, `matches` has the link's Match, `distances` the largest difference of the ten parameters
+    (kg, kg m, kg m^2).
     """
 
     known: ArmDescription

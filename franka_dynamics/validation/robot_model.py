@@ -51,7 +51,7 @@ while True:
 
 
 class Difference(NamedTuple):
-    """The compared quantity, a sentence with the difference, and whether this is allowed."""
+    """The compared quantity, a sentence with its difference, and whether that is allowed."""
 
     subject: str
     sentence: str
@@ -166,7 +166,7 @@ def _both(
     q: Array,
     dq: Array,
 ) -> list[tuple[Array, Array]]:
-    """Return pairs of the compared terms at one state: the robot's value and ours."""
+    """Return pairs of the compared terms at one state: the robot's value, then our model's."""
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()
     jacobian, gravity = ours.jacobian(q), ours.gravity(q)

@@ -89,7 +89,7 @@ def read_pair(
                 'An arm file does not say which arm to compare it with; name both arms.'
             )
         if is_urdf(first):
-            # Data that no URDF contains (friction, rotors) come from the arm.
+            # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
             return read_pair(second, first, prefix=prefix)
         return described(first), described(second)
     if first is not None:

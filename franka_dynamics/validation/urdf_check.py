@@ -38,8 +38,8 @@ class UrdfVerdict:
 
     `source` is the URDF's name in sentences, `arm` the described arm's. `nearest` is the published
     set nearest to the URDF's inertials (None if the geometry differs); `same` says whether the
-    inertials are those of this set. `findings` are the differences for which the URDF is refused,
-    `notes` sentences on what was accepted.
+    URDF's inertials are those of `nearest`. `findings` are the differences for which the URDF is
+    refused, `notes` sentences on what was accepted.
     """
 
     source: str
@@ -196,7 +196,7 @@ def _is_rounding(one: Difference) -> bool:
 def _link_differences(
     nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
-    """Return the differences from the published links, except those of rounding."""
+    """Return the differences from the published links, except differences of rounding."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
     # A difference within rounding that fits an error pattern exactly counts as an error.
     different = [
@@ -276,7 +276,7 @@ def _require_same_reading(
 
 
 def _refuse(verdict: UrdfVerdict) -> None:
-    """Raise UrdfMismatchError with the first finding."""
+    """Raise UrdfMismatchError with the verdict's first finding."""
     others = len(verdict.findings) - 1
     more = (
         f' {others} more {"difference" if others == 1 else "differences"}; '
