@@ -50,10 +50,10 @@ class BatchModel:
     States have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in its own result and in no other.
     Inputs may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by
-    DLPack, in the processor's memory) give results of the same library, without a copy unless
-    their types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous.
-    `out`, if given, must be a NumPy array of the result's type. If all inputs are float32, so are
-    computation and results, and a Franka arm's torques err by less than 1e-4 N m (see
+    DLPack, in the CPU's memory) give results of the same library, without a copy unless the
+    arrays' types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous.
+    `out`, if given, must be a NumPy array of the result's type. If all inputs are float32,
+    computation and results are float32, and a Franka arm's torques err by less than 1e-4 N m (see
     docs/performance.md); otherwise computation and results are float64. Rotor inertias are part of
     torques and mass matrices, not of the regressor.
 
@@ -138,7 +138,7 @@ class BatchModel:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, out: Array | None = None
     ) -> TorqueDerivatives:
         """
-        Return the derivatives of `inverse_dynamics` by q, dq and ddq; that by ddq is M.
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M).
 
         The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
         views of one array of shape (..., 3, n, n), which may be passed as `out`. Row i of each
@@ -196,7 +196,7 @@ class BatchModel:
         return self._run(Quantity.JACOBIAN, (q,), out)
 
     def evaluate(self, quantity: Quantity, *given: ArrayLike) -> Array:
-        """Return a quantity at given states; DERIVATIVES as one array, shape (..., 3, n, n)."""
+        """Return a quantity; for Quantity.DERIVATIVES one array of shape (..., 3, n, n)."""
         return self._run(quantity, given)
 
     def slopes(self, quantity: Quantity, *given: ArrayLike) -> Array:

@@ -5,7 +5,7 @@ Equations as functions over arrays of states: machine code by LLVM, or NumPy wit
 
 Machine code stays in the user's cache folder, in files named by a digest of the processor, LLVM's
 version and the LLVM assembly. Each file begins with a digest of its machine code, because damaged
-code would crash the process.
+machine code would crash the process.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
     lanes = _vector_bits() // (8 * dtype.itemsize)
     text = vector_ir(equations, lanes, single=dtype == np.float32)
     function, from_buffer, cast = _loaded(text, len(equations.arrays) + 1)
-    # Bytes between two states of a contiguous array.
+    # Bytes from one state to the next in contiguous arrays.
     inner = [dtype.itemsize * equations.n] * len(equations.arrays)
     outer = dtype.itemsize * math.prod(equations.shape)
 

@@ -23,9 +23,9 @@ with needing('JAX arrays need JAX', 'jax'):
 
 class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays: the methods of `LibraryModel`, parameters as `BatchModel`'s.
+    An arm's dynamics for JAX arrays: methods of `LibraryModel`; `KernelModel` has the parameters.
 
-    On a processor JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster
+    On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster
     than its own code for these equations; derivatives are analytic, forward and reverse, of first
     order. For second derivatives and on accelerators use `traced`, a `TracedModel`: `traced` is
     slow to compile and runs on the arrays' device.
@@ -50,7 +50,7 @@ class JaxModel(KernelModel):
 
 @functools.lru_cache(maxsize=64)
 def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
-    """Return a quantity as a function for jax.jit, vmap and one jvp or grad."""
+    """Return a quantity as a function for jax.jit and vmap that JAX can differentiate once."""
     n = model.description.n
     names, _, result = form(quantity, n)
 

@@ -21,13 +21,13 @@ with needing('Tensors need PyTorch', 'torch'):
 
 class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors: the methods of `LibraryModel`, parameters as `BatchModel`'s.
+    An arm's dynamics for tensors: the methods of `LibraryModel`; `KernelModel` has the parameters.
 
-    On a processor the kernels of `BatchModel` compute in float64, or in float32 if all tensors are
-    float32, with the errors that docs/howto/gradients.md states; tensors of that type are not
-    copied. Results for tensors of another precision are rounded once. Gradients are analytic; a
-    backward pass costs about nine evaluations of the quantity. Only first derivatives exist; for
-    second derivatives and torch.compile use `traced`, which also runs on other devices.
+    On a CPU the kernels of `BatchModel` compute in float32 if all tensors are float32, with the
+    errors that docs/howto/gradients.md states, else in float64. Tensors of the kernels' type are
+    not copied; for tensors of lower precision the results are rounded once. A backward pass
+    evaluates the analytic first derivatives; for second derivatives and torch.compile use
+    `traced`, which also computes tensors on other devices.
 
     Raises
     ------

@@ -64,7 +64,7 @@ class TracedModel(LibraryModel):
     The generated equations are run on columns: sines, cosines, products and sums that the library
     can trace, compile and differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the
     device and in the precision of the given arrays. With NumPy the results are a slow reference
-    for `BatchModel`; on a processor `TorchModel` and `JaxModel` are faster.
+    for `BatchModel`; on a CPU `TorchModel` and `JaxModel` are faster.
 
     States have shape (..., n), equal for all arguments of a call, and a floating-point type. A
     state with a value that is not finite gives NaN in its own result and in no other. With
@@ -76,7 +76,7 @@ class TracedModel(LibraryModel):
     Parameters
     ----------
     description : ArmDescription or BodyTree
-        As `BatchModel`'s.
+        The arm with hand and payload, or a tree of bodies, as for `BatchModel`.
     xp : module
         The library: numpy, jax.numpy, torch, cupy; anything with sin, cos and stack.
     gravity : array_like, shape (3,)
@@ -148,7 +148,8 @@ class KernelModel(LibraryModel):
     """
     Base class of models that give another library's arrays to the kernels of `BatchModel`.
 
-    `traced` is a `TracedModel` of the same arm in the operations of the library `xp`.
+    `description` is a loaded arm or a tree of bodies, not an arm's name or file. `traced` is a
+    `TracedModel` of the same arm in the operations of the library `xp`.
     """
 
     xp: ClassVar[Any]

@@ -28,8 +28,8 @@ class Action(ABC):
     """
     Base class of an action, such as `arm check`: its options, and `run`, which does its work.
 
-    A subclass's docstring is its help text. The fields that the subclass or its bases declare by
-    `options.option` are its options.
+    A subclass's docstring is the help text. Each field that the subclass or a base class declares
+    by `options.option` is an option of the action.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Action(ABC):
         """
         Raise a SettingsError if one of the named fields was given as an option.
 
-        `why` names another given option, with which those fields have no effect, and the reason.
+        `why` names the option with which the named fields have no effect, and gives the reason.
         """
         for name in names:
             if name in self.options_given:
@@ -68,7 +68,7 @@ class Action(ABC):
                 raise SettingsError(f'{given} needs {needed}; add it, or leave {given} out.')
 
     def spelled(self, name: str) -> str:
-        """Return the option of a field as users type it, such as --arm-prefix."""
+        """Return a field's option as users type the option, such as --arm-prefix."""
         declared = dict(_declared(type(self)))[name]
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
@@ -193,7 +193,7 @@ def _help(declared: Option, default: Any) -> str:
 
 
 def _number(kind: type[int] | type[float], declared: Option, text: str) -> float:
-    """Return a number within the option's range, by default finite or, if whole, at least 0."""
+    """Return text as a finite number in the option's range; integers are at least 0 by default."""
     least, most = declared.least, declared.most
     if least is None:
         least = -math.inf if kind is float else 0

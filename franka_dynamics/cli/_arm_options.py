@@ -3,7 +3,7 @@
 """
 The options that choose an arm.
 
-This module also turns these options into ROS parameters and suggested shell commands.
+This module also turns arm options into ROS parameters and suggested shell commands.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class ArmOptions(NamedArm):
         return super().load_arm(inertial_set, hand or self.hand, repair)
 
     def node_parameters(self) -> dict[str, str]:
-        """Return the ROS parameters with which a node loads the arm of these options."""
+        """Return the ROS parameters with which a node loads the arm of the options."""
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
@@ -126,7 +126,7 @@ class ArmOptions(NamedArm):
         return {name: f'{value}' for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
-        """Return the given arm options as shell words, except those in `without`."""
+        """Return --arm and the given MASS_OPTIONS, except `without`, as shell words."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
             if name in self.options_given and name not in without:
@@ -135,7 +135,7 @@ class ArmOptions(NamedArm):
 
 
 def this_command() -> str:
-    """Return the shell words that start `franka-dynamics` as this process was started."""
+    """Return the shell words with which the user started `franka-dynamics`."""
     started = Path(sys.argv[0])
     if started.name == '__main__.py' or not started.exists():
         return f'{shlex.quote(sys.executable)} -m franka_dynamics'

@@ -24,7 +24,7 @@ def until_interrupted() -> Iterator[Callable[[], bool]]:
     """
     Yield a function that returns True until SIGINT, SIGTERM or SIGHUP arrives.
 
-    SIGINT counts even if a shell started the process in the background with SIGINT ignored.
+    SIGINT is heard even if a shell started the process in the background with SIGINT ignored.
     Outside the main thread, where Python handles no signals, the function always returns True.
     """
     came: list[int] = []
@@ -47,7 +47,7 @@ def or_interrupted(run: Callable[[], int]) -> int:
         except KeyboardInterrupt:
             pass
         except Exception:
-            # An extension module may have turned the KeyboardInterrupt into another exception.
+            # An extension module may have turned KeyboardInterrupt into another exception.
             if not came:
                 raise
     print('franka-dynamics: interrupted', file=sys.stderr)

@@ -20,10 +20,10 @@ _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia',
 _SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# States whose stamps differ this much from the clock have simulated time, and so no age.
+# Stamps that differ an hour from the clock are simulated time, for which an age is meaningless.
 _MEANINGLESS_AGE_MS = 3.6e6
-# A simulated arm whose stamps are this far behind the clock runs slower than real time. A node
-# accepts such late states only if its parameter max_state_age is 0.
+# A simulated arm whose stamps are 0.1 s behind the clock runs slower than real time. A node
+# accepts states 0.1 s old only if its parameter max_state_age is 0.
 _LATE_MS = 100.0
 
 

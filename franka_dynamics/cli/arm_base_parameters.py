@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # The regressor, with columns of unit length, has singular values of 0.05 and more for real arms,
-# and of 1e-15 by rounding. Singular values between _DOUBTFUL come from an angle or a length that
+# and of 1e-15 by rounding. Values between the two of _DOUBTFUL come from an angle or a length that
 # is nearly zero.
 _DOUBTFUL = (1e-12, 1e-5)
 # Tolerance for rounding errors of regrouping, in a regressor with columns of unit length.
@@ -53,7 +53,7 @@ class BaseParameterTable(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the table or the relations; return 1 if a check at other states contradicts it."""
+        """Print the table or the relations; return 1 if other states contradict the parameters."""
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:

@@ -71,7 +71,7 @@ class ImportUrdf(NewFile):
         )
         say_each(arm.notes, 'note')
         content = arm_file_text(arm.description, source=f'imported from {self.urdf.name}')
-        # What is checked is the text of the arm file, written and loaded again.
+        # The check loads the arm file's text, as users will, not the imported description.
         with TemporaryDirectory() as folder:
             file = Path(folder) / 'arm.yaml'
             file.write_text(content, encoding='utf-8')

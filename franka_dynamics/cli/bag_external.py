@@ -38,7 +38,7 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
     """
     Write arrays (N,) or (N, k) into an HDF5 file or a CSV file.
 
-    A CSV column has its array's name; those of an array (N, k) are name1, name2, ..., namek.
+    In CSV an array (N,) is the column NAME, an array (N, k) the columns NAME1 to NAMEk.
     """
     if path.suffix.lower() == '.h5':
         with complete_or_absent(path) as scratch, library('h5py', path).File(scratch, 'w') as file:
@@ -138,7 +138,7 @@ def _write_bag(
     wrenches: Mapping[str, Array],
     about: Mapping[str, str],
 ) -> None:
-    """Write torques (N, n), as joint states, and wrenches (N, 6) on topics named by their keys."""
+    """Write torques (N, n), as joint states, and wrenches (N, 6) on topics named by dict keys."""
     stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
     names, q, dq = recording.joint_names, motion.q, motion.dq
     write_bag(

@@ -180,7 +180,7 @@ def _progress_line() -> Iterator[Callable[[str], None]]:
     """
     Yield a function that shows a status line if this process is in a terminal's foreground.
 
-    A background process would print over what users type, and Ctrl-C does not reach the process.
+    In the background the line would overwrite what users type, and Ctrl-C does not work.
     """
     console = terminal()
     try:

@@ -73,7 +73,7 @@ class Replay(MeasuredTorques):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         arms = self._candidates()
         with ProgressBar() as bar:
-            # Read once for all arms, because the inertial sets of an arm file share its friction.
+            # The bag is read once, because all inertial sets of an arm file share the friction.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             tried = fit_all(each, motion, gravity=self.gravity)
@@ -124,7 +124,7 @@ class Replay(MeasuredTorques):
         say(f'plot: {path}')
 
     def _candidates(self) -> list[ArmDescription]:
-        """Return the arm with every combination of --set and --hand, or of those known."""
+        """Return the arm with every combination of --set and --hand, by default of all known."""
         sets = self.sets or available_sets(self.arm)
         arm_name = self.load_arm(sets[0], AS_LISTED).name
         known = available_hands() if arm_name in FRANKA_ARMS else ()

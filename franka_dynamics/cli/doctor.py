@@ -3,8 +3,8 @@
 """
 `franka-dynamics doctor`: check a machine and the nodes that run on it.
 
-Machine: real-time permission, processor, DDS. Robot: the model that a robot serves over FCI
-(`validation.robot_model`). Running nodes: `ros.system_checks`.
+Checked are the machine (real-time permission, processor, DDS), the model that a robot serves over
+FCI (`validation.robot_model`) and the running nodes (`ros.system_checks`).
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Doctor(ArmOptions, Topics):
     json: Path | None = json_option('write all lines to this file')
 
     def run(self) -> int:
-        """Print one line per check; exit 1 if something must be done."""
+        """Print one line per check; exit 1 if a check has the level BAD."""
         if self.robot is None:
             self.require_with('--robot', 'arm', *MASS_OPTIONS)
         found = []
@@ -183,7 +183,7 @@ class Doctor(ArmOptions, Topics):
         bare = load(self.arm, arm.inertial_set, hand='none', repair=self.repair)
         try:
             for one in compare_with_robot(*read_robot(address), arm, bare):
-                # Only a note: franka-sim's pose is 0.1 m off, its Jacobian right.
+                # A wrong pose is a note: franka-sim's is 0.1 m off with correct Jacobians.
                 wrong = NOTE if one.subject == POSE else BAD
                 level = GOOD if one.allowed else wrong
                 hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'

@@ -42,7 +42,7 @@ _FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(ExcitationLimits, BagNames, ArmOptions):
-    """Compute a trajectory for identification, within limits and above the table."""
+    """Compute a trajectory for identification, within the arm's limits and above the table."""
 
     gravity: tuple[float, float, float] = gravity_option()
     output: Path = file_option(

@@ -134,7 +134,7 @@ def build_parser(words: Sequence[str] = (), *, whole: bool = True) -> argparse.A
     """
     Return the command's parser, with the options of words[0], or of all words if none is given.
 
-    With `whole` false the help leaves out rarely used options.
+    With `whole` the help of an action also lists rarely used options.
     """
     parser = _Parser(
         prog='franka-dynamics',
@@ -182,7 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command and return its exit status.
 
-    For a FrankaDynamicsError, a full disk under standard output, or Ctrl-C print one sentence.
+    FrankaDynamicsError, Ctrl-C and a full disk under standard output print one sentence.
     """
     return or_interrupted(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 

@@ -111,7 +111,7 @@ class Sim(ArmOptions):
                 **common,
                 'target': self.target,
                 'max_state_age': 0.0,
-                # Long, because the simulated arm pauses on a busy machine.
+                # A long state_timeout, because the simulated arm pauses on a busy machine.
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,

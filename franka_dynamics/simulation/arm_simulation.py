@@ -58,11 +58,11 @@ class SimulationSettings:
     `home_pose`; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
     velocities and efforts [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard
     deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
-    `vibration` is a torque added to the drives' with this rms [N m] in every band of 5 Hz from 15
-    to 40 Hz on the strongest joints, less on others in proportion to their torque limits; the
-    effort sensors measure it. With `gravity_compensation` the arm itself adds g(q) for an upright
-    base without `payload`, as under FCI. The brakes open when commands have come without a gap for
-    `brake_release_after` [s]; 0 opens them with the first command.
+    `vibration` [N m] is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the
+    drive torque of the strongest joints, less on others in proportion to their torque limits; the
+    effort sensors measure the vibration. With `gravity_compensation` the arm itself adds g(q) for
+    an upright base without `payload`, as under FCI. The brakes open when commands have come
+    without a gap for `brake_release_after` [s]; 0 opens them with the first command.
     """
 
     start: Array | None = None
@@ -100,9 +100,9 @@ class ArmSimulation:
     acts on the link side of the sensors, so the measured effort contains the friction torque, as
     it does in the measurements of Gaz et al. 2019, section V. The brakes of an arm that
     compensates gravity itself sit at the motors, as a Franka arm's do, so that the sensors of the
-    braked arm measure the links' weight. Other brakes clamp the links, and the sensors of the
-    braked arm measure the drives' torque alone. Joints end at stops at the arm's position limits,
-    as the real arm's do; the sensors do not measure the stops' torque.
+    braked arm measure the links' weight. Brakes of other arms clamp the links, and the sensors of
+    the braked arm measure the drives' torque alone. Joints end at stops at the arm's position
+    limits, as the real arm's do; the sensors do not measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
     the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
@@ -236,7 +236,7 @@ class ArmSimulation:
             self._brake_for_good(before, speed)
 
     def _weight(self) -> Array:
-        """Return the gravity torque with payload, (n,) [N m]; only valid for an arm at rest."""
+        """Return the gravity torque with payload, (n,) [N m]; the arm must be at rest."""
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)
 
@@ -250,8 +250,8 @@ class ArmSimulation:
         model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
         for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
             getattr(self.model, name)[:] = getattr(model, name)
-        # mj_setConst updates what MuJoCo derives from masses and inertias. The call resets the
-        # state in its MjData, so it gets a scratch MjData.
+        # mj_setConst updates what MuJoCo derives from masses and inertias. A scratch MjData,
+        # because mj_setConst resets the state in the MjData.
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
@@ -277,7 +277,8 @@ class ArmSimulation:
         """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS)
-        # Own random numbers, so that the sensor noise is the same with and without vibration.
+        # A random generator for vibration alone, so that vibration does not change the sensor
+        # noise.
         rng = np.random.default_rng([self.settings.seed, 1])
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
         largest = max(limit[np.isfinite(limit)], default=1.0)
@@ -305,7 +306,7 @@ class ArmSimulation:
             self.braked = False
 
     def _brake_for_good(self, position: Array, speed: Array) -> None:
-        """Close the brakes at `position`, before the failed step; MuJoCo would reset q to zero."""
+        """Close the brakes at `position`, because MuJoCo has reset the diverged arm to zero."""
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(speed).argmax())
@@ -325,7 +326,7 @@ class ArmSimulation:
 
     def _friction(self) -> Array | float:
         """
-        Set MuJoCo's joint damping to part of the friction; return the other part, (n,) [N m].
+        Set MuJoCo's joint damping; return the friction torque that damping leaves, (n,) [N m].
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
         without reversing it within a step. The damping is the slope, if positive, of the chord of
@@ -338,7 +339,7 @@ class ArmSimulation:
         speed = self.data.qvel
         velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
         self._friction_state.follow(self.time, self.data.qpos.copy())
-        # One call for rest and `velocity`, because a call costs more than the computation.
+        # One friction call for rest and motion, because a call costs more than the computation.
         at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)

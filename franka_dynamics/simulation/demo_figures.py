@@ -57,7 +57,7 @@ def demo_figures(
     steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
 ) -> DemoFigures:
     """
-    Compute the results of a demonstration.
+    Compute drift, tracking errors and torques from the steps of a demonstration.
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
@@ -98,10 +98,10 @@ class DemoRates:
     How fast the demonstration ran on this machine.
 
     `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` had no
-    new torque. `stops` counts the node's stops. `round_trip` holds the 50th and 99th percentiles
-    of the time from state to torque [s]. `processor` is each process's load as a fraction of one
-    thread, `machine` describes the computer. `lockstep` says whether the arm waited for each
-    torque, and `too_busy` why the machine cannot run in real time, if it cannot.
+    new torque. `stops` counts how often the node stopped the arm. `round_trip` holds the 50th
+    and 99th percentiles of the time from state to torque [s]. `processor` is each process's load
+    as a fraction of one thread, `machine` describes the computer. `lockstep` says whether the arm
+    waited for each torque; `too_busy` says why real time failed before, or is empty.
     """
 
     rate: float

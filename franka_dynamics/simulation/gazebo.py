@@ -66,8 +66,9 @@ def direct_urdf(
     """
     Return the URDF of an arm, fixed to the world, that Gazebo's own joint systems drive.
 
-    `description` has the hand and payload. `position`, shape (n,), is the start pose [rad, m],
-    which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its number.
+    `description` is the arm with hand and payload. `position`, shape (n,), is the start pose [rad,
+    m], which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its
+    number.
     """
     text = write_urdf(with_zero_at(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)

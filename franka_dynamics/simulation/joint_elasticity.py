@@ -18,7 +18,7 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# Values for a Franka arm's joints; see franka_elasticity().
+# Values of a Franka arm's joints; franka_elasticity() gives the sources.
 MOTOR_INERTIA = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
 TORQUE_FEEDBACK = 3.0
 RIPPLE = np.array(
@@ -76,8 +76,8 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     Stiffness, damping, ripple and noise are fitted to the 1 kHz recording of a real FER by Gaz et
     al. 2019, in which the torque ripple has 38.4 periods per radian on joints 1 to 4 and 25.6 on
     joints 5 to 7, as expected of the two lobes of harmonic drives of ratio 120 and 80. The ripple
-    is strongest near 50 Hz, and the stiffness is chosen for a resonance of motor and link at that
-    frequency. Raises SettingsError if the arm does not have seven joints.
+    is strongest near 50 Hz, and the stiffness is chosen for a resonance of motor and link at
+    50 Hz. Raises SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
         raise SettingsError(

@@ -5,8 +5,8 @@ Compares three controllers on one simulated arm that differs from the published 
 
 The same weak joint PD follows the same motion with the gravity torque of a published set, with all
 terms of that set, and with a model identified from a recording of the simulated arm (the plant).
-The controller is the node's, one cycle per millisecond, without ROS and without waiting for a
-clock, so that the figures are the same on every machine up to rounding.
+The controller is the feedforward node's, one cycle per millisecond, without ROS and without
+waiting for a clock, so that the figures are the same on every machine up to rounding.
 
 The plant's inertias differ from the model's; the plant has friction, vibration, sensor noise and a
 load that the model lacks.
@@ -72,14 +72,14 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
 
     Every link's pseudo-inertia P = L L^T becomes L exp(S) L^T, which is physically consistent. S
     is symmetric and Gaussian, with standard deviation `deviation` on the diagonal and `deviation`
-    / sqrt(2) off it. To second order, the negative logarithm of the density is the log-determinant
-    divergence that identification uses as prior, divided by the square of `deviation` (Lee,
-    Wensing and Park 2020, "Geometric robot dynamic identification", IEEE T-RO 36(2)). An arm of
-    seven joints gets a Franka arm's elastic gears; sensors on the link side of the gears do not
-    measure the torque that accelerates the motors.
+    / sqrt(2) off the diagonal. To second order, the negative logarithm of a link's probability
+    density is the log-determinant divergence that identification uses as prior, divided by the
+    square of `deviation` (Lee, Wensing and Park 2020, "Geometric robot dynamic identification",
+    IEEE T-RO 36(2)). An arm of seven joints gets a Franka arm's elastic gears; sensors on the link
+    side of the gears do not measure the torque that accelerates the motors.
 
-    `seed` is the seed of links, vibration and noise. Raises InertiaError if a link of the
-    published arm is not physical.
+    `seed` is the seed of the random links, vibration and noise. Raises InertiaError if a link of
+    the published arm is not physical.
     """
     published.require_physical('a plant drawn about it')
     rng = np.random.default_rng(seed)
@@ -107,7 +107,7 @@ def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> Lin
     raw = rng.normal(0.0, deviation, (4, 4))
     change = 0.5 * (raw + raw.T)
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
-    # `deviation` / sqrt(2); on the diagonal it is one value, with the whole `deviation`.
+    # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
     np.fill_diagonal(change, np.diag(raw))
     values, vectors = np.linalg.eigh(change)
     root = np.linalg.cholesky(link.pseudo_inertia())
@@ -170,7 +170,7 @@ def run_trial(
 
 def _excitation(arm: ArmDescription) -> TrajectoryRequest:
     """Return the best of DRAWS random periodic motions for identification, PERIODS times."""
-    # Margin, because a weak PD with a wrong gravity torque errs by some tenths of a radian.
+    # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
     home, period = arm.home, 10.0

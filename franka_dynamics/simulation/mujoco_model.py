@@ -44,8 +44,9 @@ def build_mujoco(
 
     The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
-    end at the arm's position limits; within the limits stops change nothing. `description` has the
-    hand and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2]; `timestep` is in s.
+    end at the arm's position limits; within the limits stops exert no torque. `description` is the
+    arm with hand and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2]; `timestep`
+    is in s.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def build_mujoco(
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE
         if stops and np.isfinite(limits).any():
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
-            # A missing limit becomes a position that no joint reaches.
+            # A missing position limit becomes a position that no joint reaches.
             element.range = np.clip(limits, -1e6, 1e6)
             element.solref_limit = (_STOP_STEPS * timestep, 1.0)
             element.solimp_limit = _STOP_SOLIMP
