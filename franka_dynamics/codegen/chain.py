@@ -35,7 +35,8 @@ class Moments:
     """
     Mass, first moment and second moment of a body about its frame's origin.
 
-    `second` holds xx, xy, xz, yy, yz, zz. All moments are numbers or expressions.
+    `second` holds the second moments xx, xy, xz, yy, yz, zz. All moments are numbers or
+    expressions.
     """
 
     mass: Number
@@ -44,7 +45,7 @@ class Moments:
 
     @classmethod
     def of(cls, link: LinkInertia) -> Moments:
-        """Return a link's moments as numbers."""
+        """Return a link's mass, first and second moment as numbers."""
         pseudo = link.pseudo_inertia()
         xx, xy, xz, yy, yz, zz = (float(pseudo[i, j]) for i, j in _SIX)
         hx, hy, hz = (float(h) for h in link.first_moment)
@@ -68,7 +69,7 @@ class Moments:
         tensor, p = _symmetric(self.second), origin
         halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
         carried = [self.mass * along for along in p]
-        # The new second moment is R S R' + k p' + p k' with k = R h + m p / 2.
+        # In the new frame the second moment S becomes R S R' + k p' + p k' with k = R h + m p / 2.
         middle = [h + 0.5 * shift for h, shift in zip(turned, carried)]
         second = [
             _dot(rows[j], halves[i])

@@ -101,7 +101,7 @@ def _shared() -> list[ParameterSpec]:
 
 
 def _declarations() -> Iterator[str]:
-    """Yield the C++ declarations of the shared parameters."""
+    """Yield the C++ declarations of the parameters from `_shared`."""
     for spec in _shared():
         # A JSON literal is a C++ literal, except that C++ writes braces for the brackets of an
         # array.
@@ -110,7 +110,7 @@ def _declarations() -> Iterator[str]:
 
 
 def _bounds() -> Iterator[str]:
-    """Yield the C++ checks of the shared parameters that have a range."""
+    """Yield the C++ range checks of the parameters from `_shared` with minimum and maximum."""
     for spec in _shared():
         if spec.minimum is not None and spec.maximum is not None:
             low, high, unit = spec.minimum, spec.maximum, f' {spec.unit}'.rstrip()

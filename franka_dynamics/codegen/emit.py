@@ -28,7 +28,7 @@ _ADDITION = re.compile(r' [-+] |-(?=[A-Za-z_(])')
 
 def operation_count(program: Program) -> OperationCount:
     """
-    Return the number of operations of one evaluation, counted in the code.
+    Return the number of operations of one evaluation, counted in the program's text.
 
     As in table 1 of Gautier and Khalil 1990, sines, cosines and index arithmetic are not counted;
     nor are divisions, which the table does not have, nor the preparation of parameters.
@@ -145,7 +145,7 @@ def python_callable(
     equations: Equations, sin: Callable[..., Any], cos: Callable[..., Any]
 ) -> Callable[..., None]:
     """
-    Return the compiled function of `python_function`, which calls the given `sin` and `cos`.
+    Return the compiled code of `python_function`, which calls the given `sin` and `cos`.
 
     The function's inputs are sequences of values of any type that has +, -, * and (forward
     dynamics) /; the output is any object that supports assignment by index.

@@ -76,7 +76,7 @@ class Expression:
 
 class Graph:
     """
-    The expressions of one computation.
+    The graph of all expressions of one computation.
 
     With `parameters_vary` parameters count as variables, so that `gradient` can differentiate by
     parameters.

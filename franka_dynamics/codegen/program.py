@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The outputs of a graph as a list of statements.
+The outputs of an expression graph as a list of statements.
 
 Values that depend on parameters alone are computed by separate statements, the preparation.
 
@@ -39,7 +39,7 @@ _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 @dataclass(frozen=True)
 class Statement:
-    """target = expression; for `function` sin or cos, target = function(expression)."""
+    """The statement target = expression, or target = function(expression) with sin or cos."""
 
     target: str
     expression: str
@@ -191,7 +191,7 @@ class _Writer:
         return self._expand(node)
 
     def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
-        """Return a node's operation as text, and the node's sign there: if free, `preferred`."""
+        """Return a node's operation as text and the node's sign there, `preferred` if possible."""
         if node.kind == PARAMETER:
             return node.name, 1
         if node.kind == RECIPROCAL:
@@ -225,7 +225,7 @@ class _Writer:
         raise AssertionError('a sum has terms of one sign at least')
 
     def _terms(self, node: Node, sign: int) -> list[tuple[int, Node]]:
-        """Return the signed terms of a sum; inner sums without a variable are expanded."""
+        """Return the signed terms of a sum; inner sums that no variable holds are expanded."""
         terms = []
         first, second = node.operands
         for operand, own in ((first, sign), (second, sign if node.kind == ADD else -sign)):

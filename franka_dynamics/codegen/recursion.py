@@ -59,7 +59,7 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Spread:
-    """The matrix U of a link by rows, and combinations of elements that are already computed."""
+    """The matrix U of a link by rows, and related values that are already computed."""
 
     rows: Matrix
     yy_xx: Expression | None = None  # Uyy - Uxx
@@ -124,7 +124,7 @@ def _turn_about(
     at_joint: Vector,
     linear: Vector,
 ) -> BodyMotion:
-    """Return the motion after a revolute joint whose alpha is a multiple of a quarter turn."""
+    """Return a link's motion after a revolute joint with alpha a multiple of a quarter turn."""
     x, y, _ = rotate_back(turned, source[0])
     xz_axis, yz_axis, zz_axis = rotate_back(turned, source[1])
     z, spin_z = rates
@@ -147,7 +147,7 @@ def _turn_skew(
     linear: Vector,
     rates: tuple[Expression, Expression],
 ) -> BodyMotion:
-    """Return the motion after a revolute joint at any twist alpha: U from omega and domega."""
+    """Return a link's motion after a revolute joint of any alpha, with U from omega and domega."""
     rate, push = rates
     x, y, z = rotate_back(turned, untwist(joint, last.omega))
     spin = rotate_back(turned, untwist(joint, last.spin))
@@ -163,7 +163,7 @@ def _slide(
     turned: Turn,
     rates: tuple[Expression, Expression],
 ) -> BodyMotion:
-    """Return the motion after a prismatic joint, which does not change omega."""
+    """Return a link's motion after a prismatic joint, which does not change omega."""
 
     def into(vector: Vector) -> Vector:
         return rotate_back(turned, untwist(joint, vector))
@@ -225,8 +225,8 @@ class _Inward:
         self.graph, self.inputs = graph, inputs
         self.motions = outward(graph, chain, inputs)
         self.joints, self.parents = chain.joints, chain.parents
-        # No other link needs the motion of a last link. For a last link it takes fewer operations
-        # to rotate the moments than the motion, so the wrench is computed in the axes before the
+        # For a link without children it takes fewer operations to rotate the moments than the
+        # motion, which no other link needs: the link's wrench is computed in the axes before the
         # joint's rotation.
         self.unturned = {
             j
@@ -259,7 +259,8 @@ class _Inward:
         joint, push = self.joints[j], self.inputs.ddq[j]
         if not joint.revolute:
             return force[2] + joint.rotor_inertia * push
-        # `_couple` adds joint 1's rotor inertia, where xx + yy + Ia is one constant factor of ddq.
+        # `_couple` adds joint 1's rotor inertia Ia, because xx + yy + Ia is one constant factor of
+        # ddq.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def propagate(self, j: int, wrench: Wrench) -> Wrench:
@@ -279,7 +280,7 @@ class _Inward:
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return link j's couple, the axial vector of U S, plus the rotor torque of joint 1."""
+        """Return the moment for link j's rotation (axial vector of U S), with joint 1's rotor."""
         (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
         xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
         zz_yy, xx_zz = uzz - uyy, uxx - uzz
@@ -297,8 +298,9 @@ class _Inward:
         """
         Return the wrench on a revolute joint's link in the axes before the joint's rotation.
 
-        In these axes the link's U is the previous link's U, transformed, plus -dq (dq + 2 omega_z)
-        on xx and yy, -ddq on xy, ddq on yx, 2 dq omega_x on zx and 2 dq omega_y on zy.
+        In the axes before joint j's rotation, U is the previous link's U, transformed, plus -dq
+        (dq + 2 omega_z) on xx and yy, -ddq on xy, ddq on yx, 2 dq omega_x on zx and 2 dq omega_y
+        on zy.
         """
         joint, last = self.joints[j], self.motions[self.parents[j]]
         rate, push = self.inputs.dq[j], self.inputs.ddq[j]

@@ -28,9 +28,9 @@ def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> Gene
     """
     Return the chain with frame origins moved along joint axes, nearest to the parents' origins.
 
-    Prismatic joints and roots keep their origins, and the tip's body without `movable_tip`. The
-    origin of a Franka's frame 3 is moved to that of frame 2 in the shoulder, so that no torque
-    needs the force at joint 3.
+    Frames of prismatic joints and of roots keep their origins; so does the tip body's frame,
+    unless `movable_tip`. The origin of a Franka's frame 3 is moved to that of frame 2 in the
+    shoulder, so that no torque needs the force at joint 3.
     """
     joints: list[GeneratorJoint] = []
     shifts = [0.0] * chain.n  # of each origin along its own axis [m]
@@ -86,9 +86,10 @@ def _rotation(joint: GeneratorJoint) -> list[list[float]]:
 
 def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
     """
-    Add joint 2's rotor inertia to ZZ2 if axes 1 and 2 are perpendicular: only the sum acts.
+    Add joint 2's rotor inertia Ia2 to ZZ2 if the axes of joints 1 and 2 are perpendicular.
 
-    An inertia Ia is added to ZZ alone by Ia / 2 on the second moments xx and yy and -Ia / 2 on zz.
+    For perpendicular axes, torques depend only on the sum ZZ2 + Ia2. Adding Ia2 / 2 to the second
+    moments xx and yy and -Ia2 / 2 to zz adds Ia2 to ZZ2 alone.
     """
     if chain.n < 2 or chain.parents[1] != 0:
         return chain

@@ -67,10 +67,10 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
 
     The arguments of `run` are a pointer to each input array and to the output, then for each array
     the bytes from one state to the next, then the number of states, at least 1. A state's values
-    are contiguous; the output must not overlap an input. A state with a value that is not finite
-    gives NaN in its own result and in no other. The equations have no parameters that are set at
-    run time. A vector holds `lanes` states, a power of two; with `single` arrays and arithmetic
-    are float32.
+    are contiguous; the output must not overlap an input. A state with an input that is not finite
+    gives NaN in that state's result and in no other. `equations` must have no parameters that are
+    set at run time. A vector holds `lanes` states, a power of two; with `single` arrays and
+    arithmetic are float32.
     """
     # Without the attributes in `#0`, LLVM uses vectors of 256 bits on x86 processors that have
     # 512; on other processors the attributes have no effect.
@@ -267,7 +267,7 @@ class _Writer:
         return self._let(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
 
     def _transposed(self, rows: list[str]) -> list[str]:
-        """Return the columns of a square matrix of vectors, by exchanging off-diagonal blocks."""
+        """Return the columns of the square matrix of `rows`, by exchanging off-diagonal blocks."""
         size, step, held = len(rows), 1, list(rows)
         while step < size:
             low = [j - step + size if j & step else j for j in range(size)]

@@ -22,7 +22,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class ParameterDerivatives:
     """
-    Derivatives of wrenches and torques by the parameters of all bodies.
+    Derivatives of wrenches and torques by the inertial parameters of all bodies.
 
     `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i the wrench through joint i in body i's
     frame and phi_j the `LinkInertia.parameters()` of body j; `tau` (..., n, n, 10) holds
@@ -41,9 +41,9 @@ def differentiate_by_parameters(
     """
     Return derivatives of wrenches and torques by inertial parameters at states (..., n).
 
-    The derivative of F_i by body i's own parameters is Kwon's (4) with G_i replaced by its
-    derivative; transformed to the frame of an ancestor, it is the derivative of the ancestor's
-    wrench.
+    The derivative of the wrench F_i by body i's own parameters is Kwon's (4) with the spatial
+    inertia G_i replaced by its derivative; transformed to the frame of an ancestor, it is the
+    derivative of the ancestor's wrench.
 
     Raises
     ------
@@ -152,9 +152,9 @@ def _reduced(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives)
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return dw'_j/dlambda of space-frame joint twists w'_j = Ad(T_j) A_j, (..., n, 6, 9n + 6)."""
-    # dw'_j = Ad(T_j) ([D_j, A_j] + dA_j), with D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j]
-    # (Kwon, (8)).
+    """Return derivatives of space-frame joint twists by [eta, q, dq, ddq], (..., n, 6, 9n + 6)."""
+    # For w'_j = Ad(T_j) A_j, dw'_j = Ad(T_j) ([D_j, A_j] + dA_j), with D_j = (T_j^-1 dT_j)^vee and
+    # dA_j = -[A_j, eta_j] (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)
     change = -ad_twists @ tree.displacement.full
     for j in range(chain.tree.n):
@@ -163,7 +163,7 @@ def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivat
 
 
 def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return d/dlambda of the loops' pose, twist and acceleration errors, (..., 3k, 9n + 6)."""
+    """Return d/d[eta, q, dq, ddq] of loop pose, twist, acceleration errors, (..., 3k, 9n + 6)."""
     # A body twist V changes in the space frame by d(Ad(T) V) = Ad(T) (dV - [V, D]), with D = (T^-1
     # dT)^vee.
     poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full

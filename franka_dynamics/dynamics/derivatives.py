@@ -44,7 +44,7 @@ class Derivative:
 
     @property
     def by_eta(self) -> Array:
-        """Derivative by the twists' corrections, (..., n + 1, 6); [..., n, :] is the tool's."""
+        """Derivative by eta, (..., n + 1, 6): the n joint twists' corrections, then the tool's."""
         columns = 6 * (self.n + 1)
         return self.full[..., :columns].reshape(*self.full.shape[:-1], self.n + 1, 6)
 
@@ -255,7 +255,7 @@ class _Recursion:
         )
 
     def _column(self, block: int, i: int) -> int:
-        """Return the column of q_i, dq_i or ddq_i (`block` 0, 1 or 2) in lambda's derivatives."""
+        """Return the index of q_i, dq_i or ddq_i (`block` 0, 1 or 2) in [eta, q, dq, ddq]."""
         return 6 * (self.n + 1) + block * self.n + i
 
     def _outwards(self) -> tuple[Array, Array, Array]:
@@ -307,8 +307,8 @@ class _Recursion:
             block = back @ dual
             here = R[..., parent, :, :]
             here += back @ R[..., i, :, :]
-            # Algorithm 1, line 24: the wrench change in joint i's frame at q_i = 0, transformed by
-            # M_i.
+            # Algorithm 1, line 24: the derivative by eta_i in joint i's frame at q_i = 0,
+            # transformed by M_i.
             here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
             here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
         return R

@@ -278,7 +278,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
 
 
 def singular_mass_matrix() -> InertiaError:
-    """Return the exception that says that the mass matrix is singular."""
+    """Return the exception for a singular mass matrix."""
     return InertiaError(
         'The mass matrix is singular: some joint without rotor inertia moves no mass, or '
         'only as other joints do, so its acceleration is undetermined.'

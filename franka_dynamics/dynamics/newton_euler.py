@@ -55,7 +55,7 @@ class LinkMotion(NamedTuple):
 
 
 def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
-    """Return every joint's placement at positions of shape (..., n)."""
+    """Return every joint's `JointPlace` at positions q of shape (..., n)."""
     places = []
     z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
@@ -152,7 +152,7 @@ def to_parent(rotation: Array, vector: Array) -> Array:
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors; numpy.cross would also handle its axis arguments."""
+    """Return a x b for stacks of vectors, without numpy.cross's work on axis arguments."""
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -215,7 +215,7 @@ class NewtonEulerModel:
         return jacobian
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (..., n, n): column j is the torque of unit acceleration j."""
+        """Return M(q), shape (..., n, n): column j is the torque for ddq = unit vector j."""
         position = self._vector(q, 'q')[..., None, :]
         units = np.broadcast_to(
             np.eye(self.description.n),
@@ -226,7 +226,7 @@ class NewtonEulerModel:
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
-        Return the Christoffel-symbol C(q, dq), shape (..., n, n).
+        Return the Coriolis matrix C(q, dq) of Christoffel symbols, shape (..., n, n).
 
         h(dq) = C dq is a quadratic form in dq, whose symmetric bilinear form has the Christoffel
         symbols of the first kind as coefficients. Column j of C is the bilinear form of h at dq
@@ -283,7 +283,7 @@ class NewtonEulerModel:
         return self._first_moment(q) / total_mass(self.description)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy: minus gravity times the first moment in {S}, (...) [J]."""
+        """Return the potential energy, minus gravity times links' first moment, (...) [J]."""
         return -self._first_moment(q) @ self._gravity
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -326,7 +326,7 @@ class NewtonEulerModel:
         return joint_stack(self.description, values, name)
 
     def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
-        """Return each link's two vectors, given in link axes, in {S} axes, shape (..., n, 6)."""
+        """Return each link's two vectors, rotated from link axes to {S} axes, as (..., n, 6)."""
         rotations = self.frames(q)[..., :-1, :3, :3]
         rows = [
             np.concatenate([to_parent(rotations[..., i, :, :], one) for one in pair], axis=-1)
@@ -339,7 +339,7 @@ class NewtonEulerModel:
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
-        """Return the base acceleration for gravity, in base axes (Luh, Walker and Paul 1980)."""
+        """Return the acceleration of the base that replaces gravity (Luh, Walker, Paul 1980)."""
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 

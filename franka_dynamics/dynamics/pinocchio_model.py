@@ -295,7 +295,7 @@ class PinocchioModel:
         pin.framesForwardKinematics(self.model, self.data, self._q(q))
         wrenches = []
         for i, place in enumerate(self._frame_ids[:-1]):
-            # Pinocchio's wrench is about the joint frame's origin and in its axes.
+            # The wrench in `data.f` is about the origin and in the axes of the joint's frame.
             local = self.model.frames[place].placement.actInv(self.data.f[i + 1])
             turn = pin.SE3(self.data.oMf[place].rotation, np.zeros(3))
             wrenches.append(turn.act(local).vector)

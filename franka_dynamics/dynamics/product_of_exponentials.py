@@ -82,7 +82,7 @@ class ExponentialsModel:
         )
 
     def exponentials(self, q: ArrayLike) -> Array:
-        """Return exp([xi_1] q_1) ... exp([xi_i] q_i) for i = 1..n, shape (..., n, 4, 4)."""
+        """Return the products exp([xi_1] q_1) ... exp([xi_i] q_i), i = 1..n, (..., n, 4, 4)."""
         position = joint_stack(self.description, q, 'q')
         product: Array = np.eye(4)
         products = []
@@ -99,11 +99,11 @@ class ExponentialsModel:
 
     def space_jacobian(self, q: ArrayLike) -> Array:
         """
-        Return the joints' twists at q in {S}, shape (..., 6, n): WORLD, rows (v, omega).
+        Return the space (WORLD) Jacobian: the joints' twists (v, omega) at q in {S}, (..., 6, n).
 
         Column j of this space Jacobian is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda
-        notebook, cell 16). A motion along xi_j does not change xi_j, so Ad of the product up to
-        joint j gives the same column.
+        notebook, cell 16). A motion along xi_j does not change xi_j, so Ad of the product of
+        exponentials up to joint j gives the same column.
         """
         columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
         return np.swapaxes(columns, -1, -2)
@@ -125,7 +125,7 @@ class ExponentialsModel:
 
     def center_of_mass_transforms(self, q: ArrayLike) -> Array:
         """
-        Return T_CoM(i), translations by the centres of mass, shape (..., n, 4, 4).
+        Return T_CoM(i), the translations to the centres of mass in {S}, shape (..., n, 4, 4).
 
         With T_mi the translation by link i's centre of mass in frame i, T_CoM(i) = T_i (T_mi - 1)
         + 1 is the translation from frame i's origin to that centre, in {S} (Panda notebook, cell
@@ -167,7 +167,7 @@ class ExponentialsModel:
         return self._first_moment(q) / total_mass(self.description)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M: J_m^T diag(m 1, R I R^T) J_m summed over links, plus rotors, (..., n, n)."""
+        """Return M from the links' centre-of-mass Jacobians, plus rotor inertias, (..., n, n)."""
         jacobians = self.center_of_mass_jacobians(q)
         rotations = self.frames(q)[..., :-1, :3, :3]
         tensors = np.array([link.inertia_at_center_of_mass for link in self.description.links])
@@ -198,14 +198,14 @@ class ExponentialsModel:
         return terms + np.swapaxes(terms, -3, -2)
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the Christoffel-symbol C(q, dq), shape (..., n, n) [N m s/rad]."""
+        """Return the Coriolis matrix C(q, dq) of Christoffel symbols, (..., n, n) [N m s/rad]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         slopes = self.mass_matrix_derivatives(q)
         symbols = 0.5 * (slopes + np.swapaxes(slopes, -1, -2) - np.moveaxis(slopes, -1, -3))
         return np.einsum('...ijk,...k->...ij', symbols, velocity)
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (..., n) [N m]: minus the sum of J_m^T times the links' weights."""
+        """Return g(q), shape (..., n) [N m], from the links' weights at their centres of mass."""
         linear = self.center_of_mass_jacobians(q)[..., :3, :]
         return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
 
@@ -246,7 +246,7 @@ class ExponentialsModel:
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy: minus gravity times the first moment in {S}, (...) [J]."""
+        """Return the potential energy, minus gravity times links' first moment, (...) [J]."""
         return -self._first_moment(q) @ self._gravity
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -319,7 +319,7 @@ def _placement(row: DHRow, convention: Convention) -> Array:
 
 
 def translation(offset: Array) -> Array:
-    """Return pure translations by offsets of shape (..., 3), shape (..., 4, 4)."""
+    """Return the transforms (..., 4, 4) that translate by offsets (..., 3)."""
     out = np.zeros((*offset.shape[:-1], 4, 4))
     out[..., :, :] = np.eye(4)
     out[..., :3, 3] = offset

@@ -36,7 +36,7 @@ def parameter_names(
     robot: ArmDescription | BodyTree | int, *, rotor_inertia: bool = False
 ) -> tuple[str, ...]:
     """
-    Return the names of the standard parameters, in the order of `parameter_vector`.
+    Return the names of the standard inertial parameters, in the order of `parameter_vector`.
 
     The names are XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and
     with `rotor_inertia` also Ia_1, ..., Ia_n. `robot` may be a number of links.
@@ -50,7 +50,7 @@ def parameter_names(
 
 def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = False) -> Array:
     """
-    Return the vector X of the standard parameters (Gautier and Khalil 1990, eq. 4).
+    Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, eq. 4).
 
     X has shape (10 n,), or (11 n,) with the rotor inertias, in the order of `parameter_names`.
     """
@@ -169,7 +169,7 @@ def torque_regressor(
 
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
-    """Write the bodies' 10 n columns for N states into `out`, zeros of shape (N, n, >= 10 n)."""
+    """Write the bodies' 10 n columns for N states into `out` (N, n, >= 10 n), zero before."""
     count = len(q)
     # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
     # twist in the body's frame.

@@ -17,7 +17,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class SpaceInertia:
     """
-    One link's inertia in the axes of the space frame {S} at a pose.
+    One link's inertia at one arm pose, in the axes of the space frame {S}.
 
     Attributes
     ----------

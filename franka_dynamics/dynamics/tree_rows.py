@@ -118,8 +118,9 @@ def frames_along_z(tree: BodyTree) -> Array:
     """
     Return the pose, in each body's frame, of a frame whose z is the joint's axis, (n, 4, 4).
 
-    For a revolute joint, this frame's origin is the point of the joint's axis nearest to the
-    origin of the body's frame. Frames whose z is already the joint's axis get the identity.
+    For a revolute joint, the returned frame's origin is the point of the joint's axis nearest to
+    the origin of the body's frame. For a body's frame whose z is already the joint's axis, the
+    pose is the identity.
     """
     return np.array(
         [np.eye(4) if _is_along_z(twist) else _to_axis(twist) for twist in tree.twists]
@@ -183,7 +184,7 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
 
 
 def _quarter(angle: float) -> float:
-    """Return an angle [rad], rounded to a multiple of pi/2 if it differs by rounding errors."""
+    """Return an angle [rad], rounded if only rounding errors part it from a multiple of pi/2."""
     return snapped(angle, 0.5 * math.pi, _ROUNDING)
 
 

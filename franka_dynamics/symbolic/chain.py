@@ -9,9 +9,9 @@ about x, as a URDF describes a modified DH row. Lengths of zero have no symbol. 
 flange. `SymbolicChain.values` holds the numbers for the lengths and for the sines and cosines of
 constant angles.
 
-Twists are (omega, v) here, as the Panda notebook (docs/theory/references.md) writes them. The
-notebook's "spatial velocity" has the velocity of the frame's origin for v, so the notebook's
-Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with the two halves exchanged.
+In this module twists are (omega, v), as the Panda notebook (docs/theory/references.md) writes
+them. The Panda notebook's "spatial velocity" has the velocity of the frame's origin for v, so the
+notebook's Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with the two halves exchanged.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Link:
 
     @property
     def rotation(self) -> sp.Matrix:
-        """Rotation of this frame in the previous one, (3, 3)."""
+        """Rotation of the link's frame in the previous frame, (3, 3)."""
         turn = sp.Matrix([[self.cosine, -self.sine, 0], [self.sine, self.cosine, 0], [0, 0, 1]])
         return self.tilt * turn
 
     @property
     def origin(self) -> sp.Matrix:
-        """Origin of this frame in the previous one, (3, 1)."""
+        """Origin of the link's frame in the previous frame, (3, 1)."""
         return self.offset + self.tilt * sp.Matrix([0, 0, self.slide])
 
 
@@ -85,11 +85,11 @@ def position(joint: int) -> sp.Symbol:
 
 def chain_of(description: ArmDescription) -> SymbolicChain:
     """
-    Return an arm with symbols, for either convention and any constant theta.
+    Return an arm with symbols, for either DH convention and any constant theta.
 
-    The lengths of modified rows are the notebook's x_i, y_i and z_i, those of standard rows a_i
-    and d_i. A standard row's a and alpha come after its joint, so in modified rows they belong to
-    the next row.
+    The lengths of modified rows are the Panda notebook's x_i, y_i and z_i, those of standard rows
+    a_i and d_i. A standard row's a and alpha come after its joint, so in modified rows they belong
+    to the next row.
     """
     values: dict[sp.Symbol, float] = {}
     links, tails = [], []
@@ -182,8 +182,8 @@ class Kinematics:
     Poses T_i, origins r_i, axes omega_i, twists xi_i, Jacobians J_i and J_mi in symbols.
 
     Frames are 1..n and n + 1, the flange. In this class {S} is the arm's frame {0}: the pose of
-    the base is left out. Entries are polynomials in s_i, c_i (and q_i of a prismatic joint) and
-    the lengths. The polynomials are not expanded, so each stays nested, one frame in the other.
+    the base is left out. Matrix entries are polynomials in s_i, c_i (and q_i of a prismatic joint)
+    and the lengths; only `step` expands the polynomials.
     """
 
     def __init__(self, chain: SymbolicChain) -> None:
@@ -199,8 +199,8 @@ class Kinematics:
         """Return the pose of a frame in the previous one, T_{i-1}^{-1} T_i, (4, 4)."""
         link = self.chain.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))
-        # `link` is the pose between two joints' frames. The frame of a standard row is the joint's
-        # frame times the joint's tail.
+        # `link` gives the pose of a joint's frame in the previous joint's frame. The frame of a
+        # standard row is the joint's frame times the joint's tail.
         if frame > 1:
             step = _inverse(self.chain.tails[frame - 2]) * step
         return _trigonometric(step * self.chain.tails[frame - 1])

@@ -33,7 +33,7 @@ def kinematics(
     description: ArmDescription, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
 ) -> list[Section]:
     """
-    Return poses, origins, axes, twists and Jacobians of all frames in the Panda notebook's names.
+    Return the frames' poses, origins, axes, twists and Jacobians in the Panda notebook's names.
 
     The arm may have either DH convention. `reference_frame` is the reference frame of the
     Jacobians J_i: LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
@@ -314,6 +314,6 @@ def _rpr_dynamics() -> list[Section]:
 
 
 def numbers(values: dict[str, float]) -> tuple[Formula, ...]:
-    """Return the symbols' values as formulas."""
+    """Return a formula `symbol = number` for each entry of `values`."""
     # repr is the shortest text that reads back as the same number.
     return tuple(Formula(letter, repr(value)) for letter, value in values.items())

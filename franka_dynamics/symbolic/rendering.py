@@ -34,7 +34,7 @@ class Formula:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, sentences that explain it, and its formulas."""
+    """A heading, formulas, and sentences that explain the formulas."""
 
     title: str
     sentences: tuple[str, ...]
@@ -103,7 +103,7 @@ def _lines(expression: sp.Expr, show: Callable[[sp.Basic], str], plus: str) -> l
     """
     Return the lines of a typeset expression; a wide expression is expanded.
 
-    No line is wider than the page, unless a single term is.
+    No line is wider than the page, unless a single term is wider.
     """
     if width(expression) <= LINE_WIDTH:
         return [show(expression)]
