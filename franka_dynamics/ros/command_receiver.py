@@ -21,7 +21,7 @@ from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-# The keys are among those of the generated C++ controller, whose status topic has the same name.
+# The generated C++ controller has a ~/status topic, too, with keys that include those of `counts`.
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
@@ -34,7 +34,7 @@ _NORMAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING
 
 class CommandReceiver:
     """
-    Passes the torques of a topic to a TorqueReceiver, and publishes its state on `~/status`.
+    Passes torques from a topic to a TorqueReceiver; publishes the receiver's state on `~/status`.
 
     `on_followed` is called after each accepted torque.
     """
@@ -75,7 +75,7 @@ class CommandReceiver:
         """
         Publish and log changes of the receiver's state; return whether it changed.
 
-        If only the counts changed, they are published at most once per second.
+        Changes of `counts` alone are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
         changed = receiver.state is not self._state

@@ -59,7 +59,7 @@ class ConfiguredArm:
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
         self._latency = Durations()
-        # Created first, because they raise an error for an unknown frame.
+        # ExternalWatch and TermPublishers come first, as they refuse an unknown frame.
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(controller, frame, parameters['tool_center'])
@@ -88,14 +88,14 @@ class ConfiguredArm:
         self.read_clock()
 
     def read_clock(self) -> None:
-        """Read from its parameter whether the node uses simulated time."""
+        """Read the parameter use_sim_time: whether the node uses simulated time."""
         simulated = self._node.get_parameter('use_sim_time').value
         with self._lock:
             self._simulated_time = simulated
             self.controller.supervisor.ages_are_delays = simulated
 
     def begin(self, topic: str) -> None:
-        """Begin an activation: reset and enable the controller; `topic` has the joint states."""
+        """Begin an activation: reset and enable the controller; joint states come on `topic`."""
         timeout = self._node.get_parameter('state_timeout').value
         self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
         if self._simulated_time:  # simulated time may run faster than the steady clock
@@ -121,7 +121,7 @@ class ConfiguredArm:
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
-        """Wait until the last commands have arrived, at most `timeout`; end the command watch."""
+        """Wait at most `timeout` for subscribers to confirm commands; end the command watch."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
 
@@ -137,7 +137,7 @@ class ConfiguredArm:
         """
         Run a control cycle for a serialized joint state; publish its terms, and any command.
 
-        `number` is the message number that its publisher assigned, if known.
+        `number` is the publisher's number of the joint state; None if unknown.
         """
         began = time.perf_counter()
         if number is not None and self._state_senders.add(number):
@@ -174,7 +174,7 @@ class ConfiguredArm:
         if command is not None:
             self.publish_command(command)
             self._latency.add(time.perf_counter() - began)
-        # The monitors can wait until the command is published.
+        # Updating the monitors must not delay the command.
         with self._lock:
             controller.update_monitors(cycle)
         if cycle.state is not None and self._terms.has_listeners:
@@ -191,7 +191,7 @@ class ConfiguredArm:
                 )
 
     def _now(self) -> float:
-        """Return the node's time [s]; the system clock is read directly, which is faster."""
+        """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
         return (
             self._node.get_clock().now().nanoseconds * 1e-9
             if self._simulated_time
@@ -201,7 +201,7 @@ class ConfiguredArm:
     def publish_command(self, torque: Array) -> None:
         """Publish a torque, shape (n,) [N m]; remember its bytes and the time."""
         data = command_bytes(torque)
-        # Remembered first, because the node may receive the message before `publish` returns.
+        # The node may receive its own message before `publish` returns.
         self.command_watch.sent(data)
         self._command_publisher.publish(data)
         self._last_publication = time.monotonic()
@@ -219,8 +219,8 @@ class ConfiguredArm:
         """
         Publish stop steps, check for silence and other publishers; return when to call again [s].
 
-        The control thread calls it after each event. Executor timers are not used, because on a
-        busy machine such timers were seen not to fire; the cause is unknown.
+        The control thread calls `run_due` after each event. Executor timers are not used, because
+        on a busy machine such timers were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
         if self.controller.mode is Mode.STOPPING and now >= self._next_stop_step:

@@ -3,14 +3,14 @@
 """
 The demonstration: a simulated arm and the node as separate processes, connected by DDS.
 
-First the arm is held by the feedforward torques with no feedback at all. Then it follows a
-motion of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia
-torques, and with gravity alone. The simulated arm itself records every step, because a recorder
+First the feedforward torques hold the arm with no feedback at all. Then the arm follows a motion
+of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia torques,
+and with gravity torque alone. The simulated arm itself records every step, because a recorder
 would need a processor core of its own.
 
 In real time the arm does not wait for torques. On a machine too busy for 1 kHz, the figures would
-show the machine's load instead of the quality of the torques. Everything then runs once more in
-lockstep, in which simulated time waits for each torque.
+show the machine's load instead of the quality of the torques. The demonstration then runs once
+more in lockstep, in which simulated time waits for each torque.
 """
 
 from __future__ import annotations
@@ -48,9 +48,8 @@ WALL, LOCKSTEP = 'wall', 'lockstep'
 # Rate at which the PD makes velocities decay [1/s]. The PD is weak so that the effect of the
 # feedforward is visible, and because torques may be tens of milliseconds late on a busy machine.
 _MOST_RATE = 20.0
-# Largest accepted fraction of cycles without a new torque in real time. At one half, the tracking
-# error is near the largest one that the demonstration accepts; at a tenth, it is a hundredth of
-# that.
+# Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
+# tracking error is near the demonstration's bound; at 0.1 it is a hundredth of that bound.
 _MOST_MISSED = 0.1
 # Time-out [s]: on a machine with a dozen busy processes, starting may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
@@ -74,7 +73,7 @@ class DemoPlan:
     """
     The arm, the nodes' parameters for it, durations [s] and the amplitude of the joints [rad].
 
-    `payload` is the parameter of that name, if one is given.
+    `payload` has the parameter payload, or is empty.
     """
 
     arm: ArmDescription
@@ -92,9 +91,10 @@ class DemoRun:
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
-    with feedforward, then without. `residual` is the largest difference in the node's cross-check
-    [N m, relative above 1 N m]. `errors` are the diagnostic messages of level ERROR before the
-    nodes were told to end. `lost` says whether the simulated arm published one of them.
+    with all torque terms, then with gravity torque alone. `residual` is the largest difference in
+    the node's cross-check [N m, relative above 1 N m]. `errors` are the diagnostic messages of
+    level ERROR before the nodes were told to end. `lost` says whether the simulated arm published
+    one of the errors.
     """
 
     steps: Recording
@@ -115,8 +115,8 @@ def run_session(
     """
     Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
 
-    The processes write their logs into the folder. `progress` is called many times a second with
-    the name of the present step and its progress, 0 to 1; an exception that it raises ends the
+    The processes write their logs into `folder`. `progress` is called many times a second with the
+    name of the present step and its progress, 0 to 1; an exception that it raises ends the
     session. `pacing` is WALL, or LOCKSTEP if the machine is known to be busy. Raises TooBusyError
     if the machine is too slow even in lockstep. Raises DemoError if a process ends early or fails;
     the message quotes its log.
@@ -213,7 +213,7 @@ class _Session:
             {**arm, 'step_log': str(log), **(lockstep if self._pacing == LOCKSTEP else {})},
         )
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
-        # behind. Neither may end the run, so the node's time-outs are long here.
+        # behind. Long time-outs keep the node from stopping the arm for either reason.
         self._nodes.start(
             'feedforward_node',
             {
@@ -222,7 +222,7 @@ class _Session:
                 'max_state_age': 0.0,
                 'state_timeout': 1.0 if self._pacing == WALL else 10.0,
                 'min_input_rate': 10.0,
-                # The tracking error of gravity and a weak PD is one of the results.
+                # No bound: the tracking error under gravity torque and a weak PD is a result.
                 'max_tracking_error': [0.0],
             },
             {'feedforward/command': 'effort_controller/commands'},
@@ -236,7 +236,7 @@ class _Session:
         )
 
     def _hold(self, text: str, duration: float) -> tuple[float, float]:
-        """Wait for a duration; return its start and end. All in simulated time [s]."""
+        """Wait for a duration; return start and end. Times are simulated [s]."""
         start = self._arms_time()
         self._until(
             text,

@@ -89,8 +89,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     """
     Publishes states, rates, latencies, margins and who compensates gravity.
 
-    The service thread publishes them, and reads the controller without its lock: slightly old
-    values do no harm, and the control cycle must not wait.
+    The service thread publishes diagnostics and reads the controller without the lock: slightly
+    old values do no harm, and the control cycle must not wait.
     """
 
     def __init__(

@@ -36,10 +36,10 @@ class ExternalWatch:
         return guard.external if guard.measured and guard.settled else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at a position, shape (n,); None while it is unknown."""
+        """Return the external wrench at positions q, shape (n,) [rad]; None while unknown."""
         if self._terms is not self._controller.terms:
             self._terms = self._controller.terms
             self._estimator = WrenchEstimator(self._terms.true, *self._place)
         torque = self.torque()
-        # The torque lags behind, but the Jacobian is taken at the given position.
+        # The external torque lags behind the arm, but the Jacobian is taken at the given position.
         return None if torque is None else self._estimator.estimate(q, torque)

@@ -41,7 +41,8 @@ from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
-# Longest wait for the arm to stop, by the steady clock [s]; the controller measures by stamps.
+# Longest braking before the node goes on, by the steady clock [s]. The controller ends braking
+# after LONGEST_BRAKING_S by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
@@ -58,17 +59,18 @@ class FeedforwardNode(LifecycleNode):
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
-        # Asked during waits whether to end them; set by the process that runs the node.
+        # The node's waits end when `should_stop` returns True; run_lifecycle sets it.
         self.should_stop: Callable[[], bool] = lambda: False
-        # Called repeatedly by the thread that stops the node until the arm is at rest: processes
-        # joint states for the given time [s]. None: the arm is not braked.
+        # The thread that stops the node calls `serve_states` until the arm is at rest, so that
+        # joint states are processed for the given time [s]. If `serve_states` is None, the arm is
+        # not braked.
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
         self._state_group = MutuallyExclusiveCallbackGroup()
         self.control_part = NodePart(
             self, lambda entity: entity.callback_group is self._state_group
         )
-        # No executor serves this group; CommandWatch takes its messages itself.
+        # No executor serves CommandWatch's group, because CommandWatch takes messages itself.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
             self, lambda entity: entity.callback_group not in (self._state_group, self.watch_group)
@@ -124,11 +126,11 @@ class FeedforwardNode(LifecycleNode):
         controller = make_controller(self, parameters, model)
         arm = ConfiguredArm(self, controller, parameters, self._lock)
         self._configured_with = values(self, specs(NODE_NAME))
-        # Set last, because other callbacks take the node as configured once it is not None.
+        # `_arm` is set last, because other callbacks take a node with an arm as configured.
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Configure anew if parameters changed; subscribe unless another node commands torques."""
+        """Reconfigure if parameters changed; subscribe to states unless another node commands."""
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
@@ -139,7 +141,7 @@ class FeedforwardNode(LifecycleNode):
         if self.refusal:
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
-        # So that the garbage collector does not search the objects of set-up in a control cycle.
+        # A search for garbage among the objects of set-up would delay a control cycle.
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
@@ -286,11 +288,11 @@ class FeedforwardNode(LifecycleNode):
         if self._arm is None:
             return
         self.arm.read_clock()
-        # The settings were validated when the parameters were set; an error would end the node.
+        # ControlLaw raises no error: settings are checked when parameters are set.
         law = ControlLaw(self.controller.description, settings_from(live))
         with self._lock:
-            # Creating the law may have delayed the control thread, as one thread runs Python at a
-            # time.
+            # Creating the ControlLaw may have delayed the control thread, as one thread runs
+            # Python at a time.
             self.controller.supervisor.ignore_next_gap()
             self.controller.use(law)
 

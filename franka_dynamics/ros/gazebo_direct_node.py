@@ -4,9 +4,9 @@
 Receives torques for an arm that Gazebo's own joint systems drive, without ros2_control.
 
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
-each joint. So this node ends the torque of a sender that stops sending, after a time-out. Until
-the first command it holds the arm, even while Gazebo is still paused. Gazebo measures no joint
-effort and sends zeros, so this node publishes the applied forces as efforts.
+each joint. Therefore the node ends the torque of a sender that stops sending, after a time-out.
+Until the first command the node holds the arm, even while Gazebo is still paused. Gazebo measures
+no joint effort and sends zeros, so the node publishes the applied forces as efforts.
 """
 
 from __future__ import annotations

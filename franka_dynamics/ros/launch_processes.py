@@ -49,7 +49,7 @@ def target_file(target: str) -> str:
 
 
 def robot_state_publisher(values: Mapping[str, Any]) -> Any:
-    """Return the publisher of robot_description: our xacro, expanded with these arguments."""
+    """Return the publisher of robot_description: our xacro, expanded with `values`."""
     from launch.substitutions import Command, PathJoinSubstitution
     from launch_ros.actions import Node
     from launch_ros.parameter_descriptions import ParameterValue
@@ -75,8 +75,8 @@ def simulated_feedforward(
     Return the node that commands a simulated arm by the topic `command`.
 
     Until the node's first command, the initial efforts of the simulated hardware or another node
-    hold the arm. `own_file` holds no or one parameter file, which overrides the target's file; the
-    arguments override both.
+    hold the arm. `own_file` holds at most one parameter file, which overrides the target's file;
+    the arguments override both files.
     """
     from launch.actions import Shutdown
 

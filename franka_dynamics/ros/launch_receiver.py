@@ -44,10 +44,11 @@ def receiver(
     Return the controller that receives an arm's torques.
 
     `arm` is the arm of the launch argument `robot_type`, with the joint names of the robot
-    description. `package` is the launch argument `receiver`. The generated controller brakes and
-    ends differently if the node's target compensates gravity. `forward` is the text of the forward
-    controller's parameter file. Raises RuntimeError if the named package is not installed. Raises
-    SettingsError if the package was generated for another arm.
+    description. `package` is the launch argument `receiver`. `target` is the node's target: it
+    tells the generated controller whether to add gravity torque while it brakes and at its end.
+    `forward` is the text of the forward controller's parameter file. Raises RuntimeError if the
+    named package is not installed. Raises SettingsError if the package was generated for another
+    arm.
     """
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
     from launch.actions import LogInfo

@@ -45,7 +45,7 @@ class JointReading(NamedTuple):
 
     @property
     def stamp_message(self) -> Time:
-        """The message's stamp as a ROS message, for the stamps of results."""
+        """The joint state's stamp as a ROS message, for messages computed from the joint state."""
         return Time(sec=self.sec, nanosec=self.nanosec)
 
 
@@ -88,7 +88,7 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
 
 
 def doubles(values: Array) -> array:
-    """Return values as an array.array, of which rclpy's messages do not check each value."""
+    """Return values as an array.array; rclpy's messages check every value of a list."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
@@ -129,8 +129,8 @@ def trajectory_message(
     """
     Return a trajectory message that starts at a stamp [s]; zero means on arrival.
 
-    `times`, shape (k,), are seconds after the start. The other arrays have shape (k, n); those
-    that are None are left out.
+    `times`, shape (k,), are seconds after the start. Positions, velocities, accelerations and
+    effort have shape (k, n); a field given as None is left out.
     """
     message = JointTrajectory(joint_names=joint_names)
     message.header.stamp = stamp_from_seconds(start)

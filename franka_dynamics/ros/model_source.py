@@ -88,8 +88,8 @@ def make_controller(
     """
     Return a controller for an arm after the cross-check; log the arm and the target.
 
-    If `default_gains` is true and all gains are zero, sets kp and kd of the node and in
-    `parameters`. Raises InertiaError if the arm's inertias are physically impossible,
+    If `default_gains` is true and all gains are zero, sets the node's parameters kp and kd, also
+    in `parameters`. Raises InertiaError if the arm's inertias are physically impossible,
     SettingsError if the parameters cannot be used on this arm, CrosscheckError if the two models
     disagree.
     """

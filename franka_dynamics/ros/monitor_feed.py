@@ -32,9 +32,9 @@ class NodeView:
     """
     The latest messages of one node.
 
-    `name` is the node's full name without the leading slash. `statuses` maps a subject to its
-    diagnostic status, `torques` a term to its message. `heard` is the steady-clock time of the
-    latest diagnostics [s], `command_rate` the rate of published commands [Hz].
+    `name` is the node's full name without the leading slash. `statuses` maps each subject to a
+    diagnostic status, `torques` each term to a torque message. `heard` is the steady-clock time of
+    the latest diagnostics [s], `command_rate` the rate of published commands [Hz].
     """
 
     name: str
@@ -51,17 +51,17 @@ class NodeView:
 
     @property
     def is_arm(self) -> bool:
-        """Whether this is a feedforward node."""
+        """Whether the node is a feedforward node."""
         return {'Joint states', 'Command'} <= self.statuses.keys()
 
     @property
     def is_ours(self) -> bool:
-        """Whether this is a node of this package; other nodes publish on /diagnostics too."""
+        """Whether the node belongs to this package; other nodes publish on /diagnostics too."""
         return self.is_arm or self.is_simulated
 
     @property
     def is_simulated(self) -> bool:
-        """Whether this is a simulated arm."""
+        """Whether the node is a simulated arm."""
         return SIMULATED_ARM in self.statuses
 
     @property
@@ -79,7 +79,7 @@ class NodeView:
         )
 
     def silent(self, now: float) -> bool:
-        """Return whether no diagnostics came for SILENT_AFTER_S."""
+        """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
         return now - self.heard > SILENT_AFTER_S
 
     def take(self, status: Status, now: float) -> None:
@@ -90,7 +90,7 @@ class NodeView:
             published = int(status.values['published'])
             if self._published is not None and now > self._published[0]:
                 before, count = self._published
-                # The count restarts at each activation, so it may have decreased.
+                # The count of commands restarts at each activation, so it may have decreased.
                 self.command_rate = max(0, published - count) / (now - before)
             self._published = (now, published)
 
@@ -160,10 +160,11 @@ class MonitorFeed:
     """
     Keeps a NodeView of every node of this package that publishes diagnostics.
 
-    `poll` reads torque topics without an executor and with depth 1. The middleware overwrites the
-    messages between two polls, so topics at 1 kHz cost no more than the display's update rate.
+    `poll` reads torque topics without an executor. Their subscriptions have depth 1: the
+    middleware overwrites older messages, and a topic at 1 kHz costs one message per poll.
 
-    Only nodes in `namespaces`, given without slashes at their ends, are kept; if empty, all nodes.
+    Only nodes in `namespaces`, given without slashes at their ends, are kept; if `namespaces` is
+    empty, nodes of every namespace.
     """
 
     def __init__(self, namespaces: Collection[str] = ()) -> None:
@@ -189,7 +190,7 @@ class MonitorFeed:
 
     @property
     def complete(self) -> bool:
-        """Whether an arm was heard, and every arm has published twice, and all its terms."""
+        """Whether a feedforward node was heard, and each such node's command rate and terms."""
         return bool(self.arms) and all(
             math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms

@@ -33,8 +33,8 @@ from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
-# On a busy machine a motion of a simulated arm may take this many times its duration, and begin
-# after this time [s].
+# On a busy machine a simulated arm's motion may take _SLOWER times its duration and begin _BEGIN_S
+# after its request [s].
 _SLOWER, _BEGIN_S = 20.0, 10.0
 # Wait before a request [s]: a server that has not discovered the client yet discards its answer.
 _DISCOVERY_S = 0.3
@@ -92,8 +92,8 @@ class NodeClient:
     """
     Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
 
-    `patience` is how long to wait for its services and topics to appear [s]. `meanwhile` is called
-    many times a second during waits; an exception that it raises ends the wait.
+    `patience` is how long to wait for the node's services and topics to appear [s]. `meanwhile` is
+    called many times a second during waits; an exception that it raises ends the wait.
     """
 
     def __init__(
@@ -278,11 +278,11 @@ class NodeClient:
         """
         Send a reference trajectory, wait until it has finished, and return its last state.
 
-        The message's frame id is set to an identifier that the node's reports repeat. Once the
-        node has answered, the wait lasts at most 20 times the motion's length plus 10 s (or
-        `patience`, if longer). If this ends before the motion, also by Ctrl-C, the arm is brought
-        to rest where it is. Raises NodeClientError if no node subscribes or reports, the motion is
-        refused or interrupted, or the wait times out.
+        The trajectory message's frame id is set to an identifier that the node's reports repeat.
+        Once the node has answered, the wait lasts at most 20 times the motion's length plus 10 s
+        (or `patience`, if longer). If `play` ends before the motion, also by Ctrl-C, the node
+        brings the arm to rest where it is. Raises NodeClientError if no node subscribes or
+        reports, the motion is refused or interrupted, or the wait times out.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 
@@ -307,7 +307,7 @@ class NodeClient:
                 raise NodeClientError(
                     f'nobody listens to {topic}; is the node running, and active?'
                 )
-            # Without reports, a followed motion would be taken for a lost one, and be sent again.
+            # Without the node's reports `play` would take a motion for lost and send it again.
             if not self.until(lambda: self._node.count_publishers(events) > 0, self._patience):
                 raise NodeClientError(
                     f'nobody publishes {events}, which reports the state of a motion; nothing was '

@@ -73,7 +73,7 @@ class NodeGroup:
         return {module: _processor_seconds(one.pid) for module, one in self._running.items()}
 
     def scheduling(self) -> str:
-        """Return the nodes' scheduling: SCHED_FIFO if all have it."""
+        """Return 'SCHED_FIFO' if all nodes have it, else 'no real-time scheduling'."""
         policies = {os.sched_getscheduler(one.pid) for one in self._running.values()}
         return 'SCHED_FIFO' if policies == {os.SCHED_FIFO} else 'no real-time scheduling'
 
@@ -162,10 +162,10 @@ def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-# The names of the variable before Fast DDS 3, and since.
+# Fast DDS's variables for a profiles file: before version 3, and since.
 _PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
-# The ports of these domains are outside the ephemeral port range of Linux.
+# The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _DOMAINS = range(1, 102)
 
 
@@ -175,8 +175,8 @@ def use_isolated_network() -> None:
 
     To be called before rclpy.init. The discovery range LOCALHOST would stay off the network as
     well, but with rmw_fastrtps it implies shared memory and unicast discovery: discovery was seen
-    to take three seconds, and processes to crash at exit. Multicast on the loopback interface
-    takes 0.12 s.
+    to take three seconds, and processes to crash at exit. Discovery by multicast on the loopback
+    interface takes 0.12 s.
 
     The ROS domain is a random one that no other process has claimed by this function and
     in which no node runs; OSError if there is none. The claim lasts until this process ends.

@@ -76,7 +76,7 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
 
 
 def _security_requested() -> bool:
-    """Return whether SROS 2 is enabled; rcl accepts only this value."""
+    """Return whether SROS 2 is enabled; rcl takes no value but 'true' for enabled."""
     return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
 
 
@@ -107,8 +107,8 @@ class StopRequest:
         """
         Ignore further signals while the process shuts down.
 
-        Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each. The
-        second signal would otherwise reach Python's handler during shutdown.
+        Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
+        without SIG_IGN the second SIGINT would reach Python's handler during shutdown.
         """
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
@@ -123,10 +123,10 @@ def run_node(
     """
     Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code.
 
-    rclpy's own signal handler shuts the context down before anything can be published. So it is
-    replaced: a signal sets the StopRequest that `run` receives. The exit code is that of `run`, 0
-    if the context was shut down from outside, or 2 if the node cannot start, for instance because
-    of a wrong parameter.
+    A signal sets the StopRequest that `run` receives; rclpy's own signal handler would shut the
+    context down before the stop sequence is published. The exit code is that of `run`, 0 if the
+    context was shut down from outside, or 2 if the node cannot start, for instance because of a
+    wrong parameter.
 
     `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
     ask for SCHED_FIFO if the environment variable is not set.
@@ -156,12 +156,13 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
-    The node must have a parameter `autostart`, what FeedforwardNode has for its two threads, a
-    callable `should_stop`, and a method `shut_down`, which publishes its stop sequence. The exit
-    code is 0 after an orderly end, 1 if the node refused to configure or to activate by itself.
+    The node must have a parameter `autostart`, the attributes `control_part`, `service_part`,
+    `calls`, `serve_states` and `should_stop`, and the methods `run_due`, `run_beside` and
+    `shut_down`, all as in FeedforwardNode. The exit code is 0 after an orderly end, 1 if the node
+    refused to configure or activate at autostart.
     """
-    # The EventsExecutor takes less time per message than other executors. In some releases its
-    # spin() runs no callbacks; spin_once does.
+    # The EventsExecutor takes less time per message than other executors. In some releases
+    # EventsExecutor.spin runs no callbacks; spin_once does.
     cycles = EventsExecutor()
     cycles.add_node(node.control_part)
     services: ServiceThread | None = None
@@ -173,8 +174,8 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
                     return REFUSED  # the node has logged the reason
         services = ServiceThread(node.service_part, node.run_beside)
         node.calls.attach(cycles.wake)
-        # While a service call stops the node, the service thread waits, and this thread goes on
-        # with the control cycles.
+        # While a service call stops the node, the service thread waits, and the main thread goes
+        # on with the control cycles.
         node.serve_states = time.sleep
         due = 0.0
         while not stop.requested and rclpy.ok():
@@ -216,8 +217,8 @@ def guest_node(
     """
     Yield a node in a separate context, and its executor; destroy both at exit.
 
-    No signal handlers are installed. The node has neither a log topic nor parameter services. It
-    is in the enclave of the process, whose keys and permissions it needs.
+    No signal handlers are installed. The node has neither a log topic nor parameter services. The
+    node is in the process's enclave, whose keys and permissions a node needs.
     """
     context = Context()
     rclpy.init(

@@ -32,9 +32,9 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
     """
     Return a file's sections: node name pattern, beginning with a slash, to its parameters.
 
-    Groups of parameters are joined by dots. Raises SettingsError if the file is unreadable, no
-    YAML, has a key twice, sets something outside ros__parameters, or mixes integers and decimals
-    in one array, which ROS refuses.
+    A dot joins the name of a group and that of a parameter in the group. Raises SettingsError if
+    the file is unreadable, no YAML, has a key twice, sets something outside ros__parameters, or
+    mixes integers and decimals in one array, which ROS refuses.
     """
     try:
         content = read_mapping(path, expected=_FORM)
@@ -84,7 +84,7 @@ def require_section(path: Path, node_name: str) -> None:
 
 
 def matches(pattern: str, node_name: str) -> bool:
-    """Return whether a section applies to a node; * is a part of a name, ** any number of them."""
+    """Return whether a section is for a node; * is any part of a name, ** any number of parts."""
     parts = {'*': '/[^/]+', '**': '(?:/[^/]+)*'}
     tokens = pattern.strip('/').split('/')
     expression = ''.join(parts.get(token, '/' + re.escape(token)) for token in tokens)
@@ -92,7 +92,7 @@ def matches(pattern: str, node_name: str) -> bool:
 
 
 def _collect(path: Path, name: str, value: Any, sections: dict[str, dict[str, Any]]) -> None:
-    """Add the sections at and below a node name or namespace."""
+    """Add to `sections` the sections in `value`, which a file has under `name`."""
     if not isinstance(value, dict):
         raise SettingsError(f'{path}: {name.strip("/")} stands outside {_MARK}; {_FORM}.')
     for key, inner in value.items():

@@ -52,12 +52,12 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
                 f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): {error}.'
             ) from error
         if parameter.value is None:
-            # Without a value `ros2 param dump` would print no parameter at all.
+            # If one parameter had no value, `ros2 param dump` would print none of them.
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             check(spec, parameter.value)
-        # The descriptor is set last: the check above has a better message than rclpy's for a
-        # range.
+        # The descriptor is set last, because `check` has a better message for a value out of range
+        # than rclpy.
         descriptor.type = kind.value
         node.set_descriptor(spec.name, descriptor)
     _refuse_unknown(node, table)

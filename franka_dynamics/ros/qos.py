@@ -5,13 +5,13 @@
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-# Reliable, because a best-effort publisher never reaches a default subscriber; depth 1, because
-# an old torque is worth nothing.
+# Publishers are reliable, because a default subscriber gets nothing from a best-effort one. Their
+# depth is 1, because an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-# Best effort with depth 1: after a pause of the reader only the newest state is delivered.
+# Best effort with depth 1: after a pause a subscriber gets only the newest joint state.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# The node receives its own commands too, a thousand per second. It reads the queue fifty times a
-# second, and a message of another sender must not be lost meanwhile.
+# The command watch reads its queue fifty times a second. Between two readings about twenty of the
+# node's own commands come, which must not displace a message of another sender.
 WATCH_QOS = QoSProfile(depth=256, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
@@ -29,7 +29,7 @@ def qos_overriding_options() -> QoSOverridingOptions:
     """
     Return options by which a parameter file may override depth and reliability.
 
-    They apply to joint states and commands, which other nodes send and receive. rclpy declares a
-    parameter for each.
+    Joint states and commands have these options, because other nodes send or receive them. rclpy
+    declares a parameter for each option of a topic.
     """
     return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))

@@ -31,8 +31,8 @@ def request_realtime(default: str = ON) -> str:
 
     Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise:
     threads busy-wait for the locks of its shared memory, and under SCHED_FIFO they were seen to
-    occupy every core for minutes. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST this has no
-    effect, because rmw_fastrtps then chooses the transports itself.
+    occupy every core for minutes. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP
+    has no effect, because rmw_fastrtps then chooses the transports itself.
     """
     if os.environ.get(SWITCH, default) != ON:
         return ''

@@ -35,7 +35,8 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
     """
     Return the message of a type from serialized bytes.
 
-    Raises UnreadableMessageError if they are no such message, or more than `most_bytes`.
+    Raises UnreadableMessageError if the bytes are no message of the type, or more than
+    `most_bytes`.
     """
     if len(data) > most_bytes:
         raise UnreadableMessageError(
@@ -59,9 +60,10 @@ class JointStateReader:
         """
         Return the arm's part of a serialized sensor_msgs/JointState.
 
-        Raises OtherJointsError if it has none of the arm's joints. Raises JointStateError if the
-        bytes are no such message, one of the arm's joints is missing or doubled, or an array's
-        length differs from that of the names. Values are not checked here.
+        Raises OtherJointsError if the joint state has none of the arm's joints. Raises
+        JointStateError if the bytes are no joint state, one of the arm's joints is missing or
+        doubled, or an array's length differs from that of the names. Positions, velocities and
+        efforts are not checked.
         """
         try:
             message = received(JointState, data, MOST_STATE_BYTES)
@@ -129,5 +131,5 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 def command_bytes(torque: NDArray[np.float64]) -> bytes:
     """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
-    # As bytes, by which the node recognises its own messages on the topic.
+    # Bytes, by which the command watch recognises the node's own commands.
     return bytes(serialize_message(Float64MultiArray(data=doubles(torque))))

@@ -27,7 +27,7 @@ from .received import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 
-# Deep enough that no message is lost while the disk is busy.
+# A depth at which the recorder loses no message while the disk is busy.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 

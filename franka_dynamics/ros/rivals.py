@@ -20,9 +20,9 @@ from .qos import WATCH_QOS
 
 _LISTENING_STEP_S = 1e-3
 _REMEMBERED = 256  # number of our latest commands that are recognised
-# Two publishers are reported if, within this many messages, the numbers twice exceed a highest
-# number from before a fall. Once may be a restarted publisher that has sent as many messages as
-# its predecessor.
+# Two publishers are reported if message numbers fall and then exceed the highest number before the
+# fall, twice within _TWICE_WITHIN messages. The numbers of one restarted publisher do so once,
+# when it has sent as many messages as before.
 _TWICE_WITHIN = 2000
 _LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 
@@ -37,19 +37,19 @@ class PublisherCounts:
     """
     Detects two publishers by the numbers that each publisher gives its own messages.
 
-    With two publishers the numbers alternate between a lower and a higher count. With one
-    publisher that was restarted they fall once.
+    The message numbers of two publishers alternate between a lower and a higher count; those of
+    one publisher that was restarted fall once.
     """
 
     def __init__(self) -> None:
         self._last: int | None = None
         self._highest: int | None = None  # number before the numbers fell last
-        # How many messages had come at each return to the higher numbers.
+        # Count of messages at each of the last two returns above the highest number.
         self._returns: deque[int] = deque(maxlen=2)
         self._taken = 0
 
     def add(self, number: int) -> bool:
-        """Take a message's number; return whether two publishers send."""
+        """Take a message's number; return whether the numbers are those of two publishers."""
         last, self._last = self._last, number
         self._taken += 1
         if last is None:

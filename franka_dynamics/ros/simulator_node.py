@@ -48,7 +48,8 @@ class SimulatorNode(Node):
     """
     Publishes joint states at the simulation's rate and follows the torques of one sender.
 
-    When torques cease it brakes the arm, then holds it unless the arm compensates gravity itself.
+    When torques cease, the node brakes the arm, then holds it unless the arm compensates gravity
+    itself.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -113,7 +114,7 @@ class SimulatorNode(Node):
         """Simulate until asked to stop; return the exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
-        # So that the garbage collector does not search the objects of set-up during a step.
+        # A search for garbage among the objects of set-up would delay a step.
         gc.collect()
         gc.freeze()
         self._began = deadline = time.perf_counter()
@@ -156,7 +157,7 @@ class SimulatorNode(Node):
             )
 
     def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
-        """Handle callbacks until the next step is due; return the time at which it was due."""
+        """Handle callbacks until the next step is due; return that step's deadline [s]."""
         waits = self._receiver.state is not ReceiverState.WAITING
         if self._lockstep and waits and self._unanswered < _MOST_WAITS:
             give_up = time.perf_counter() + self._lockstep_timeout

@@ -87,7 +87,7 @@ class StateLog:
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
-        """Log changes since the last call; return whether there were any. Cheap if not."""
+        """Log changes of the controller since the last call; return whether there were any."""
         controller = self._controller
         seen = (
             controller.mode,
@@ -110,7 +110,7 @@ class StateLog:
             else:
                 self._logger.info('the fault was cleared')
         if controller.waits_for and not self._refusal_logged:
-            # Logged once, because the residual may cross its bound with every state.
+            # The refusal is logged once: the residual may cross its bound at every state.
             self._refusal_logged = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True
@@ -164,11 +164,11 @@ class MissingStates:
         self._topic, self._next, self._began = 'joint_states', 0.0, 0.0
 
     def begin(self, topic: str, now: float) -> None:
-        """Restart the wait on a topic, given by its full name, at a steady-clock time [s]."""
+        """Wait for joint states on a topic (full name) from a steady-clock time [s] on."""
         self._topic, self._began, self._next = topic, now, now + _FIRST_WARNING_S
 
     def check(self, waiting: bool, now: float) -> str:
-        """Return the warning if it is due and `waiting` is True, else ''."""
+        """Return a warning if the node is `waiting` for states and a warning is due, else ''."""
         if not waiting or now < self._next:
             return ''
         self._next = now + _NEXT_WARNINGS_S

@@ -19,7 +19,8 @@ class Status(NamedTuple):
     One diagnostic status.
 
     This package names its statuses "node: subject": `node` is the full name of the node without
-    the leading slash, empty for a status with another name. `level` is one of LEVELS.
+    the leading slash, empty for a status with another name. `level` is the status's severity, one
+    of LEVELS.
     """
 
     node: str
@@ -30,7 +31,7 @@ class Status(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name under which it was published."""
+        """The name under which the status was published."""
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
 

@@ -26,7 +26,7 @@ _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 _OLD_S = 0.1
 _PATIENCE_S = 10.0
-# Deep, so that a slow reader still counts every message.
+# A deep queue, so that a slow reader still counts every joint state.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -89,9 +89,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         end = time.monotonic() + listen
         while time.monotonic() < end or (
-            # Wait longer if needed: a simulated arm is recognised by its diagnostics, which are
-            # late on a busy machine, and a publisher may be discovered before its first message
-            # arrives.
+            # Listening goes on for the diagnostics of a simulated arm, which are late on a busy
+            # machine, and for the first joint state of a publisher that is listed already.
             (heard.off_the_clock or (not heard.count and node.count_publishers(topic)))
             and not simulators(statuses)
             and time.monotonic() < end + _PATIENCE_S
@@ -116,8 +115,8 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
     publishers = publisher_names(node, topic)
     if not heard.count:
         topics = node.get_topic_names_and_types()
-        # A feedforward node publishes its torques and matrices as JointState messages, too, all
-        # below its own name.
+        # A feedforward node publishes its torques and matrices as JointState messages, too, on
+        # topics below the node's name.
         own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
         others = [
             name

@@ -19,7 +19,8 @@ from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
 from ..typing import Array
 
-# Enough for MOST_POINTS points of nine joints with positions, velocities, accelerations, efforts.
+# Enough bytes for MOST_POINTS points of nine joints with positions, velocities, accelerations,
+# efforts.
 MOST_TRAJECTORY_BYTES = 1 << 20
 
 
@@ -32,9 +33,9 @@ _Rows = dict[str, list[Array]]  # one array per point for each field
 
 def read_trajectory(data: bytes) -> JointTrajectory:
     """
-    Return the message from serialized bytes.
+    Return the trajectory message in serialized bytes.
 
-    Raises ReferenceRefusedError if they are no trajectory_msgs/JointTrajectory, or more than
+    Raises ReferenceRefusedError if the bytes are no trajectory_msgs/JointTrajectory, or more than
     MOST_TRAJECTORY_BYTES.
     """
     try:
@@ -58,8 +59,8 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     """
     Return the request in a message.
 
-    Raises ReferenceRefusedError if it has no points or too many, or the points have different
-    fields or lengths.
+    Raises ReferenceRefusedError if the message has no points or too many, or the points have
+    different fields or lengths.
     """
     points = message.points
     require_count(len(points))
@@ -80,7 +81,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
 
     The name of a Franka arm, if no file has that name, means the excitation shipped for it.
     `lead_in` is added to all times: the arm moves to the first point in that time [s]. Raises
-    SettingsError if it cannot be read or is no trajectory.
+    SettingsError if the file cannot be read or is no trajectory.
     """
     shipped = ready_excitation(str(path))
     if shipped is not None and not path.exists():

@@ -79,7 +79,7 @@ class TrajectoryActionNode(Node):
         parameters = declare(self, table('trajectory_action'))
         self._description = load_arm(parameters)
         self._description.require_physical('commanding torques')
-        # Made only to refuse wrong parameters at the start.
+        # This ControlLaw is made only to refuse wrong parameters at the start.
         ControlLaw(self._description, settings_from(parameters))
         try:
             from control_msgs.action import FollowJointTrajectory
@@ -185,7 +185,7 @@ class TrajectoryActionNode(Node):
         sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
 
     def _follow(self, handle: Any, relay: _Relay) -> Any:
-        """Wait for the controller's result and return ours; forward requests to cancel."""
+        """Wait for the controller's result and return it; forward requests to cancel."""
         theirs, cancelled, seen = None, False, time.monotonic()
         while True:
             try:
@@ -229,7 +229,7 @@ class TrajectoryActionNode(Node):
     # The torques -------------------------------------------------------------------------------
 
     def _filled(self, trajectory: JointTrajectory, relay: _Relay) -> JointTrajectory:
-        """Return a goal's trajectory with torques, and store its motion in the relay."""
+        """Return a goal's trajectory with torques, and set `relay.motion` to the goal's motion."""
         request = request_of(trajectory)
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))
@@ -245,17 +245,18 @@ class TrajectoryActionNode(Node):
         return motion_message(self._description.joint_names, *filled)
 
     def _desired(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state of the followed motion at a stamp [s]; None without one."""
+        """Return the followed motion's desired state at a stamp [s]; None without such a
+        motion."""
         with self._lock:
             motion = None if self._followed is None else self._followed.motion
         return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
 
     def _state(self) -> tuple[float, Array]:
         """
-        Wait for a new joint state; return its stamp [s] and positions.
+        Wait for a new joint state, at most the parameter `wait`; return stamp [s] and positions.
 
-        It waits at most the parameter `wait`. The subscription exists only during this wait,
-        because reading 1 kHz states without a goal would be wasted work.
+        The subscription exists only during the wait, because reading 1 kHz states without a goal
+        would be wasted work.
         """
         reader, states = JointStateReader(self._description.joint_names), SimpleQueue[bytes]()
         subscription = self.create_subscription(

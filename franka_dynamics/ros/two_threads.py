@@ -3,7 +3,7 @@
 """
 Runs one node on two threads: the control cycle on one, references and services on the other.
 
-rclpy assigns a whole node to one executor. Here each of two executors serves only some of the
+rclpy assigns a whole node to one executor. A NodePart makes an executor serve only some of the
 node's callback groups. On one thread a request with 100 parameters delays a torque by 23 ms and a
 trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the delays are 1.5 and
 3.1 ms (benchmarks/services.py, medians of 3, load 7 on two cores).
@@ -25,9 +25,9 @@ from rclpy.experimental import EventsExecutor
 from .realtime import lower_priority
 from ..errors import shortened
 
-# Python's thread switch interval [s]: how long a computing thread keeps the interpreter while
-# another thread must answer a state. From 1 ms on, torques were seen to be late; Python's default
-# is 5 ms.
+# Python's thread switch interval [s]: how long a computing thread keeps the interpreter while the
+# control thread must answer a joint state. From 1 ms on, torques were seen to be late; Python's
+# default is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
 _LOG_PERIOD_S = 1.0
 
@@ -43,7 +43,8 @@ class NodePart:
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, kind: str) -> Any:
-        """Return an attribute of the node; lists of entities contain only those of this part."""
+        """Return an attribute of the node; of a list of entities those that the executor
+        serves."""
         found = getattr(self._node, kind)
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
@@ -58,7 +59,7 @@ class ControlThreadCalls:
         self._wake: Callable[[], None] = lambda: None
 
     def attach(self, wake: Callable[[], None]) -> None:
-        """Let this thread run the functions; `wake` must end this thread's wait for events."""
+        """Make the calling thread the control thread; `wake` must end its wait for events."""
         self._thread, self._wake = threading.get_ident(), wake
 
     def detach(self) -> None:
@@ -133,7 +134,7 @@ class ServiceThread:
                 )
             except InvalidHandle as error:
                 # The other thread destroyed the entity after its event was queued, as at
-                # deactivation. rclpy's other executors ignore this too.
+                # deactivation. rclpy's other executors ignore InvalidHandle, too.
                 self._logger.debug(f'what was to be served is gone: {error}')
             except BaseException as error:
                 self.failure = error
