@@ -23,9 +23,9 @@ TELLING_RATIO = 0.9
 # An estimated mass counts as a hand from the lightest hand's mass minus this fraction to the
 # heaviest hand's mass plus this fraction, and otherwise as a load.
 _HAND_PART = 0.3
-# Smallest added or missing mass [kg] that is reported. From recordings of two real FER without a
-# hand, and from fifths of these recordings, 0.02 to 0.15 kg are estimated; after the torques of
-# 0.5 kg are added to these recordings, 0.52 to 0.65 kg.
+# Smallest added or missing mass [kg] that is reported. Recordings of two real FER without a hand,
+# and fifths of these recordings, give estimates of 0.02 to 0.15 kg; with the torques of 0.5 kg
+# added, 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
 # A mass is reported only if the torque error with the mass is at most this fraction of the torque
 # error without. The error ratio is 0.6 to 0.9 with nothing mounted, 0.12 to 0.23 with 0.5 kg.
@@ -155,7 +155,7 @@ def weighed(
 
     `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
     rows, k) are each joint's friction terms, and `residual` (n, rows) is measured torque minus M
-    ddq + C dq + g of the arm [N m]. The rows were computed from `samples` samples.
+    ddq + C dq + g of the arm [N m]. The rows stand for `samples` samples.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
     beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions of the flange.

@@ -309,7 +309,7 @@ def _prepare_piece(
 def _without_aliases(
     piece: Recording, recorded: list[Array], period: float, options: SignalOptions
 ) -> tuple[Array, list[Array]]:
-    """Return times and signals, after an anti-aliasing filter if the new rate is much lower."""
+    """Return times and signals, anti-alias filtered if resampling lowers the rate much."""
     own_rate = 1.0 / period
     # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
     # frequency, where the low-pass filter removes them.

@@ -41,8 +41,8 @@ class Recording:
     """
     One arm's joint states, message by message.
 
-    Values are as recorded, neither filtered nor resampled. Arrays have one row per message and one
-    column per joint, in the order of `joint_names`, from base to tip.
+    Values are neither filtered nor resampled. Arrays have one row per message and one column per
+    joint, in the order of `joint_names`, from base to tip.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class _Messages:
         self.seen = 0
 
     def __len__(self) -> int:
-        """Return the number of messages collected for the next piece of the recording."""
+        """Return the number of messages collected for the next piece."""
         return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
@@ -293,7 +293,7 @@ class _Messages:
         return found
 
     def remarks(self) -> Iterator[str]:
-        """Yield a sentence on messages that were skipped."""
+        """Yield a sentence on messages skipped because they name none of the arm's joints."""
         if self._passed_over:
             yield (
                 f'{self._passed_over} of {self.seen} messages on {self._topic} name none of the '

@@ -83,12 +83,12 @@ class ResidualRms:
 
     @classmethod
     def of(cls, residual: Array, unit: Unit) -> ResidualRms:
-        """Return the errors from residuals (measured minus predicted torque), shape (N, n)."""
+        """Return the torque errors from measured minus predicted torques, shape (N, n)."""
         return cls.of_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
     def of_squares(cls, squares: Array, samples: int, unit: Unit) -> ResidualRms:
-        """Return the errors from the joints' sums of squared residuals over the samples, (n,)."""
+        """Return the torque errors from each joint's sum of squared differences, shape (n,)."""
         mean = squares / samples
         return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
 
@@ -100,8 +100,8 @@ class Fit:
 
     `predicted` is M ddq + C dq + g plus the arm file's friction, if it has any, (N, n) [N m].
     `whole` compares `predicted` with the filtered effort, `unfiltered` with the resampled effort.
-    `rigid` compares M ddq + C dq + g with the filtered effort. `squares` are sums over joints of
-    the squared residual in `unit`, (N,).
+    `rigid` compares M ddq + C dq + g with the filtered effort. `squares`, (N,), are sums over
+    joints of (filtered effort - `predicted`)^2, in the square of `unit`.
     """
 
     arm: ArmDescription
@@ -114,7 +114,7 @@ class Fit:
 
     @property
     def name(self) -> str:
-        """Name of the set, and the hand in words."""
+        """Name of the inertial set, and the hand in words."""
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
@@ -123,8 +123,8 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
     Return a function for `prepare`, from recorded q and dq to friction columns (N, n, 3).
 
     The first column is the torque of `friction` (zero for None) [N m]; the other columns are the
-    `sliding_terms`, which `weighed` fits together with a load. Friction is computed before
-    downsampling, because a friction model with a state needs every recorded position.
+    `sliding_terms`, which `weighed` fits together with a load. A friction model with a state needs
+    the positions before resampling.
     """
 
     def columns(q: Array, dq: Array) -> Array:

@@ -36,8 +36,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
 
     JointState's definition is built in, so that a broken or unknown definition of another type in
     the bag does not prevent reading. RecordingError is raised if the bag is missing or damaged,
-    also if rosbags finds the damage later, while the caller reads messages. MissingDependencyError
-    is raised if rosbags is not installed.
+    also while the caller reads messages; MissingDependencyError if rosbags is not installed.
     """
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2

@@ -27,7 +27,7 @@ TRACKING_BOUND = 1.0 / 3.0
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `good` says whether the bound is kept, None without a bound."""
+    """One value of the demonstration; `good` says whether it keeps `bound` (None: no bound)."""
 
     name: str
     value: float
@@ -39,7 +39,7 @@ class Row:
 @dataclass(frozen=True)
 class DemoReport:
     """
-    All lines of the table, the nodes' error messages, and whether the simulated arm failed.
+    All values of a demonstration, the nodes' error messages, and whether the simulated arm failed.
 
     `caption` describes the machine and how the run was paced.
     """
@@ -51,11 +51,11 @@ class DemoReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every bound is kept and the simulated arm did not fail."""
+        """Whether every value keeps its bound and the simulated arm did not fail."""
         return not self.lost and all(row.good is not False for row in self.rows)
 
     def table(self, title: str) -> Table:
-        """Return the lines as a table."""
+        """Return names, values, bounds and verdicts as a table."""
         verdicts = {True: Cell('good', 'good'), False: Cell('MISSED', 'bad'), None: ''}
         rows = [(row.name, row.text, row.bound, verdicts[row.good]) for row in self.rows]
         return Table(title, ('figure', 'value', 'at most', ''), rows)

@@ -54,7 +54,7 @@ def replay_as_data(
 
 
 def errors_as_data(errors: ResidualRms) -> dict[str, Any]:
-    """Return E over all joints and the error of each joint, for `json_text`."""
+    """Return the torque errors of all joints together and of each joint, for `json_text`."""
     return {'E': errors.whole, 'joints': errors.joints}
 
 
@@ -155,7 +155,7 @@ def replay_table(fits: Sequence[Fit]) -> Table:
 
 
 def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
-    """Return a table of every fit's error per joint, on filtered and unfiltered effort."""
+    """Return a table of every fit's torque error per joint, on filtered and unfiltered effort."""
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
@@ -177,7 +177,7 @@ def plot_torques(
     """
     Draw every joint's measured torque, the first fit's prediction and their difference to a file.
 
-    The suffix of the path selects the format. The file appears only when it is complete.
+    The suffix of `path` selects the picture's format. An error leaves no new file.
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"

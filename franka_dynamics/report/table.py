@@ -73,7 +73,7 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     def texts(self) -> list[list[str]]:
-        """Return every cell as it is shown."""
+        """Return the text of every cell, row by row."""
         return [
             [_text(value, head) for value, head in zip(row, self._heads(), strict=True)]
             for row in self.rows

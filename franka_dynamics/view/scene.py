@@ -181,7 +181,7 @@ class ArmScene:
             self._draw('hand', replace(meshes, meshes=()))
 
     def _draw(self, what: str, meshes: ArmMeshes) -> None:
-        """Replace the drawn 'links' or the drawn 'hand', as `what` says, by meshes."""
+        """Remove the drawn 'links' or 'hand' (`what`), and draw `meshes` instead."""
         for handle in self._drawn.pop(what, (meshes, []))[1]:
             handle.remove()
         poses = meshes.poses(np.zeros(self._description.n)) if meshes.meshes else []
