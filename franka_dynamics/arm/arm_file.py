@@ -174,7 +174,7 @@ def load(
     description = with_hand(description, hand)
     if repair is None or not description.inconsistencies():
         return description
-    # The hand's numbers are exact, so the last link with it has the rounding of the set.
+    # A hand's numbers are exact, so the last link with hand has the inertial set's rounding.
     if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
         raise InertiaError(
             f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '

@@ -30,9 +30,9 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     """
     Return the physically consistent link nearest to a printed one, within its rounding.
 
-    The sum of the squared changes of the ten parameters about the frame origin is minimal, and
-    no parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned
-    unchanged. `name` is the link's in error messages.
+    The sum of the squared changes of the ten parameters about the frame origin is minimal, and no
+    parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned
+    unchanged. `name` is the link's name in error messages.
 
     Raises
     ------

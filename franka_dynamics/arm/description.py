@@ -28,8 +28,8 @@ class JointLimits:
     Limits of one joint; an unknown limit is infinite.
 
     `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
-    `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] bound a magnitude. For a prismatic
-    joint read metres for radians and newtons for newton metres. `velocity_offset` and
+    `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] are limits of absolute values. For a
+    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset` and
     `velocity_deceleration` make the velocity limit of an FR3 depend on the joint position
     (`ArmDescription.velocity_bounds`). Inconsistent limits raise a DescriptionError.
     """
@@ -205,7 +205,7 @@ class ArmDescription(ArmFields):
 
         For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))) by Franka's
         page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`, and the
-        same for the lower limit. Without `velocity_offset` the bounds do not depend on q.
+        same for the lower limit. Without `velocity_offset` the velocity bounds do not depend on q.
         """
         position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')

@@ -114,7 +114,7 @@ class ViscousCoulombFriction(LinearFriction):
 
     @cached_property
     def coefficients(self) -> Array:
-        """Viscous, Coulomb and offset, shape (3, n)."""
+        """The viscous, Coulomb and offset coefficients, shape (3, n)."""
         return np.stack([self.viscous, self.coulomb, self.offset])
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
@@ -195,7 +195,7 @@ class MaxwellSlipFriction(LinearFriction):
 
     @cached_property
     def coefficients(self) -> Array:
-        """Viscous, Coulomb, Stribeck, offset, then a row per element, shape (4 + k, n)."""
+        """Coefficients f_v, f_c, f_s, f_o, then a row a_i per element, shape (4 + k, n)."""
         return np.vstack([self.viscous, self.coulomb, self.stribeck, self.offset, self.slip])
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:

@@ -166,7 +166,7 @@ class LinkInertia:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Return whether all ten parameters are the same numbers."""
+        """Return whether two links have exactly the same ten parameters."""
         return isinstance(other, LinkInertia) and np.array_equal(
             self.parameters(), other.parameters()
         )

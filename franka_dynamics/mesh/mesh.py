@@ -189,7 +189,7 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     """
     Return the derivative of each face's share of the ten parameters by its corner `vi`.
 
-    The density is 1 kg/m^3. Corners of F faces have shape (F, 3), the result has (F, 10, 3).
+    The solid's density is 1 kg/m^3. Corners of F faces have shape (F, 3), derivatives (F, 10, 3).
     """
     s = vi + vj + vk
     normal = cross(vj - vi, vk - vi)

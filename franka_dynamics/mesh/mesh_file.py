@@ -35,8 +35,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     Read a mesh file.
 
     Coinciding vertices are merged (STL has no shared vertices), and then faces with coinciding
-    corners are left out. Neither step changes the solid. Without `repair` nothing else of the mesh
-    is changed.
+    corners are left out. Merging vertices and leaving out faces does not change the solid.
+    Without `repair` nothing else of the mesh is changed.
 
     Parameters
     ----------

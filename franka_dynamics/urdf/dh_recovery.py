@@ -133,7 +133,7 @@ def _common_normal(
 
 
 def _points_back(normal: Array, x: Array, y: Array) -> bool:
-    """Return whether -normal is nearer to x than normal, or to y if x is perpendicular to both."""
+    """Return whether a normal points against x or, if perpendicular to x, against y."""
     along = float(normal @ x)
     return along < 0.0 if abs(along) > _ANGLE_NOISE else float(normal @ y) < 0.0
 

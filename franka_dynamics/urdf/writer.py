@@ -349,7 +349,7 @@ def _add_inertial(body: Element, link: LinkInertia) -> None:
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
     for shape in shapes:
-        # MJCF has half lengths, but whole radii.
+        # MJCF's `size` has half lengths, but whole radii.
         halves = [0.5 * value for value in shape.size]
         size = halves if shape.kind is ShapeKind.BOX else [shape.size[0], *halves[1:]]
         ElementTree.SubElement(

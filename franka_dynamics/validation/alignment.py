@@ -3,8 +3,8 @@
 """
 Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 
-The rows follow the joint axes at position zero. DH rows are not unique: between parallel axes d is
-arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
+The DH rows follow the joint axes at position zero. DH rows are not unique: between parallel axes d
+is arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
 base or to the first row. Where DH rows are not unique, entries are taken from the other arm.
 """
 

@@ -146,7 +146,7 @@ def _links(
 def _sign_differences(
     first: ArmDescription, reversed_joints: Sequence[int], probe: TorqueProbe
 ) -> list[Difference]:
-    """Return the differences of joints with reversed direction."""
+    """Return a Difference for each joint with reversed direction."""
     cause = 'its axis, or the sense in which it is counted, has the wrong sign'
     found = []
     for i in reversed_joints:
@@ -190,7 +190,7 @@ def _align_signs(
         if count <= 1:
             break
         flipped = with_joint_reversed(second, i)
-        # The reversal itself is one difference.
+        # A joint's reversal counts as one difference.
         remaining = _count(first, flipped, tolerance) + len(found) + 1
         if remaining < count:
             second, count = flipped, remaining
@@ -245,7 +245,7 @@ def _differing_inertias(
 def _with_effects(
     differing: Sequence[tuple[Parameter, Parameter]], probe: TorqueProbe
 ) -> list[Difference]:
-    """Return differences, each with its own effect on torques."""
+    """Return a Difference for each pair of parameters, with its effect on torques."""
     found = []
     for one, other in differing:
         effect = 0.0 if one.write is None else probe.effect(one.write(other.value)).largest

@@ -114,7 +114,7 @@ def identify(
     found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
 ) -> NearestSet:
     """
-    Return the published set nearest to some links.
+    Return the published set nearest to the inertias of some links.
 
     The nearest set has the fewest links that differ; ties are decided by the fewest rounded links,
     then by the name `arm`, then by the smallest sum of distances.
@@ -249,7 +249,7 @@ def likeliest_error_pattern(
     matches = {cause: match(found, link) for cause, link in wrong.items()}
     for level in (Match.EXACT, Match.ROUNDED):
         for cause, link in wrong.items():
-            # An error after which a link still matches the known one explains nothing.
+            # An error that leaves a link matching the known link explains nothing.
             if matches[cause] <= level and match(link, known) > level:
                 return ErrorPattern(cause)
     return None

@@ -70,10 +70,10 @@ def read_pair(
     """
     Return two arms as `compare_described` takes them: a URDF, if any, second.
 
-    `first` and `second` are as `compare` takes them. Without `first` the second must be a URDF:
-    its joint names say which shipped arm it is compared with, in the published set and with the
-    hand nearest to the URDF's inertials; `inertial_set` and `hand` limit that choice. `prefix` is
-    that of the joint names in the URDF, found if not given.
+    `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
+    URDF: its joint names say which shipped arm it is compared with, in the published set and with
+    the hand nearest to the URDF's inertials; `inertial_set` and `hand` limit that choice. `prefix`
+    is that of the joint names in the URDF, found if not given.
 
     Raises
     ------

@@ -227,7 +227,7 @@ def _judgement(
     reference: ArmDescription,
     accept_unknown: bool,
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
-    """Return whether the links are those of the nearest published set, findings, and notes."""
+    """Return whether the URDF's links are those of `nearest`, and findings and notes."""
     second = replace(found.first, links=found.second.links)
     has_effect = TorqueProbe(found.first, _TILTED).effect(second).largest > 0.0
     same = nearest.worst is not Match.DIFFERENT or not has_effect
@@ -244,7 +244,7 @@ def _judgement(
 
 
 def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) -> Difference:
-    """Return the finding that a URDF has the inertials of another published arm."""
+    """Return a Difference which says that a URDF has the inertials of another published arm."""
     return Difference(
         'the arm',
         'inertial set',
