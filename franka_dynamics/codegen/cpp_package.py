@@ -21,12 +21,13 @@ from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
-# Both constants have the same values as in control.braking and control.terms.
+# The values of BRAKE_ACCELERATION and DEVIATIONS_LEFT are those of control.braking and
+# control.terms.
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] for a joint without an acceleration limit
 DEVIATIONS_LEFT = 2.0  # standard deviations by which commanded friction is reduced
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
-# Folders of the package for the templates in cpp/, by suffix. @NAME@ and other words between
-# @ signs are replaced in their names and texts.
+# Folders of the package for the templates in cpp/, by suffix. @NAME@ and other words between @
+# signs are replaced in the templates' names and texts.
 _FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
 
 

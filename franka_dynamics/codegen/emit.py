@@ -124,10 +124,10 @@ def python_function(program: Program, docstring: str = '') -> str:
     """
     Return a program as the source of one Python function, or of two if it has parameters.
 
-    The first function takes the program's input arrays, then (for parameters at run time) the
-    prepared array `p`, then the output array, which it fills. The second function, named
-    `prepare_` and the first's name, takes the array X of the parameters in the program's order and
-    fills `p`.
+    The function of the program takes the program's input arrays, then (for parameters at run time)
+    the prepared array `p`, then the output array, which it fills. The second function, `prepare_`
+    and the program's name, takes the array X of the parameters in the program's order and fills
+    `p`.
     """
     body = _body(program, '    ', 'p', '')
     body += [f'    {_target(result, ", ")} = {result.expression}' for result in program.results]

@@ -366,8 +366,8 @@ def _solved(
     """
     Return x with M x = right, by M = L D L^T (Golub and Van Loan 2013, section 4.1.2).
 
-    The solution takes n divisions and no square roots. `elements` maps (i, j), i <= j, to the
-    elements of M. If a pivot is always zero, an InertiaError names its joint (`names`).
+    Solving M x = right takes n divisions and no square roots. `elements` maps (i, j), i <= j, to
+    the elements of M. If a pivot is always zero, an InertiaError names its joint (`names`).
     """
     n = len(right)
     L: dict[tuple[int, int], Expression] = {}

@@ -60,9 +60,9 @@ class Program:
     """
     A straight-line computation.
 
-    `inputs` maps each input array to the elements that the statements read, counted from 1;
-    `shape` is the output array's. `parameters` are the arguments of `preparation`; `prepared` are
-    the parameters and results of `preparation` that `statements` and `results` read.
+    `inputs` maps each input array to the elements that the program reads, counted from 1; `shape`
+    is the output array's. `parameters` are the arguments of `preparation`; `prepared` are the
+    parameters and results of `preparation` that `statements` and `results` read.
     """
 
     name: str

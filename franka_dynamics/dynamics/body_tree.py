@@ -205,7 +205,8 @@ def joint_twists(description: ArmDescription) -> Array:
     """
     Return each joint's unit twist (v, omega) in the DH frame of the link it moves, shape (n, 6).
 
-    The twists do not change with q, in either DH convention and for both kinds of joints.
+    The joints' twists in these link frames do not change with q, in either DH convention and for
+    both kinds of joints.
     """
     places = [inverse_transform(behind) for _, behind in description.joint_placements()]
     return np.array(

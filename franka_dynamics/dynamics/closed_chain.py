@@ -309,7 +309,8 @@ class ClosedChain:
         Return the differences of six-vectors between each loop's two bodies, shape (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame. The
-        differences, first body minus second body, are projected on the k directions of all loops.
+        differences, first body of a loop minus second body, are projected on the k directions of
+        all loops.
         """
         return np.concatenate(
             [

@@ -152,7 +152,7 @@ def differentiate(
     Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
     `closed_chain_derivatives` computes the derivatives by the inertial parameters.
 
-    The method is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
+    `differentiate` is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
     """
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
@@ -320,7 +320,7 @@ class Linearization:
     The linear model d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0) with x = (q, dq).
 
     A is (2n, 2n), B is (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an
-    equilibrium dq0 = ddq0 = 0; at other states (dq0, ddq0) must not be left out.
+    equilibrium dq0 = ddq0 = 0; at other states the linear model needs (dq0, ddq0).
     """
 
     A: Array

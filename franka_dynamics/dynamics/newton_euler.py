@@ -3,9 +3,10 @@
 """
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
-`PinocchioModel` is cross-checked against `NewtonEulerModel`. The two models share only the arm
-description and checks of arguments: this module uses no Pinocchio, no spatial algebra and no
-inertias about centres of mass. All methods also take a stack of states: arrays of shape (..., n).
+`PinocchioModel` is cross-checked against `NewtonEulerModel`. `NewtonEulerModel` and
+`PinocchioModel` share only the arm description and checks of arguments: this module uses no
+Pinocchio, no spatial algebra and no inertias about centres of mass. All methods also take a stack
+of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -311,7 +312,7 @@ class NewtonEulerModel:
         return self._in_space(position, [motion[:2] for motion in self._moving(position, rates)])
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return the wrenches of link i - 1 on link i, about frame i's origin, (..., n, 6)."""
+        """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
         position, velocity, push = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         places = joint_places(self.description, position)
         motions = outward(places, velocity, push, self._base_acceleration(gravity=True))

@@ -289,7 +289,7 @@ class PinocchioModel:
 
     @_each_state
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Return the wrenches of link i - 1 on link i, about frame i's origin, shape (n, 6)."""
+        """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)
         # pin.rnea stores the joints' wrenches in `data.f`, but computes no poses in the world.
         pin.framesForwardKinematics(self.model, self.data, self._q(q))

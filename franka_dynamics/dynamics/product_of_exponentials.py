@@ -251,7 +251,7 @@ class ExponentialsModel:
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
-        Return the wrenches of link i - 1 on link i, about frame i's origin, shape (..., n, 6).
+        Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (..., n, 6).
 
         In {S}, the motion of link l needs the wrench F_l = N_l (A_l - (gravity, 0)) - ad(V_l)^T
         N_l V_l, with A_l = dV_l/dt the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i
@@ -330,8 +330,8 @@ def spatial_inertia(link: LinkInertia) -> Array:
     """
     Return the (6, 6) inertia of a link about its frame's origin, acting on (v, omega).
 
-    The matrix is [[m 1, -[h]], [[h], J]], with mass m, first moment h and inertia J about the
-    origin.
+    The spatial inertia is [[m 1, -[h]], [[h], J]], with mass m, first moment h and inertia J about
+    the origin.
     """
     x, y, z = link.first_moment
     moment = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
