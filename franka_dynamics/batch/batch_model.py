@@ -48,7 +48,7 @@ class BatchModel:
     An arm's dynamics for many states at a time; methods are named as those of `DynamicsModel`.
 
     States have shape (..., n), equal for all arguments of a call; results have the same leading
-    axes. A state with a value that is not finite gives NaN in its own result and in no other.
+    axes. A state with a value that is not finite gives NaN in this state's result alone.
     Inputs may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by
     DLPack, in the CPU's memory) give results of the same library, without a copy unless the
     arrays' types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous.
@@ -59,7 +59,7 @@ class BatchModel:
 
     The first use of a quantity generates its code. If llvmlite and cffi are installed (extra
     `batch`), the code is compiled once and the machine code kept in the user's cache folder.
-    Without llvmlite and cffi the same equations run in NumPy, about as fast as a loop that calls a
+    Without llvmlite and cffi the equations run in NumPy, about as fast as a loop that calls a
     compiled recursion.
 
     Parameters

@@ -50,8 +50,8 @@ def function_of(equations: Equations, dtype: np.dtype[Any]) -> Function:
 
     `rows` are the input arrays, (N, n) each; `out`, (N, *equations.shape), receives the results.
     `rows` and `out` have the type `dtype`, float64 or float32; `out` is C-contiguous and does not
-    overlap `rows`. A state with a value that is not finite gives NaN in its own result and in no
-    other.
+    overlap `rows`. A state with a value that is not finite gives NaN in this state's result
+    alone.
     """
     if not equations.outputs:
         return lambda rows, out, threads: None
@@ -100,7 +100,7 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
         count = len(out)
         try:
             places, steps = [from_buffer('char[]', array) for array in rows], inner
-        except (BufferError, ValueError):  # not C-contiguous: rows without gaps will do
+        except (BufferError, ValueError):  # not C-contiguous; each row must be contiguous
             rows = [
                 array
                 if array.strides[1] == array.itemsize and array.flags.aligned
@@ -147,7 +147,7 @@ def _vector_bits() -> int:
 
 
 _lock = threading.Lock()
-_kept: dict[str, tuple[Any, ...]] = {}  # by name, with objects that must not be freed before
+_kept: dict[str, tuple[Any, ...]] = {}  # functions by name, and objects that must outlive them
 
 
 def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
@@ -187,7 +187,7 @@ def _compiled(name: str, text: str, features: str) -> bytes:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.batch-')
         with open(handle, 'wb') as file:
             file.write(hashlib.sha256(code).digest() + code)
-        os.replace(temporary, path)  # another process sees it whole or not at all
+        os.replace(temporary, path)  # another process sees the file whole or not at all
     return code
 
 

@@ -67,7 +67,7 @@ class TracedModel(LibraryModel):
     for `BatchModel`; on a CPU `TorchModel` and `JaxModel` are faster.
 
     States have shape (..., n), equal for all arguments of a call, and a floating-point type. A
-    state with a value that is not finite gives NaN in its own result and in no other. With
+    state with a value that is not finite gives NaN in this state's result alone. With
     `columns` states have shape (n, ...), and results (n, ...), (n, n, ...), (3, n, n, ...) or
     (4, 4, ...): a joint's values lie one after the other, as compiled code (torch.compile) reads
     them fastest. Call a method once before you pass the method to torch.compile: the first call

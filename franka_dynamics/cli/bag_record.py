@@ -87,7 +87,7 @@ class Record(Topics, ArmOptions):
                 nonlocal player
                 show(f'recording {bag}: {progress}; Ctrl-C ends')
                 if not progress.of_arm and progress.heard > _OTHER_ARM_S:
-                    return False  # nothing is moved, and _judge names the joints of both
+                    return False  # no motion is sent, and _judge names the joints of both arms
                 if self.motion is not None and player is None and progress.of_arm:
                     player = _playing(self.motion, self.node, self.lead)
                 if player is not None and player.poll() is not None:

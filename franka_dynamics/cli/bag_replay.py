@@ -82,7 +82,7 @@ class Replay(MeasuredTorques):
             guarded = self._guarded(fits[0].arm, recording, bar)
         others = equally_good(fits, motion)
         every = (*fits, *(one for one in tried if one not in fits))
-        say_each(warnings, 'warning')  # before the verdict, which they may make meaningless
+        say_each(warnings, 'warning')  # before the verdict, which warnings may make meaningless
         self._print(recording, motion, every, others, mounted)
         say(guard_sentence(guarded, recording.joint_names))
         if self.learn is not None:

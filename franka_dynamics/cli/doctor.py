@@ -26,7 +26,7 @@ from ..errors import FrankaDynamicsError
 from ..options import option
 
 GOOD = 'good'
-NOTE = 'note'  # it works, but could be better
+NOTE = 'note'  # good enough for use, but could be better
 BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # as named in ros.system_checks

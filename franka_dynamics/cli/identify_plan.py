@@ -184,7 +184,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         from ..identification.options import IdentificationOptions
         from ..report.identification_page import identification_page
 
-        simulated = replace(self, arm_prefix='')  # the names of the simulated arm's joints
+        simulated = replace(self, arm_prefix='')  # the simulated arm's joint names have no prefix
         self._record(simulated.load_arm(hand=_HIDDEN_HAND), found, folder / 'bag')
         # The torque noise is white up to 100 Hz, of which the low-pass filter keeps 3 Hz.
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)

@@ -112,7 +112,7 @@ class _OneSentence(argparse.ArgumentParser):
         program, *words = self.prog.split()
         group = WORDS.get(words[0]) if words else None
         if chosen and isinstance(group, dict) and chosen[1] in group:
-            near = f'`{program} {words[0]} {chosen[1]}`'  # a verb in the place of a value
+            near = f'`{program} {words[0]} {chosen[1]}`'  # an action typed where a value belongs
         meant = f'; did you mean {near}?' if near else ''
         raise SettingsError(f'{message}{meant} (see {self.prog} --help)')
 

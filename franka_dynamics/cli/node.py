@@ -22,7 +22,7 @@ TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 @dataclass(frozen=True, kw_only=True)
 class _Question(Action):
-    """A request to a node; exit 1 if the node does not answer, 2 if it refuses a value."""
+    """A request to a node; exit 1 if the node does not answer, 2 if the node refuses a value."""
 
     node: str = option('the node, with its namespace', 'NAME', default='feedforward')
     timeout: float = option(

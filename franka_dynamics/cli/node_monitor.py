@@ -22,7 +22,7 @@ from ..options import option
 # torque terms never come if the node has no measured effort or sends no commands.
 _PATIENCE_S = 3.0
 _PERIOD_S = 0.25  # [s] between two pictures
-_SETTLE_S = 0.3  # [s]; the observer of external torque starts with its first subscriber
+_SETTLE_S = 0.3  # [s]; the observer of external torque starts with the first subscriber
 
 
 @dataclass(frozen=True, kw_only=True)

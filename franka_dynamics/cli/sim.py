@@ -28,7 +28,7 @@ _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # the simulator's log line
 _GIVEN_UP = 'fault: '  # prefix of the node's log line
 _WEAK_RATE = 300.0  # largest damping rate of the PD [1/s]; torques are a millisecond late
-_STEP_RATE = 1000.0  # of the simulated arm [1/s]; as fast as a real one's, if no factor is given
+_STEP_RATE = 1000.0  # [1/s] of the simulated arm at a factor of 1, as fast as a real arm's
 
 
 class _NotHeldError(FrankaDynamicsError):
@@ -72,7 +72,7 @@ class Sim(ArmOptions):
 
     def run(self) -> int:
         """Run until --duration or Ctrl-C; exit 1 if a node ends early or the arm is not held."""
-        import rclpy  # noqa: F401  (without ROS one sentence says so before anything starts)
+        import rclpy  # noqa: F401  (without ROS this fails before anything starts)
 
         arm = self.load_arm()
         # ROS 2 discovers only this machine's nodes, because a real arm may listen on the network.

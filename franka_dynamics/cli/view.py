@@ -54,7 +54,7 @@ class View(RecordingOptions, ArmOptions):
         else:
             of_bags = ('joint_names', 'stamps', 'rate', 'cutoff', 'trim', 'gravity')
             self.require_with('a BAG', *of_bags)
-            from ..ros.live_view import watch  # without ROS one sentence says so first
+            from ..ros.live_view import watch  # without ROS this fails before anything starts
         arm = self.load_arm()
         urdf = None if self.urdf is None else read_urdf(self.urdf)
         meshes = None if urdf is None else urdf_meshes(urdf, arm.joint_names)
