@@ -26,8 +26,8 @@ def reading_differences(
     Returned are the largest differences of a joint torque [N m] and of an entry of the flange's
     pose [1 or m] at random states. The description is evaluated by the Newton-Euler recursion in
     DH frames; `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. `tip`
-    is the URDF's link that is the flange; without `tip` poses are not compared. Other joints of
-    the URDF are held at zero, or at their limit nearest to zero.
+    is the URDF's link that is the flange; without `tip` poses are not compared. Joints of the URDF
+    that the description lacks are held at zero, or at their limit nearest to zero.
 
     Raises
     ------
