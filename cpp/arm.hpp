@@ -17,7 +17,8 @@ constexpr std::size_t kJoints = @N@;
 constexpr std::array<const char *, kJoints> kJointNames{
   @JOINT_NAMES@};
 
-// For each link xx, xy, xz, yy, yz, zz, hx, hy, hz, m and the rotor inertia, then gravity.
+// For each link inertia xx, xy, xz, yy, yz, zz about its frame's origin, first moment hx, hy, hz,
+// mass m and rotor inertia, in SI units; then the gravity vector.
 constexpr std::array<double, 11 * kJoints + 3> kParameters{@PARAMETERS@};
 
 // Pose of the flange in the frame of the last joint: rotation and translation.
@@ -38,7 +39,7 @@ constexpr std::array<double, kJoints> kEffortRate{
 // Largest velocity [rad/s]
 constexpr std::array<double, kJoints> kVelocity{
   @VELOCITY@};
-// Largest acceleration of a brake [rad/s^2]
+// Largest acceleration while the arm is braked [rad/s^2]
 constexpr std::array<double, kJoints> kAcceleration{
   @ACCELERATION@};
 // Home pose [rad]
@@ -48,15 +49,15 @@ constexpr std::array<double, kJoints> kHome{
 // Rated load [kg].
 constexpr double kRatedLoad = @RATED_LOAD@;
 
-// Friction: rows of amplitude, slope, offset, value at rest (sigmoid), or of viscous,
-// Coulomb, Stribeck, offset and Maxwell-slip coefficients (linear); then by how much each
-// coefficient is uncertain: that part of the friction is not commanded.
+// Rows of kFrictionCoefficients: amplitude, slope, offset, value at rest (sigmoid), or viscous,
+// Coulomb, Stribeck, offset and Maxwell-slip coefficients (linear). kFrictionLeft holds each
+// coefficient's uncertainty: that part of the friction torque is not commanded.
 enum class FrictionKind {none, sigmoid, linear};
 constexpr FrictionKind kFriction = FrictionKind::@FRICTION@;
 constexpr std::size_t kElements = @ELEMENTS@;
 constexpr std::array<std::array<double, kJoints>, @FRICTION_ROWS@> kFrictionCoefficients{{@COEFFICIENTS@}};
 constexpr std::array<std::array<double, kJoints>, @FRICTION_ROWS@> kFrictionLeft{{@FRICTION_LEFT@}};
-// Reach of the Maxwell-slip elements [rad], and one more number, because the array may not be empty.
+// Reach of the Maxwell-slip elements [rad], and one unused number: the array may not be empty.
 constexpr std::array<double, kElements + 1> kReach{@REACH@};
 constexpr double kFrictionWidth = @WIDTH@;     // [rad/s]
 constexpr double kStribeckVelocity = @STRIBECK@;  // [rad/s]

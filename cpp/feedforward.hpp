@@ -20,8 +20,8 @@
 namespace @NAME@
 {
 
-/// Largest change of a torque [N m/s], whatever the arm file allows, and the longest time between
-/// two commands for which it is granted, one control cycle [s]. Beyond it FCI stops a robot.
+/// Largest torque rate [N m/s], even if the arm file allows more: FCI stops a robot at a higher
+/// rate. kLongestStep is the longest time between two commands that counts for a change [s].
 constexpr double kMostRate = 1000.0;
 constexpr double kLongestStep = 1e-3;
 
@@ -54,14 +54,14 @@ public:
   }
 };
 
-/// Brings a moving arm to rest by M(q) a, with a = -dq / T within the acceleration limits. It
+/// Brings a moving arm to rest by M(q) a, with a = -dq / T within the acceleration limits. Braking
 /// needs valid states, and no reference.
 class Braking
 {
 public:
   static constexpr double kTimeConstant = 0.03;  // [s]
   static constexpr double kRestSpeed = 0.02;     // [rad/s] a slower joint is at rest
-  static constexpr double kLongest = 1.0;        // [s] after which the brake gives up
+  static constexpr double kLongest = 1.0;        // [s] longest braking
 
   /// Start braking. With `hold` the arm is kept at rest afterwards, and braked again if pushed.
   void begin(bool hold = false) noexcept
@@ -120,10 +120,10 @@ public:
   }
 
 private:
-  // An arm is at rest after so many samples below twice kRestSpeed; velocities ripple by the gears.
+  // An arm is at rest after so many samples below twice kRestSpeed; gears make velocities ripple.
   static constexpr int kRestSamples = 20;
-  // A brake takes kinetic energy out of the arm. If it adds energy, the model or the velocity is
-  // wrong. Earlier torques still act for kLate, and a person may push for kLongestGain.
+  // A brake takes kinetic energy out of the arm. If a brake adds energy, the model or the velocity
+  // is wrong. Earlier torques may add energy for kLate, and a person who pushes for kLongestGain.
   static constexpr double kMostEnergyGain = 1.5, kLeastEnergy = 0.05;  // [1], [J]
   static constexpr double kLate = 0.05, kLongestGain = 0.1;            // [s]
 
@@ -132,14 +132,15 @@ private:
   bool began_ = false, hold_ = false, at_rest_ = false;
 };
 
-/// The result of an update: a command, or why there is none.
+/// The result of an update: a command, or why there is no command.
 enum class Outcome {command, silent, not_finite, out_of_range};
 
 /// Computes the torque for a state and a reference. One object per arm; not thread safe.
 ///
-/// Call update() once per state. If it gives no command, call stop_step() until it returns false.
-/// While it commands, a value that is not finite, a joint out of its range or far from its reference
-/// is a fault: the arm is stopped until clear_fault(), and fault() says why.
+/// Call update() once per state. If update() gives no command, call stop_step() until stop_step()
+/// returns false. While torques are commanded, a value that is not finite, a joint out of its
+/// range or far from its reference is a fault: the arm is stopped until clear_fault(), and fault()
+/// says why.
 class Feedforward
 {
 public:
@@ -191,11 +192,11 @@ public:
     law_.friction.restart();
   }
 
-  /// Compute the torque `tau` for one joint state; the caller publishes it.
+  /// Compute the torque `tau` [N m] for one joint state; the caller publishes the torque.
   ///
-  /// Without a `reference` the position of the last reference is kept; if there was none and there
-  /// are gains, the present position becomes the reference. `torque`, if given, comes from upstream
-  /// and is added before the limits.
+  /// Without a `reference` the last reference's position is kept; if there was no reference and
+  /// there are gains, the present position becomes the reference. `torque`, if given, is a torque
+  /// from upstream that is added before the limits.
   Outcome update(
     double stamp, const Vector & q, const Vector & dq, const Reference * reference,
     Vector & tau, const Vector * torque = nullptr) noexcept
@@ -220,7 +221,7 @@ public:
     if (mode_ == Mode::silent) {
       begin(q);
     }
-    // The reference so far, for the torque that would follow without the change.
+    // The reference before this update, for the torque that would follow without a new reference.
     const Reference was = held_;
     const bool desired_before = desires_, begins = reference && !follows_;
     const Reference * desired_state = desired(reference);
@@ -233,7 +234,7 @@ public:
     }
     Vector gravity, ours{}, coriolis, total{};
     law_.terms.gravity(q, gravity);
-    // The torques from upstream may contain gravity; once they cease nobody else compensates it.
+    // Torques from upstream may contain gravity; once they cease nobody else compensates gravity.
     if (law_.settings.gravity || law_.settings.torque_from_upstream) {
       law_.terms.gravity_to_command(q, gravity, ours);
     }
@@ -314,14 +315,14 @@ public:
     }
   }
 
-  /// Begin the stop sequence, which needs no states; with `to_zero` it ends at zero torque.
+  /// Begin the stop sequence, which needs no states and, with `to_zero`, ends at zero torque.
   void stop(bool to_zero = false) noexcept
   {
     if (mode_ != Mode::running && mode_ != Mode::braking) {
       return;
     }
     if (!started_) {
-      mode_ = Mode::silent;  // nothing was commanded, so there is nothing to take back
+      mode_ = Mode::silent;  // nothing was commanded, so no stop sequence is needed
       return;
     }
     Vector gravity{}, ours{};
@@ -349,8 +350,8 @@ public:
     return stopping();
   }
 
-  /// Compute the next torque of the stop sequence, `elapsed` seconds after the last one. Returns
-  /// false once the sequence has ended; `tau` is then its last torque.
+  /// Compute the next torque of the stop sequence, `elapsed` seconds after the last torque.
+  /// Returns false once the sequence has ended; `tau` is then the sequence's last torque.
   bool stop_step(double elapsed, Vector & tau) noexcept
   {
     tau = last_;
@@ -369,7 +370,7 @@ public:
 private:
   enum class Mode {silent, running, braking, stopping};
 
-  /// Settings and models, by which a state and a reference give a torque.
+  /// Settings and models that give a torque for a state and a reference.
   struct Law
   {
     Settings settings{};
@@ -416,7 +417,7 @@ private:
     }
   };
 
-  // If a joint moved further while nothing was commanded, something else moved the arm [rad].
+  // A joint that moved further than this without commands was moved by something else [rad].
   static constexpr double kMovedSince = 0.1;
 
   static void add(Vector & total, const Vector & part) noexcept
@@ -460,7 +461,7 @@ private:
     desires_ = true;
   }
 
-  /// The reference; without one the position that is held, or nullptr if there is none yet.
+  /// The reference; without a reference the position that is held, or nullptr if none is held.
   const Reference * desired(const Reference * reference) noexcept
   {
     if (mode_ != Mode::running) {
@@ -485,14 +486,15 @@ private:
     return false;
   }
 
-  /// Add to `desired` the step that a start or a change would cause, faded out over the ramp time.
-  /// At a start the step begins at the last torque published, at a change at `before`: the torque
-  /// of the former settings and reference at this state.
+  /// Add to the torque `desired` an offset that prevents a step at a start or a change, and is
+  /// faded out over the ramp time. At a start the offset is the difference to the last torque
+  /// published, at a change to `before`: the torque of the former settings and reference at the
+  /// present state.
   void glide(double stamp, Vector & desired, const Vector * before) noexcept
   {
     const double ramp = law_.settings.ramp_time;
     const double passed = ramp > 0.0 ? (stamp - since_) / ramp : 1.0;
-    // At most 1, even if the stamps go back.
+    // The offset's remaining fraction is at most 1, even if the stamps go back.
     const double left = blending_ && passed < 1.0 ? std::min(1.0 - passed, 1.0) : 0.0;
     if (!blend_asked_ && !before) {
       blending_ = left > 0.0;

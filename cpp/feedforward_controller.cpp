@@ -234,7 +234,7 @@ void FeedforwardController::tell()
     RCLCPP_INFO(logger, "%s", said.c_str());
   } else if (status.message != status_.message) {
     RCLCPP_WARN(logger, "%s", said.c_str());
-  } else {  // what is refused
+  } else {  // only values changed, such as the counts of refused messages
     RCLCPP_WARN_THROTTLE(logger, *get_node()->get_clock(), 1000, "%s", said.c_str());
   }
   status_ = status;

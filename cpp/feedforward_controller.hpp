@@ -64,11 +64,11 @@ private:
   Values chained_{};
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 
-  // For the executor's thread alone, not for the control cycle.
+  // Members that the executor's thread uses, never the control cycle.
   rclcpp::Publisher<Status>::SharedPtr publisher_;
   rclcpp::TimerBase::SharedPtr timer_;
   Inbox::Publisher refused_{};  // the last publisher that was refused
-  Status status_;               // as published last
+  Status status_;               // the status published last
 };
 
 }  // namespace @NAME@

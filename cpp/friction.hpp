@@ -1,8 +1,8 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Joint friction by the arm file's model, and the part of it that is commanded: the friction of
-// the reference's motion less its uncertainty, and none at rest.
+// Joint friction torque by the arm file's model, and the part of it that is commanded: the
+// friction torque at the reference velocity less its uncertainty, and none at rest.
 #ifndef @GUARD@_FRICTION_HPP
 #define @GUARD@_FRICTION_HPP
 
@@ -20,19 +20,19 @@ namespace @NAME@
 ///
 /// Linear models: tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + f_o +
 /// sum_e a_e z_e, with Maxwell-slip elements z_e <- clip(z_e + step / reach_e, -1, 1). At the
-/// start, and after a gap between two states, the elements' state is unknown: both extremes are
-/// followed until the motion has made them equal.
+/// start, and after a gap between two states, the elements' state is unknown: states from both
+/// extremes, -1 and 1, are followed until the motion has made them equal.
 class Friction
 {
 public:
-  /// Up to the first reference speed no friction is commanded, from the second on all [rad/s].
+  /// Reference speeds [rad/s] up to which no friction, and from which all friction, is commanded.
   static constexpr double kRestSpeed = 0.005, kFullSpeed = 0.02;
-  /// Longest gap between two states [s]; in a longer one the arm may have moved to and fro.
+  /// Longest gap between two states [s]; in a longer gap the arm may have moved to and fro.
   static constexpr double kLongestGap = 0.05;
 
   Friction() noexcept {restart();}
 
-  /// Forget the motion so far.
+  /// Set the elements' state to unknown.
   void restart() noexcept
   {
     followed_ = false;
@@ -42,7 +42,7 @@ public:
     }
   }
 
-  /// Follow the elements' state to a measured position [rad] with its time stamp [s].
+  /// Update the elements' state for a measured position q [rad] at the time `stamp` [s].
   void follow(double stamp, const Vector & q) noexcept
   {
     if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kLongestGap)) {
@@ -61,7 +61,7 @@ public:
     followed_ = true;
   }
 
-  /// The friction torque to command at a reference velocity [rad/s].
+  /// Compute the friction torque tau to command [N m] at a reference velocity dq [rad/s].
   void feedforward(const Vector & dq, Vector & tau) const noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -72,7 +72,7 @@ public:
     }
   }
 
-  /// The friction torque of steady sliding at dq [rad/s], when every element slips.
+  /// Compute the friction torque tau [N m] of steady sliding at dq [rad/s]: every element slips.
   static void steady(const Vector & dq, Vector & tau) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -104,7 +104,7 @@ private:
 
   static double sigmoid(std::size_t i, double dq) noexcept
   {
-    // Amplitude, slope, offset, and the term that makes it zero at rest.
+    // Rows: amplitude, slope, offset, and the value at rest, subtracted so that rest gives zero.
     const auto & row = kFrictionCoefficients;
     return row[0][i] * (0.5 * (1.0 + std::tanh(0.5 * (row[1][i] * (dq + row[2][i])))) - row[3][i]);
   }

@@ -26,7 +26,7 @@ namespace @NAME@
 enum class Command
 {
   motion,       ///< positions, then velocities, then accelerations of all joints
-  torque,       ///< a torque for each joint, to which the terms are added
+  torque,       ///< a torque for each joint, to which the model's torque terms are added
   total_torque  ///< a torque for each joint, to which nothing is added
 };
 
@@ -42,9 +42,9 @@ using Values = std::array<double, 3 * kJoints>;
 enum class Answer {heard, other_publisher, wrong_size, not_finite, out_of_bounds};
 constexpr std::size_t kAnswers = 5;
 
-/// Check the values of a command. They must be finite; torques within the torque limits, positions
-/// possible by within_range(), velocities and accelerations within ten times their limits, which
-/// values in a wrong unit exceed.
+/// Check the values of a command. Values must be finite; torques within the torque limits,
+/// positions possible by within_range(), velocities and accelerations within ten times their
+/// limits, which values in a wrong unit exceed.
 inline Answer judged(Command command, const double * values, std::size_t count) noexcept
 {
   constexpr double kMostOfLimit = 10.0;
@@ -68,7 +68,7 @@ inline Answer judged(Command command, const double * values, std::size_t count) 
 }
 
 /// Passes the newest value from one thread to another without either of them waiting (triple
-/// buffer: one is written, one is read, one is exchanged).
+/// buffer: one slot is written, one is read, one is exchanged).
 template<typename T>
 class Newest
 {
@@ -95,7 +95,7 @@ private:
 };
 
 /// The commands of one publisher at a time. Another publisher is accepted once the control cycle
-/// has found that the first one was silent for longer than the time-out.
+/// has found that the accepted one was silent for longer than the time-out.
 class Inbox
 {
 public:
@@ -191,7 +191,7 @@ enum class State
 class Receiver
 {
 public:
-  /// Call it before the first cycle. Returns nullptr, or why the settings are refused.
+  /// Call configure() before the first cycle. Returns nullptr, or why the settings are refused.
   const char * configure(Settings settings, Command command, double timeout) noexcept
   {
     if (!(timeout > 0.0 && timeout <= kLongestTimeout)) {
@@ -226,11 +226,12 @@ public:
     state_ = State::waiting;
   }
 
-  /// Compute the torque of a cycle, `elapsed` seconds after the last one. Returns false before the
-  /// first torque: there is nothing to write then.
+  /// Compute the torque `tau` [N m] of a cycle, `elapsed` seconds after the last cycle. Returns
+  /// false before the first torque, while there is no torque to write.
   ///
-  /// `q` and `dq` are nullptr if they could not be read. `values` is the command of this cycle or
-  /// nullptr: inbox.current(elapsed), or values from elsewhere that judged() has accepted.
+  /// `q` and `dq` are nullptr if the joint states could not be read. `values` is the command of
+  /// this cycle or nullptr: inbox.current(elapsed), or values from elsewhere that judged() has
+  /// accepted.
   bool cycle(
     double elapsed, const Vector * q, const Vector * dq, const Values * values,
     Vector & tau) noexcept
@@ -270,7 +271,7 @@ public:
     return feedforward_.started();
   }
 
-  /// End the stop sequence at once, without further cycles; `tau` is its last torque.
+  /// End the stop sequence at once, without further cycles; `tau` is the sequence's last torque.
   bool end(Vector & tau) noexcept
   {
     feedforward_.stop();
@@ -284,7 +285,7 @@ public:
   Inbox inbox{};
 
 private:
-  // Largest time-out [s]: until it is over the arm follows the last torque.
+  // Largest time-out [s], during which the arm follows the last torque.
   static constexpr double kLongestTimeout = 1.0;
 
   State found(bool commanded, bool given) const noexcept

@@ -33,13 +33,13 @@ inline bool within_range(std::size_t joint, double position) noexcept
 /// What the receiver of the commanded torques adds to them, and where commands start and stop.
 struct Target
 {
-  bool receiver_adds_gravity;   ///< so only what its model lacks is commanded
+  bool receiver_adds_gravity;   ///< so only gravity torque that its model lacks is commanded
   bool receiver_adds_friction;  ///< so no friction torque may be commanded
-  bool start_at_gravity;        ///< the first command is gravity; otherwise zero
-  bool stop_at_gravity;         ///< the stop sequence ends at gravity; otherwise zero
+  bool start_at_gravity;        ///< the first command is the gravity torque; otherwise zero
+  bool stop_at_gravity;         ///< the stop sequence ends at the gravity torque; otherwise zero
 };
 
-constexpr Target kFci{true, true, false, false};           // the real arm compensates both
+constexpr Target kFci{true, true, false, false};           // the arm adds gravity and friction
 constexpr Target kFrankaGazebo{true, false, false, false};  // franka_ros2's Gazebo plugin
 constexpr Target kGzRos2Control{false, false, true, true};  // the simulator compensates nothing
 constexpr Target kMujoco{false, false, true, true};
@@ -54,18 +54,18 @@ struct Settings
   bool at_reference = false;
   /// Gravity in the base frame [m/s^2]; targets that compensate gravity assume (0, 0, -9.81).
   std::array<double, 3> gravity_vector{0.0, 0.0, -9.81};
-  /// As libfranka's setLoad: mass, centre of mass (3) in the flange frame, inertia about it in the
-  /// order xx, xy, xz, yy, yz, zz.
+  /// Payload as for libfranka's setLoad, in the flange frame: mass [kg], centre of mass (3) [m],
+  /// inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2].
   std::array<double, 10> payload{};
   bool payload_known_to_robot = true;
   double max_payload = 0.0;  ///< largest payload accepted [kg]; 0: the arm's rated load
-  double scale = 1.0;        ///< of Coriolis, inertia and friction torque, 0 to 1
+  double scale = 1.0;        ///< factor on Coriolis, inertia and friction torque, 0 to 1
   double ramp_time = 0.2;    ///< time in which a step of the command is faded out [s]
   /// The torque given to update() comes from a controller upstream. If that torque ceases, the
   /// gravity torque that the target does not add is commanded here, even if `gravity` is false.
   bool torque_from_upstream = false;
   Vector kp{}, kd{};         ///< optional joint PD [N m/rad, N m s/rad]
-  /// Largest distance of a joint from its reference [rad]; beyond it the arm is stopped (0: never).
+  /// Largest distance of a joint from its reference [rad]; at more the arm is stopped (0: never).
   Vector max_tracking_error = filled(0.2);
 
   static constexpr Vector filled(double value) noexcept
@@ -81,7 +81,7 @@ struct Settings
 /// Why a payload is refused, or nullptr.
 inline const char * refuse_payload(const Settings & s) noexcept
 {
-  // Far above any arm's payload, to find masses in grams and lengths in millimetres.
+  // Bounds far above any arm's payload, to find masses in grams and lengths in millimetres.
   constexpr double kMostMass = 100.0, kMostLever = 1.0;
   for (double x : s.payload) {
     if (!std::isfinite(x)) {

@@ -49,8 +49,8 @@ inline Body in_last_frame(const Body & body) noexcept
       }
     }
   }
-  // Steiner's theorem for a shift by p, with h' = R h the first moment in the new axes:
-  // R I R' + (2 h'.p + m p.p) 1 - h' p' - p h'' - m p p'.
+  // Steiner's theorem for a shift by p, with k = R h the first moment in the new axes:
+  // R I R^T + (2 k.p + m p.p) 1 - k p^T - p k^T - m p p^T.
   const double p[3] = {T[0][3], T[1][3], T[2][3]};
   double dot = 0.0;
   for (int i = 0; i < 3; ++i) {
@@ -64,7 +64,7 @@ inline Body in_last_frame(const Body & body) noexcept
   return {m, h[0], h[1], h[2], R[0][0], R[0][1], R[0][2], R[1][1], R[1][2], R[2][2]};
 }
 
-/// The torque terms of the settings, by the customised equations of equations.h.
+/// Gravity, Coriolis and inertia torque with the settings' payload and gravity, by equations.h.
 class TermModel
 {
 public:
@@ -139,7 +139,7 @@ private:
     const Body * payload, const std::array<double, 3> & gravity, Prepared & prepared) noexcept
   {
     auto X = kParameters;
-    // A Body holds m, h, I in this order, a link's parameters I, h, m.
+    // A Body holds m, h, I in this order; kParameters holds I, h, m of a link.
     constexpr std::size_t place[10] = {9, 6, 7, 8, 0, 1, 2, 3, 4, 5};
     for (std::size_t i = 0; payload && i < payload->size(); ++i) {
       X[11 * (kJoints - 1) + place[i]] += (*payload)[i];
