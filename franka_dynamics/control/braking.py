@@ -3,10 +3,10 @@
 """
 Brakes a moving arm to rest by its joint torques.
 
-The torque M(q) a, with a = -dq / T within the joints' acceleration limits, is added to gravity and
-Coriolis torque, and so is the guard's residual, the torque that the model does not explain (an
-undeclared load, a push). Braking needs no reference, only a trusted state. `resting_torque`
-returns the torque at which the arm may be left afterwards.
+The command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T within the
+joints' acceleration limits, and the guard's residual: the torque that the model does not explain
+(an undeclared load, a push). Braking needs no reference, only a trusted state. `resting_torque`
+returns the torque at which a stop sequence may end.
 """
 
 from __future__ import annotations
@@ -27,26 +27,27 @@ _HELD = 20.0
 _ACCELERATION = 10.0  # [rad/s^2] limit of a joint whose file states none; the FR3's value
 # Largest measured speed of a joint at rest [rad/s]: encoder noise.
 REST_SPEED = 0.02
-# The arm is at rest after this many states in a row with every joint below twice REST_SPEED;
-# twice, because gears cause ripple.
+# The arm is at rest after _REST_SAMPLES states in a row with every joint below twice REST_SPEED;
+# the factor of two allows for ripple of the gears.
 _REST_SAMPLES = 20
-# Longest time to come to rest [s]. From 2.6 rad/s at 7.5 rad/s^2 it takes 0.35 s; an arm that
-# still moves after this time is driven by something else.
+# Longest time to come to rest [s]. Braking from 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s; an arm that
+# still moves after LONGEST_BRAKING_S is driven by something else.
 LONGEST_BRAKING_S = 1.0
-# A brake takes kinetic energy out of a moving arm. If the energy grows instead, the model or the
-# velocity is wrong. The torque before braking still acts for _LATE_S; where somebody pushes or
-# lets go, the residual follows late, so energy may grow for _GAINING_S. An arm that has come to
-# rest is not judged by its energy any more: whatever moves it then is a person or a load.
+# Braking takes kinetic energy out of a moving arm. If the kinetic energy grows instead, the model
+# or the velocity is wrong. The torque before braking still acts for _LATE_S. When somebody pushes
+# the arm or lets it go, the residual follows late, so the energy may grow for _GAINING_S. Once the
+# arm has come to rest, its energy is no longer checked, because only a person or a load can move
+# the arm then.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
 # Rates at which braking follows a growing and a fading residual [1/s]; a compensated residual that
 # outlasts a push would drive the arm. The product of rate and age of the state is at most
-# _RESIDUAL_PER_AGE, or the compensation would oscillate. A decrease by less than _NOISE times the
-# torque limit is followed at the slower rate: noise followed at two rates would lower the mean,
-# and the arm would sink.
+# _RESIDUAL_PER_AGE, or the compensation would oscillate. A decrease of the residual by less than
+# _NOISE times the torque limit is followed at the slower rate: noise followed at two rates would
+# lower the mean, and the arm would sink.
 _RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
-# A compensation of the residual that pushes a joint along its motion is reduced linearly with
-# speed, to zero at this speed [rad/s]: it would keep the joint moving against friction, but must
-# hold the joint once it rests.
+# A compensated residual that pushes a joint along its motion is reduced linearly with speed, to
+# zero at _COMPENSATED_BELOW [rad/s]: the full residual would keep the joint moving against
+# friction, but is needed to hold the joint at rest.
 _COMPENSATED_BELOW = 0.1
 
 
@@ -77,7 +78,7 @@ class Braking:
         self.begin()
 
     def begin(self, residual: Array | None = None, *, hold: bool = False) -> None:
-        """Start braking with the next state, with the guard's present residual, (n,) [N m]."""
+        """Start braking with the next state and the guard's present `residual`, (n,) [N m]."""
         self._began: float | None = None
         self.failure = ''
         self.holds = self.after_fault = hold
@@ -87,7 +88,7 @@ class Braking:
         self._resting = 0
 
     def release(self) -> None:
-        """Let braking end once the arm is at rest."""
+        """Do not hold the arm: braking ends once the arm is at rest."""
         self.holds = False
 
     def torque(
@@ -96,10 +97,10 @@ class Braking:
         """
         Return the braking torque, M(q) a plus residual, (n,) [N m]; None when braking is over.
 
-        Braking is over when the arm is at rest, unless it is to be held; when it has not come to
-        rest after LONGEST_BRAKING_S, unless it is to be held; and when the arm gains energy (see
+        Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
+        rest after LONGEST_BRAKING_S. Braking is always over when the arm gains energy (see
         `failure`). `state` is trusted and `age` seconds old. `residual`, shape (n,), is the
-        guard's at this state [N m]; default: zero.
+        guard's residual at `state` [N m]; default: zero.
         """
         stamp, q, dq = state.stamp, state.q, state.dq
         energy = 0.5 * float(dq @ terms.inertia(q, dq))
@@ -141,7 +142,8 @@ class Braking:
 
 
 # Largest difference between a candidate and the torque that holds the arm, as a fraction of the
-# torque limit, without and with an undeclared load; and the smallest such load [kg].
+# torque limit, without and with an undeclared load; and the smallest undeclared load that is
+# considered [kg].
 _FITS, _FITS_LOADED, _LEAST_LOAD_KG = 0.10, 0.25, 0.3
 
 
@@ -154,14 +156,15 @@ def resting_torque(
     effort: Array,
 ) -> Array:
     """
-    Return the torque at which an arm may be left, shape (n,) [N m].
+    Return the torque at which a stop sequence may end, shape (n,) [N m].
 
-    The candidates are `nominal`, which leaves a free arm at rest if model and target are right,
-    and `others`, which would with another target. The result is the candidate nearest to the
-    torque `held` that holds the arm now, if they differ by at most 10 % of the torque limits. If
-    none does, it is a candidate plus the weight of a load on the flange, if that explains `held`
-    to 25 %. If no load does, it is `nominal`, because the arm must not push against a person or a
-    wall for ever.
+    The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
+    `others`, which keep a free arm at rest if the target is another one. The result is the
+    candidate nearest to the torque `held` that holds the arm now, if they differ by at most 10 %
+    of the torque limits. If no candidate is that near, the result is a candidate plus the weight
+    of a load on the flange, if this sum differs from `held` by at most 25 % of the torque limits.
+    If no load explains `held`, the result is `nominal`, because the arm must not push against a
+    person or a wall for ever.
 
     `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
     load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,

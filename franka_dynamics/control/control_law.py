@@ -4,7 +4,7 @@
 The torque law of one set of live parameters: model terms, gains and tracking-error checks.
 
 Creating a ControlLaw takes about a millisecond, too long for a control cycle. So another thread
-creates it, and the control loop then uses it instead of the old one.
+creates the ControlLaw, and the control loop then uses the new ControlLaw instead of the old one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import distinct
 from ..typing import Array
 
-# Torques are computed for this many trajectory points per call, so that other threads run between
-# the calls.
+# Number of trajectory points for which one call computes torques; other threads run between the
+# calls.
 _POINTS_AT_ONCE = 500
 
 
@@ -58,7 +58,7 @@ class ControlLaw:
         self._effort = description.limit('effort')
 
     def gravity(self, q: Array, gravity: Array) -> Array:
-        """Return the part of `gravity` = g(q) to command, zero if switched off, (n,) [N m]."""
+        """Return the part of `gravity` = g(q) to command, zero if terms.gravity is off, (n,)."""
         return (
             self.terms.gravity_to_command(q, gravity)
             if self.settings.terms.gravity
@@ -66,7 +66,7 @@ class ControlLaw:
         )
 
     def feedforward(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
-        """Return `scale` times Coriolis, inertia and friction torque, shape (n,) [N m]."""
+        """Return `scale` times the enabled Coriolis, inertia and friction torques, (n,) [N m]."""
         settings, switches = self.settings, self.settings.terms
         desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
         total = self._zero
@@ -81,7 +81,7 @@ class ControlLaw:
                 self.terms.inertia(reference.q, reference.ddq) if desired_state else state.inertia
             )
         if self.terms.friction is not None and reference is not None:
-            # At the desired velocity, because the measured one is noisy.
+            # Friction is taken at the desired velocity, because the measured velocity is noisy.
             total = total + self.terms.friction.torque(reference.dq)
         return total if settings.scale == 1.0 else settings.scale * total
 
@@ -92,7 +92,7 @@ class ControlLaw:
         Return gravity torque, total desired torque and feedback torque, shape (n,) each [N m].
 
         The total is gravity plus feedforward plus feedback at a measured state. The feedback
-        torque is None if all gains are zero; without a reference it only damps.
+        torque is None if all gains are zero; without a reference the feedback only damps.
         """
         ours = self.gravity(state.q, state.gravity)
         desired = ours + self.feedforward(state, reference)
@@ -110,7 +110,7 @@ class ControlLaw:
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
         )
-        # Friction depends on displacement, so the whole motion is needed.
+        # Maxwell-slip friction depends on displacement, so the friction needs the whole motion.
         if self.terms.friction is not None:
             efforts = efforts + self.settings.scale * self.terms.friction.torque_along(
                 trajectory.positions, trajectory.velocities
@@ -121,8 +121,8 @@ class ControlLaw:
         part = trajectory.part(rows)
         q, dq, ddq = part.positions, part.velocities, part.accelerations
         settings, switches, terms = self.settings, self.settings.terms, self.terms
-        # Unlike Pinocchio, the Newton-Euler model computes all points in one call. They agree up
-        # to rounding.
+        # Unlike Pinocchio, the Newton-Euler model computes all points in one call; both models
+        # agree up to rounding.
         weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
         efforts = np.zeros_like(q)
         if switches.coriolis:
@@ -137,11 +137,11 @@ class ControlLaw:
         return efforts
 
     def astray(self, q: Array, desired: Array) -> str:
-        """Return a sentence if a joint or the flange is too far from its reference, else ''."""
+        """Return a sentence if the tracking error of a joint or flange is too large, else ''."""
         for name, measured, wanted, bound in zip(
             self._names, q.tolist(), desired.tolist(), self._most_error
         ):
-            # Written so that NaN counts as too far, even without a bound.
+            # A NaN tracking error counts as too large, even without a bound.
             if not abs(measured - wanted) <= bound:
                 far, allowed = distinct(abs(measured - wanted), bound)
                 return (

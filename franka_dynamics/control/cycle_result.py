@@ -32,9 +32,9 @@ class ControllerStatus(NamedTuple):
     """
     The controller's mode, the reason for it, and how to make it command again.
 
-    `reason` is COMMANDING while torques are commanded; otherwise it says why not. `cleared_by` is
-    what makes the controller command again, empty while it commands. `faulty` is True while a
-    fault is latched: the controller then does not restart by itself.
+    `reason` is COMMANDING while torques are commanded, else why no torque is commanded.
+    `cleared_by` is what makes the controller command again, empty while it commands. `faulty` is
+    True while a fault is latched: the controller then does not restart by itself.
     """
 
     mode: Mode
@@ -50,7 +50,7 @@ class ControllerStatus(NamedTuple):
 
 class CycleResult(NamedTuple):
     """
-    The result of one joint state.
+    The result of the control cycle for one joint state.
 
     `state` has the terms, None if the state is not valid. `limited` is the torque after the
     limits, None if no torque may be published from this state.
@@ -62,13 +62,13 @@ class CycleResult(NamedTuple):
 
     @property
     def command(self) -> Array | None:
-        """The torque to be published [N m], if any."""
+        """The torque to be published, shape (n,) [N m]; None: publish nothing."""
         return None if self.limited is None else self.limited.torque
 
 
 @dataclass
 class Counters:
-    """Counts since the node became active."""
+    """Counts of commands, limited commands and stops, and the largest share of a torque limit."""
 
     commands: int = 0
     cut_by_limit: int = 0

@@ -6,10 +6,10 @@ Weak default gains for an arm without another feedback controller.
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
 are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
 Franka's home pose gravity makes the arm diverge with 31 rad/s^2 per radian, and no
-proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With these
-gains all Franka arms, with and without a hand, are stable at home with states 0.1 s old or torques
-held for 0.21 s. With the rated load gravity makes them diverge faster, and torques may be held for
-0.20 s.
+proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With
+`default_gains` all Franka arms, with and without a hand, are stable at home with states 0.1 s old
+or torques held for 0.21 s. With the rated load gravity makes the arms diverge faster, and torques
+may be held for 0.20 s.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
 # kd = RATE m and kp = RATIO kd, with m = 1 / (M^-1)_ii the effective inertia of each joint at home
-# while the other joints are free. With this RATE torques may be held the longest: 0.21 s, but
-# 0.20 s with 5 1/s and 0.15 s with 6 1/s.
+# while the other joints are free. With a RATE of 4 1/s torques may be held the longest: 0.21 s,
+# but 0.20 s with 5 1/s and 0.15 s with 6 1/s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
 # Upper bounds of the weak kp and kd as fractions of the torque limit [1/rad, s/rad]: 60 N m/rad
 # and 6 N m s/rad for a limit of 87 N m.
@@ -33,9 +33,9 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return weak gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
 
-    They are in proportion to the inertia that each joint has at the arm's home pose while the
-    other joints are free. A single joint then has a damping ratio of 0.82, and its error decays at
-    RATE / 2.
+    The gains are in proportion to the inertia that each joint has at the arm's home pose while the
+    other joints are free. A single joint then has a damping ratio of 0.82, and its tracking error
+    decays at RATE / 2 [1/s].
     """
     kd = RATE * _inertia_at_home(arm)
     return RATIO * kd, kd
@@ -55,7 +55,7 @@ def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:
-    """Return each joint's effective inertia at home, 1 / (M^-1)_ii, (n,); other joints free."""
+    """Return each joint's inertia at home, other joints free: 1 / (M^-1)_ii, (n,) [kg m^2]."""
     inertia = NewtonEulerModel(arm).mass_matrix(home_pose(arm))
     return np.asarray(1.0 / np.diag(np.linalg.inv(inertia)))
 

@@ -15,7 +15,8 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bandwidth [rad/s] and damping ratio of the observer. It reaches 91 % of a step after 24 ms.
+# Bandwidth [rad/s] and damping ratio of the observer. The estimate reaches 91 % of a step of the
+# external torque after 24 ms.
 BANDWIDTH, DAMPING = 120.0, 0.71
 
 
@@ -53,7 +54,7 @@ class MomentumObserver:
 
     The estimate is in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
 
-    `model` is the arm with its payload, under its true gravity.
+    `model` is the arm with its payload, under the gravity that acts on it.
     """
 
     def __init__(self, model: PinocchioModel) -> None:
@@ -64,11 +65,11 @@ class MomentumObserver:
         self._changed = False
 
     def forget_torque(self) -> None:
-        """Start again from zero external torque."""
+        """Reset the estimated external torque to zero."""
         self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
 
     def go_on_from(self, other: MomentumObserver) -> None:
-        """Take over another observer's estimate after a change of the model."""
+        """Continue from the estimate of `other`, the observer before a change of the model."""
         self._external, self._slope = other._external, other._slope
         self._changed = other._last is not None
 
@@ -76,12 +77,12 @@ class MomentumObserver:
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
     ) -> Array:
         """
-        Return the external torque in FCI's sign, of the shape of `torque` [N m].
+        Return the external torque in FCI's sign [N m], in the shape of `torque`.
 
         `torque`, shape (n,) or (k, n), is the joint torque [N m], gravity included, friction
-        subtracted. Each of k rows gets its own estimate, for instance measured and commanded
-        torque. `gravity` is g(q), shape (n,) [N m], computed here if it is None. A stamp [s] that
-        goes back or leaves a gap of more than 50 ms restarts the observer.
+        subtracted. Each of the k rows of `torque`, for instance measured and commanded torque,
+        gets an estimate. `gravity` is g(q), shape (n,) [N m]; None: `update` computes g(q). A
+        stamp [s] that goes back or leaves a gap of more than 50 ms restarts the observer.
         """
         model, data = self._model.model, self._model.data
         if gravity is None:
@@ -96,11 +97,11 @@ class MomentumObserver:
             return self._external
         elapsed = -1.0 if last is None else stamp - last[0]
         if last is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
-            # The initial value assumes no acceleration: exact at rest; in motion the error decays
-            # within 30 ms.
+            # The initial estimate assumes constant momentum: exact at rest; in motion the
+            # estimate's error decays within 30 ms.
             self._external, self._slope = rate, np.zeros_like(rate)
             return self._external
-        # The filter is stepped implicitly, so it is stable for any step.
+        # Implicit integration makes the filter stable for any time step.
         step = BANDWIDTH * elapsed
         lacks = elapsed * (rate - self._external) - (momentum - last[1])
         self._slope = (self._slope + BANDWIDTH**2 * lacks) / (1.0 + 2.0 * DAMPING * step + step**2)

@@ -6,7 +6,7 @@ The wrench between arm and surroundings, from external joint torques.
 Sign and frame are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
 publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
 positive. Axes are those of the base, moments are about the point at which the wrench acts, by
-default the frame's origin. So tau_ext = J^T F with tau_ext in FCI's sign.
+default the frame's origin. So a wrench F causes tau_ext = J^T F in FCI's sign.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ..typing import Array
 
 # Standard deviation of the estimated external torque of the strongest joints while nobody touches
 # the arm [N m]. Measured with the momentum observer on recordings of two real FERs that moved at
-# up to 85 % and 55 % of their velocity limits. For weaker joints it shrinks with the cube root of
-# the torque limit.
+# up to 85 % and 55 % of their velocity limits. The standard deviation of weaker joints shrinks
+# with the cube root of the torque limit.
 TORQUE_DEVIATION = 0.5
 # Length that makes moments comparable to forces [m]: about the distance of a Franka's flange from
 # its last three axes.
@@ -34,8 +34,8 @@ LENGTH = 0.2
 # corresponds to more than this force [N], or this force times LENGTH.
 SINGULAR_FORCE = 20.0
 _FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
-# Smallest singular value used for the covariance [1/N]. A standard deviation of a million newtons
-# means that the direction is not observable.
+# Smallest singular value of the weighted J^T used for the covariance [1/N]. A standard deviation
+# of a million newtons means that the direction is not observable.
 _LEAST_SIZE = 1e-6
 
 
@@ -67,7 +67,7 @@ class ExternalWrench:
 
     @property
     def singular(self) -> bool:
-        """Whether some direction is singular and therefore damped."""
+        """Whether some direction of the wrench is singular and therefore damped."""
         return self.worst > SINGULAR_FORCE
 
     def sentence(self) -> str:
@@ -149,8 +149,8 @@ def torque_deviation(description: ArmDescription) -> Array:
     """
     Return the standard deviations of external joint torques without contact (n,) [N m].
 
-    A joint with 1/k of the strongest joints' torque limit has 1/cbrt(k) of TORQUE_DEVIATION; all
-    have TORQUE_DEVIATION if no limit is known.
+    A joint with 1/k of the strongest joints' torque limit has a standard deviation of
+    TORQUE_DEVIATION / cbrt(k). If no torque limit is known, all joints have TORQUE_DEVIATION.
     """
     effort = description.limit('effort')
     known = effort[np.isfinite(effort)]

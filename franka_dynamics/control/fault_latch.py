@@ -11,7 +11,7 @@ RESTART_WINDOW_S = 60.0
 
 
 class ClearedBy(int, Enum):
-    """Ways to clear a fault, in rising order: each also clears the faults of those before it."""
+    """Ways to clear a fault; a way with a greater number also clears what lesser ways clear."""
 
     ACKNOWLEDGEMENT = 1
     ACTIVATION = 2
@@ -22,9 +22,9 @@ class FaultLatch:
     """
     Holds at most one fault: the gravest one, and of equally grave faults the first.
 
-    A fault is graver the more it takes to clear it (ClearedBy). A stop after which commanding
-    restarts by itself is no fault, unless there are more than `max_restarts` such stops within
-    RESTART_WINDOW_S.
+    The greater the number of the way that clears a fault (ClearedBy), the graver the fault. A stop
+    after which commanding restarts by itself is no fault, unless there are more than
+    `max_restarts` such stops within RESTART_WINDOW_S.
     """
 
     def __init__(self, max_restarts: int) -> None:
@@ -43,7 +43,7 @@ class FaultLatch:
         self.latched += 1
 
     def note_stop(self, reason: str, now: float) -> None:
-        """Count a stop without a fault at `now` (steady clock [s]); too many latch a fault."""
+        """Count a stop without fault at `now` (steady clock [s]); too many stops latch a fault."""
         self._stops.append(now)
         while self._stops and now - self._stops[0] > RESTART_WINDOW_S:
             self._stops.popleft()
@@ -67,7 +67,7 @@ class FaultLatch:
         }[self._until]
 
     def acknowledge(self) -> tuple[bool, str]:
-        """Acknowledge the fault; return whether none remains, and a sentence."""
+        """Acknowledge the fault; return whether no fault remains, and a sentence."""
         if not self.reason:
             self._stops.clear()
             return True, 'there was no fault'

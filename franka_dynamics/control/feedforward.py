@@ -3,8 +3,8 @@
 """
 Computes torques from state, reference and target: the part of the node that needs no ROS.
 
-A FeedforwardController takes joint states and returns terms and commands. It alone decides whether
-a torque may be published.
+A FeedforwardController takes joint states and returns terms and commands. Only the
+FeedforwardController decides whether a torque may be published.
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# After a stop, the last torque does not hold an arm that has moved further than this [rad or m].
+# The last torque of a stop sequence does not hold an arm that has since moved further than
+# _MOVED_SINCE [rad or m].
 _MOVED_SINCE = 0.1
 
 
-# A stiffness kp that acts with a delay T reduces the damping by kp T. The friction of the joints
-# adds this damping [N m s/rad] (MuJoCo Menagerie, franka_fr3).
+# A stiffness kp that acts with a delay T reduces the damping by kp T. _FRICTION_DAMPING is the
+# damping by joint friction [N m s/rad] (MuJoCo Menagerie, franka_fr3).
 _FRICTION_DAMPING = 0.2
 _MOST_LOAD_KG = 6.0  # largest undeclared load whose weight the last torque may carry
-# A measured effort beyond this multiple of the torque limit is not in N m.
+# A measured effort beyond _MOST_EFFORT times the torque limit is not in N m.
 _MOST_EFFORT = 10.0
 
 
-# Conditions that show a faulty sensor or driver, or two publishers. While torques are commanded
-# they latch a fault.
+# Conditions that show a faulty sensor or driver, or two publishers. Each of these conditions
+# latches a fault while torques are commanded.
 _LATCHING = frozenset(
     {
         Condition.NOT_FINITE,
@@ -63,7 +64,7 @@ _LATCHING = frozenset(
 )
 
 
-# Conditions of states with which an arm can be braked; the topic may be too slow for commands.
+# Conditions in which joint states suffice to brake an arm, even if too slow for commands.
 _BRAKING = frozenset({Condition.TRUSTED, Condition.TOO_SLOW})
 
 
@@ -72,12 +73,12 @@ class FeedforwardController:
     Computes feedforward torques for one arm, and stops it when a check fails.
 
     The node calls `update` for each state, publishes the command, then calls `update_monitors`. In
-    mode STOPPING it calls `stop_step` until that returns None. Another thread calls
+    mode STOPPING the node calls `stop_step` until the result is None. Another thread calls
     `check_models`.
 
     `description` is the arm without the settings' payload, `settings` the live parameters to begin
     with. `held_until_commanded` says whether the receiver holds the arm until the first command.
-    Without a `crosscheck` the two models are never compared.
+    Without a `crosscheck` the model is never compared with the independent Newton-Euler model.
 
     Raises
     ------
@@ -110,7 +111,8 @@ class FeedforwardController:
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
         self._age = 0.0  # age of the latest state [s]
-        # The latest state, its effort, command and desired velocity, until the guard judges them.
+        # The latest state with its effort, command and desired velocity, until the guard judges
+        # the state.
         self._unjudged: (
             tuple[StateTerms, Array | None, LimitedTorque | None, Array | None] | None
         ) = None
@@ -120,13 +122,14 @@ class FeedforwardController:
         self._stop_goal = self._zero
         self._stopped_by_state = False
         self._rest_position: Array | None = None  # where the last stop sequence began
-        # Whether our last torque may still act, and nothing has moved the arm since.
+        # Whether the last published torque may still act, and nothing has moved the arm since the
+        # stop.
         self._last_torque_acts = False
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # in the last command [N m]
-        # Law and reference before a change, until the next cycle ramps from their torque.
+        # Torque law and reference before a change; the next cycle ramps from the torque they give.
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why no first torque is allowed yet
@@ -145,16 +148,16 @@ class FeedforwardController:
 
     @property
     def holding(self) -> bool:
-        """Whether the arm is at rest after a fault and held there."""
+        """Whether torques hold the arm at rest after a fault."""
         return self.mode is Mode.BRAKING and self._braking.holds and self._braking.at_rest
 
     @property
     def waits_for(self) -> str:
-        """Why guard or gains allow no first torque yet, or an empty string."""
+        """Why guard or gains do not allow a first torque yet, or an empty string."""
         return self._waits_for if self.mode is Mode.SILENT and self.enabled else ''
 
     def unstable_gains(self, law: ControlLaw | None = None) -> str:
-        """Return why a law's gains (default: those in use) make the arm oscillate, else ''."""
+        """Return why the gains of `law` (default: law in use) make the arm oscillate, else ''."""
         law = law or self.law
         half_period = 0.5 * self.supervisor.period
         late = max(half_period, self.supervisor.typical_age) + half_period
@@ -202,9 +205,9 @@ class FeedforwardController:
 
     def use(self, law: ControlLaw) -> None:
         """
-        Use other live parameters from the next cycle on, all of them.
+        Use all live parameters of `law` from the next cycle on.
 
-        The command ramps from the old law's torque to the new one's within `ramp_time`.
+        The command ramps from the torque of the old law to the torque of `law` within `ramp_time`.
         """
         self._run_guard()
         self._note_change()
@@ -216,18 +219,17 @@ class FeedforwardController:
             self._last_torque_acts = False
             self.guard.restart()
         if law.has_gains and not before.has_gains:
-            # The arm may have moved since the gains were set to zero, so the held position is
-            # outdated.
+            # The arm may have moved while the gains were zero, so the held position is outdated.
             self.reference.hold(None)
 
     def apply(self, settings: Settings) -> None:
-        """Use other live parameters; after an error of `prepare` the present ones stay."""
+        """Use other live parameters; if `prepare` raises, the present live parameters stay."""
         self.use(self.prepare(settings))
 
     # One cycle ---------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Restart supervision and guard: the next state counts as the first."""
+        """Restart supervision and guard as if no joint state had come yet."""
         self.supervisor.reset()
         self._unjudged = None
         self.guard.restart()
@@ -236,7 +238,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether no fault is latched, and a first torque is allowed or the last one acts."""
+        """Whether no fault is latched, and a first torque is allowed or the last torque acts."""
         return not self.fault and (
             self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
@@ -254,8 +256,9 @@ class FeedforwardController:
         """
         Take one joint state; return its terms and, if a torque may be published, the command.
 
-        Parameters are those of StateSupervisor.observe, and the measured effort, shape (n,)
-        [N m], if the driver measures it. The arrays are kept and must not change afterwards.
+        `effort` is the measured torque, shape (n,) [N m], None if the driver gives none; the other
+        parameters are those of StateSupervisor.observe. The controller keeps the arrays; the
+        caller must not change them afterwards.
         """
         self._arrival = arrival
         self._run_guard()  # for the previous state, if update_monitors was not called
@@ -290,7 +293,7 @@ class FeedforwardController:
         return CycleResult(observation, state, limited)
 
     def _wrong_effort(self, effort: Array) -> tuple[Condition, str]:
-        """Return condition and message of efforts that are not finite or far over their limit."""
+        """Return condition and message for efforts that are not finite or beyond _MOST_EFFORT."""
         finite = np.isfinite(effort)
         wrong = ~finite if not finite.all() else np.abs(effort) / self._effort
         joint = int(wrong.argmax())
@@ -303,7 +306,7 @@ class FeedforwardController:
         )
 
     def _run_guard(self) -> None:
-        """Let the guard judge the last state, unless it has done so."""
+        """Let the guard judge the last state, unless the guard has judged this state."""
         if self._unjudged is None:
             return
         (state, effort, limited, desired), self._unjudged = self._unjudged, None
@@ -319,8 +322,8 @@ class FeedforwardController:
         """
         Run the checks that can wait until the cycle's command is published.
 
-        They are the guard, the counters, the detection of oscillation, and the cross-check, which
-        only stores the state. Guard and oscillation latch faults.
+        The checks are the guard, the counters, the detection of oscillation, and the cross-check,
+        which only stores the state. The guard and a detected oscillation latch faults.
         """
         self._run_guard()
         if cycle.state is None:
@@ -339,10 +342,10 @@ class FeedforwardController:
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
         """
-        Compare the models, if a check is due; to be called by another thread than `update`.
+        Run the cross-check on a newly stored state; not for the thread that calls `update`.
 
-        `lock` must be held during `update`. It is taken here only to latch a fault if the models
-        differ.
+        `check_models` takes `lock` only to latch a fault if the models differ; the caller of
+        `update` must hold `lock` meanwhile.
         """
         failure = self.crosscheck.run()
         if failure:
@@ -374,17 +377,17 @@ class FeedforwardController:
         self.reference.follow(planned, stamp, mark)
 
     def refuse_reference(self, reason: str, mark: str = '') -> None:
-        """Report a reference that was refused."""
+        """Add the event of a refused reference."""
         stamp = 0.0 if self.latest is None else self.latest[0]
         self.reference.note(ReferenceState.REFUSED, stamp, reason, mark)
 
     def _note_change(self) -> None:
-        """Remember law and reference before a change, for the ramp from the old torque."""
+        """Remember torque law and reference before a change; the next command ramps from them."""
         if self.mode is Mode.RUNNING and self._before_change is None:
             self._before_change = self.law, copy(self.reference)
 
     def _torque_before(self, state: StateTerms) -> Array | None:
-        """Return the torque of law and reference before a change, None if nothing changed."""
+        """Return the torque that law and reference before a change give; None without a change."""
         if self._before_change is None:
             return None
         law, references = self._before_change
@@ -415,7 +418,7 @@ class FeedforwardController:
 
     @property
     def stop_ends(self) -> str:
-        """A log message about the torque at which the last stop sequence ended."""
+        """Log message about the torque at which the last stop sequence ended."""
         if not self._stop_goal.any():
             return 'the stop sequence has ended at zero torque'
         return (
@@ -433,7 +436,7 @@ class FeedforwardController:
         self.guard.largest = np.zeros(self.description.n)
 
     def disable(self, reason: str, *, brake: bool = True) -> None:
-        """Stop, also where the arm is held; then command nothing until enabled again."""
+        """Stop commanding or holding the arm; command nothing until `enable` is called."""
         self.enabled = False
         self._braking.release()
         self.stop(reason, brake=brake)
@@ -442,10 +445,11 @@ class FeedforwardController:
         """
         Stop commanding: brake the arm if it moves, then begin the stop sequence.
 
-        `update` brakes, as long as it gets trusted states; `stop_step` steps the stop sequence,
-        which ends at the torque at which the arm may be left. `reason` is for log and diagnostics.
-        Without `brake` the stop sequence begins at once. With `hold` an arm at rest is braked too,
-        and held until the fault is cleared, the controller disabled or braking impossible.
+        `update` brakes, as long as its states are trusted; `stop_step` steps the stop sequence,
+        which ends at the torque of `resting_torque`. `reason` is for log and diagnostics. If
+        `brake` is False, the stop sequence begins at once. With `hold` an arm at rest is braked
+        too, and held until the fault is cleared, the controller is disabled or braking is
+        impossible.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)
@@ -466,11 +470,11 @@ class FeedforwardController:
 
     def latch_fault(self, reason: str, until: ClearedBy) -> None:
         """
-        Latch a fault: brake, and command nothing more until it is cleared as `until` says.
+        Latch a fault: brake, and command nothing more until the fault is cleared as `until` says.
 
-        If acknowledgement clears the fault, the arm is held at rest until then, as long as its
-        states are trusted. After other faults (a second sender, models that differ) the stop
-        sequence follows.
+        If acknowledgement clears the fault, the arm is held at rest until the acknowledgement, as
+        long as joint states are trusted. After other faults (a second sender, models that differ)
+        the stop sequence follows the braking.
         """
         self.faults.latch(reason, until)
         hold = until <= ClearedBy.ACKNOWLEDGEMENT
@@ -480,11 +484,11 @@ class FeedforwardController:
 
     def clear_fault(self) -> tuple[bool, str]:
         """
-        Acknowledge the latched fault; return whether there is none now, and a sentence.
+        Acknowledge the latched fault; return whether no fault remains, and a sentence.
 
-        The fault stays if more than acknowledgement is needed, while the arm is braked before a
-        hold, or while the model does not explain the torque that holds the arm: it might fall or
-        push again.
+        The fault stays if acknowledgement does not clear it, while the arm is braked before a
+        hold, or while the model does not explain the torque that holds the arm: the arm might fall
+        or push again.
         """
         if self.fault and self.mode is Mode.BRAKING and self._braking.holds:
             if not self.holding:
@@ -499,7 +503,7 @@ class FeedforwardController:
 
     def stop_step(self, elapsed: float) -> Array | None:
         """
-        Return the next torque of the stop sequence, (n,) [N m]; None outside of one or at its end.
+        Return the next torque of the stop sequence, (n,) [N m]; None without one or at its end.
 
         `elapsed` is the time since the last published torque [s], by any clock.
         """
@@ -520,7 +524,7 @@ class FeedforwardController:
         self.mode = Mode.STOPPING
 
     def _resting_torque(self) -> Array:
-        """Return the torque at which the arm may be left now."""
+        """Return the torque at which the stop sequence may end now, shape (n,) [N m]."""
         if self.latest is None:
             return self._zero
         q, terms = self.latest[1], self.law.terms
@@ -536,8 +540,8 @@ class FeedforwardController:
             ours,
             (self._zero, gravity),
             # A target that carries the arm gets no torque for an undeclared load, because a person
-            # who leans on the arm looks the same. For other targets the load is negative if the
-            # declared payload is missing.
+            # who leans on the arm looks the same. For other targets the undeclared load is
+            # negative if the arm lacks the declared payload.
             None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,
@@ -550,7 +554,7 @@ class FeedforwardController:
         return self.latest is not None and bool(np.abs(self.latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
-        """Stop because of the states; latch conditions of a faulty driver, and frequent stops."""
+        """Stop because of the joint states; latch _LATCHING conditions and frequent stops."""
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if condition in _LATCHING - {Condition.NOT_FINITE}:
@@ -564,19 +568,19 @@ class FeedforwardController:
     # States at fault, changes of mode -----------------------------------------------------------
 
     def reject(self, condition: Condition, reason: str) -> Observation:
-        """Note a message that is no valid state, and stop if commanding; return the verdict."""
+        """Count a joint-state message as invalid, and stop if commanding; return the verdict."""
         observation = self.supervisor.reject(condition, reason)
         self._follow_up(observation)
         return observation
 
     def check_silence(self, now: float, simulated: float | None = None) -> None:
-        """Begin the stop sequence if joint states have ceased; times as StateSupervisor's."""
+        """Stop if joint states have ceased; parameters as in StateSupervisor.check_silence."""
         self._arrival = max(self._arrival, now)
         if self.supervisor.check_silence(now, simulated) is Condition.STALE:
             self._state_fault(Condition.STALE, self.supervisor.reason)
 
     def _follow_up(self, observation: Observation) -> bool:
-        """Change the mode as the state's condition demands; return whether to command."""
+        """Change the mode as the condition demands; return whether to compute a command."""
         condition = observation.condition
         if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
             return False  # a repeated or late message is no fault
@@ -585,7 +589,7 @@ class FeedforwardController:
                 self._state_fault(condition, f'{condition.value}: {observation.reason}')
             return self.mode is Mode.BRAKING and observation.valid
         if self.fault and self._braking.holds and self.mode in (Mode.STOPPING, Mode.SILENT):
-            # States that were not trusted for a while interrupted the hold.
+            # Joint states were not trusted for a while, which interrupted the hold.
             self._braking.begin(self._braking.residual, hold=True)
             self.mode, self.stop_reason = Mode.BRAKING, self.fault
         if self.enabled and self.mode is not Mode.RUNNING and not self.fault:
@@ -598,9 +602,10 @@ class FeedforwardController:
         return self.mode in (Mode.RUNNING, Mode.BRAKING)
 
     def _may_begin(self) -> tuple[FirstTorque, str]:
-        """Return how commanding may begin, and a reason if not yet."""
+        """Return how commanding may begin; for NOT_YET also the reason, if known."""
         if self._last_torque_acts and self._moves():
-            # Our last torque acts on an arm that moves: once running, the guard can brake it.
+            # The last torque acts on a moving arm: once commanding has begun, the guard can brake
+            # the arm.
             return FirstTorque.RAMPED, ''
         swings = self.unstable_gains()
         if swings:
@@ -611,13 +616,13 @@ class FeedforwardController:
         )
 
     def _begin(self, *, held: bool = False) -> None:
-        """Start commanding; `held`: from a hold, so the guard knows that the brakes are open."""
+        """Start commanding; `held`: torques hold the arm, so its mechanical brakes are open."""
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False
         at_once = self._first_torque is FirstTorque.AT_ONCE
         if at_once and self.guard.idle and not (held or self._last_torque_acts):
-            # The arm is braked or falls: nobody applies our last torque any more.
+            # The arm is braked or falls: no receiver applies the last torque any more.
             self.output.last = None
         self.output.blend_requested = True
         self._braking.release()
@@ -628,15 +633,15 @@ class FeedforwardController:
             self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
-        """Restart the guard if the arm has moved too far since the last stop sequence began."""
+        """Restart the guard if the arm has moved by _MOVED_SINCE since the last stop sequence."""
         if (
             self.mode is Mode.SILENT
             and self._rest_position is not None
             and self._last_torque_acts
             and np.abs(q - self._rest_position).max() > _MOVED_SINCE
         ):
-            # A receiver without a time-out may still apply the last torque, so the next one
-            # follows from it within the rate limit.
+            # A receiver without a time-out may still apply the last torque, so the next command
+            # starts from the last torque, within the rate limit.
             self._last_torque_acts = False
             self.guard.restart()
 
@@ -653,20 +658,21 @@ class FeedforwardController:
                     braking.release()  # the model is wrong: to hold would drive the arm again
                 self._begin_stop_sequence()
                 return None
-            # Also where gravity is switched off: an arm that is being braked must not fall.
+            # Gravity is compensated even if terms.gravity is off: an arm that is braked must not
+            # fall.
             ours = law.terms.gravity_to_command(q, state.gravity)
             desired = ours + state.coriolis + brake
         else:
             if law.has_gains and reference is None:
-                # Hold the arm where it was when gains were first needed.
+                # The gains need a reference: hold the measured position.
                 self.reference.hold(q)
             ours, desired, self._feedback = law.torque(state, reference)
         if not all_finite(desired):
             self.stop('the computed torque is not finite', brake=False)
             return None
         if self.output.last is None:
-            # No command of ours acts. If nobody else carries the arm, begin with the torque that
-            # holds it, otherwise with the torque that, by the guard's estimate, acts already.
+            # No command acts yet. If nobody carries the arm, begin with the gravity torque, else
+            # with the torque that acts already by the guard's estimate.
             at_once = self._first_torque is FirstTorque.AT_ONCE
             begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)

@@ -5,8 +5,8 @@ The guard detects an arm that does not move as the model predicts under the comm
 
 By a momentum observer it compares three torques of every joint: the commanded torque (with the
 gravity that the target adds), the measured torque, and the torque that the motion needs according
-to the model. A wrong payload, gravity vector, target or hand, a wall and a push show as a
-difference, if it exceeds a bound.
+to the model. A wrong payload, gravity vector, target or hand, a wall or a push shows as a
+difference beyond a bound.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from ..typing import Array
 
 # Bounds on measured torque minus model, and on commanded torque minus model or measured torque, as
 # fractions of the torque limit. On real FER and FR3 arms that nobody touched, at up to 85 % of
-# their velocity limits, the first difference was up to 8.5 % of a joint's torque limit. The second
-# one contains friction and rotor inertia as well.
+# their velocity limits, measured torque minus model was up to 8.5 % of a joint's torque limit.
+# Differences from the commanded torque contain friction and rotor inertia as well.
 MEASURED, COMMANDED = 0.10, 0.20
-# The guard stops the arm if a difference exceeds its bound for HOLD_S [s], because elastic gears
-# and vibration exceed it for shorter times, or AT_ONCE times its bound for AT_ONCE_S, which is
+# The guard stops the arm if a difference exceeds its bound for HOLD_S [s] (elastic gears and
+# vibration exceed the bound for shorter times), or AT_ONCE times its bound for AT_ONCE_S, which is
 # three states at 1 kHz.
 HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
 # Allowed joint speed without a reference, and largest allowed speed, both as fractions of the
-# velocity limit; a joint that is faster for FAST_S [s] stops the arm. Under weak gains an arm
-# overshoots its reference and lags behind. So _OVERSHOOT times the reference's speed is added to
-# the allowed speed, and decays with the time constant _LAG_S [s].
+# velocity limit; the guard stops the arm if a joint is faster for FAST_S [s]. Under weak gains an
+# arm overshoots its reference and lags behind. So _OVERSHOOT times the reference's joint speed,
+# which decays with the time constant _LAG_S [s], is added to the allowed joint speed.
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
-# Time [s] and number of states before the guard judges.
+# Time [s] and number of states that the guard needs before its first verdict.
 SETTLED_S, _SETTLED_STATES = 0.018, 20
-# Brakes hide any difference. So after the first torque the guard judges only once a joint moved by
+# Brakes hide any difference, so after the first torque the guard judges only once a joint moved by
 # _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
 _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
-# After a change of payload, before the arm lifts the load, it may press on a table with the load's
-# weight. If gains hold the arm, a joint then moves by less than _PRESSES [rad] and slower than
-# _PRESSES_AT [rad/s].
+# After a change of payload, before the arm lifts the load, the arm may press on a table with the
+# load's weight. While an arm held by gains presses on the table, each joint moves by less than
+# _PRESSES [rad] and slower than _PRESSES_AT [rad/s].
 _PRESSES, _PRESSES_AT = 0.03, 0.1
 _FROZEN = 10  # this many identical efforts in a row are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
@@ -61,7 +61,7 @@ class FirstTorque(Enum):
     """How commanding may begin."""
 
     NOT_YET = 'not yet'  # too few states, or something is wrong
-    # Begin with the torque that holds the arm: it is braked or falls, or its holder lets go.
+    # Begin with the gravity torque: the arm is braked or falls, or its holder lets it go.
     AT_ONCE = 'at once'
     RAMPED = 'ramped'  # begin at the last command, or without one at `Guard.held_torque`
 
@@ -71,10 +71,11 @@ class GuardLimits:
     """
     Settings of the guard.
 
-    `joint_factors` multiply the bounds on unexplained torque, one factor for all joints or one
-    each; `bag replay --learn` finds those of an arm. For `payload_time` [s] after a change of
-    payload while torques are commanded, an arm at rest may carry the old load or the new one.
-    `effort_friction` says whether measured torques contain friction, as in friction_in_effort.
+    `joint_factors` multiply the bounds on unexplained torque, one factor for all joints or one for
+    each joint; `bag replay --learn` finds the factors for an arm. For `payload_time` [s] after a
+    change of payload while torques are commanded, an arm at rest may carry the old load or the new
+    one. `effort_friction` says whether measured torques contain friction: included, excluded or
+    auto (see friction_in_effort).
     """
 
     joint_factors: tuple[float, ...] = (1.0,)
@@ -84,10 +85,10 @@ class GuardLimits:
 
 class Guard:
     """
-    Compares command, measured torque and motion of one arm, state by state.
+    Compares commanded torque, measured torque and motion of one arm at every joint state.
 
-    Raises SettingsError if there are not one or n joint factors, or one is not positive, or if
-    effort_friction is `included` and the arm has no friction model.
+    Raises SettingsError if there are not one or n joint factors, if a joint factor is not
+    positive, or if effort_friction is `included` and the arm has no friction model.
 
     Attributes
     ----------
@@ -115,8 +116,8 @@ class Guard:
         if not (factors > 0.0).all():
             raise SettingsError(f'guard.joint_factors must be positive; got {factors.tolist()}.')
         with np.errstate(divide='ignore'):
-            # Rows: bounds with and without a measured torque. An arm without torque limits has
-            # none.
+            # Reciprocal bounds, (2, n) [1/(N m)], rows MEASURED and COMMANDED; zero without torque
+            # limit.
             self._per_bound = 1.0 / (np.array([[MEASURED], [COMMANDED]]) * factors * self._effort)
         self._zero = np.zeros(description.n)
         self._no_effort = self._zero.tobytes()
@@ -127,7 +128,7 @@ class Guard:
         self.restart()
 
     def restart(self) -> None:
-        """Forget the states so far; the next one is the first."""
+        """Forget all states and commands."""
         self._commands: deque[Array] = deque(maxlen=_KEPT)
         self._began: tuple[float, Array] | None = None
         self._first_stamp: float | None = None
@@ -143,7 +144,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Use other terms; while judging, a changed payload mass begins `payload_time`."""
+        """Use another model; a payload mass changed while judging starts `payload_time`."""
         before, self._terms = self._terms, terms
         friction = self._friction_in_effort()
         if self._friction.model is not friction:
@@ -158,20 +159,20 @@ class Guard:
         self._observer = observer
 
     def _friction_in_effort(self) -> FrictionModel | None:
-        """Return the friction that measured torques contain, None if they contain none."""
+        """Return the model of the friction in measured torques; None: they contain no friction."""
         terms = self._terms
         return friction_in_effort(self.limits.effort_friction, terms.description, terms.profile)
 
     def begin(self, stamp: float, q: Array, *, moved: bool = False) -> None:
         """
-        Start judging: torques are commanded from this state on.
+        Start judging: from the state stamped `stamp` [s] at `q` on, torques are commanded.
 
-        `moved`: no brake holds the arm, so differences count from the first state on.
+        `moved`: no brake holds the arm, so the guard judges from the first state on.
         """
         self._began, self._moved = (stamp, q), moved
         self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
         self._load_change = None
-        # Until now brakes or another controller may have held the arm, so the estimate is out of
+        # Brakes or another controller may have held the arm, so the observer's estimate is out of
         # date.
         self._observer.forget_torque()
 
@@ -185,7 +186,7 @@ class Guard:
 
     def observe(self, state: StateTerms, effort: Array | None, *, age: float = 0.0) -> None:
         """
-        Take a state; the command that follows from it is passed to `commanded` afterwards.
+        Take a joint state; the caller passes the command for that state to `commanded` afterwards.
 
         `effort`, shape (n,), is the measured torque [N m], None if the state has none. A state
         that is `age` seconds old responds to the command that was given `age` seconds ago.
@@ -208,7 +209,7 @@ class Guard:
         self.command_residual, self.external = found[0], found[1]
 
     def _command(self, age: float, elapsed: float) -> Array:
-        """Return the command to which a state of this age responds."""
+        """Return the command to which a state that is `age` seconds old responds."""
         if not self._commands:
             return self._zero
         late = round(age / elapsed) if 0.0 < elapsed < age else 0
@@ -218,8 +219,8 @@ class Guard:
         """
         Set `measured`: whether the effort is a measurement.
 
-        It is no measurement if it is missing, zero, or constant while the arm moves, or if it
-        equals one of our last commands although the receiver adds gravity.
+        An effort is no measurement if it is missing, zero, or constant while the arm moves, or if
+        it equals one of the last three commands although the receiver adds gravity.
         """
         data = b'' if effort is None else effort.tobytes()
         if data != self._last_effort:
@@ -234,7 +235,7 @@ class Guard:
         self.measured = measured
 
     def _ratios(self) -> tuple[Array, Array]:
-        """Return measured minus model and measured minus command as shares of bounds, (n,)."""
+        """Return torque minus model, and measured minus commanded torque, as shares of bounds."""
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
             by_motion, by_command = (
@@ -247,7 +248,7 @@ class Guard:
 
     @property
     def takes_friction_out(self) -> bool:
-        """Whether friction is subtracted from measured torques."""
+        """Whether the guard subtracts friction from measured torques."""
         return self._friction.model is not None
 
     # While torques are commanded ---------------------------------------------------------------
@@ -256,7 +257,7 @@ class Guard:
         """
         Return why the arm must be braked after the last state, or an empty string.
 
-        `desired_speed` are the reference's velocities, shape (n,) [rad/s], where there is one.
+        `desired_speed` are the reference's velocities, shape (n,) [rad/s]; None: no reference.
         """
         if self._began is None:
             return ''
@@ -278,12 +279,12 @@ class Guard:
             self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
             return ''
         np.maximum(self.largest, self.shares, out=self.largest)
-        # Written so that NaN counts as beyond the bound.
+        # A NaN counts as beyond the bound.
         self._over_bound_s = 0.0 if worst <= 1.0 else self._over_bound_s + elapsed
         self._far_over_s = 0.0 if worst <= AT_ONCE else self._far_over_s + elapsed
         if self._over_bound_s >= HOLD_S or self._far_over_s >= AT_ONCE_S:
             return self._unexplained(by_motion, by_command)
-        # An arm under weak gains follows late: it still moves when its reference has turned back.
+        # An arm under weak gains still moves when its reference has turned back.
         self._reference_speed = max(0.0, 1.0 - elapsed / _LAG_S) * self._reference_speed
         if desired_speed is not None:
             self._reference_speed = np.maximum(self._reference_speed, np.abs(desired_speed))
@@ -302,7 +303,7 @@ class Guard:
         )
 
     def _end_load_change(self, fastest: float) -> None:
-        """Stop expecting another load once the arm moves, or after `payload_time`."""
+        """Expect only the new load once the arm moves, or after `payload_time`."""
         since, place = self._load_changed_at
         if (
             fastest > _PRESSES_AT
@@ -315,8 +316,8 @@ class Guard:
         """
         Return which joint's torque the model does not explain in the last state, or ''.
 
-        For an arm at rest, where friction is small: the bound is that of measured torques also
-        without a measurement.
+        Meant for an arm at rest, where friction is small: the bound is the bound on measured
+        torques, even if no torque is measured.
         """
         by_motion = np.abs(self.external) * self._per_bound[0]
         joint = int(by_motion.argmax())
@@ -348,14 +349,14 @@ class Guard:
 
     @property
     def judges(self) -> bool:
-        """Whether torques are commanded and no brake can hide a difference."""
+        """Whether the guard judges: torques are commanded, and brakes cannot hide a difference."""
         return self._began is not None and self._moved and self.settled
 
     # Before the first torque ---------------------------------------------------------------------
 
     @property
     def settled(self) -> bool:
-        """Whether enough states were seen for a verdict."""
+        """Whether the guard has seen enough states for a verdict."""
         return (
             self._first_stamp is not None
             and self._states >= _SETTLED_STATES
@@ -366,7 +367,7 @@ class Guard:
         self, *, braked_until_commanded: bool, held_until_commanded: bool
     ) -> tuple[FirstTorque, str]:
         """
-        Return how commanding may begin, and a reason if it may not begin yet.
+        Return how commanding may begin; for NOT_YET also the reason, '' if states are too few.
 
         `braked_until_commanded` says whether brakes hold an arm that stands still without effort,
         `held_until_commanded` whether a receiver that adds no gravity carries the arm until the
@@ -392,12 +393,13 @@ class Guard:
 
     def held_torque(self) -> Array:
         """
-        Return the torque that acts before our first command, (n,) [N m].
+        Return the torque that acts before the node's first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
-        The result is the measured effort, if it explains how the arm moves. It is zero for an arm
-        at rest, where an error of the model looks the same, and where the target adds gravity: its
-        receiver begins at zero, and a person who moves the arm shows in the effort.
+        The result is the measured effort, if this effort explains how the arm moves. The result is
+        zero for an arm at rest, where an error of the model looks the same. The result is also
+        zero if the target adds gravity, because the target's receiver begins at zero and the
+        effort also shows a person who moves the arm.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms.adds_gravity or not moving or not self._last_effort:
@@ -408,11 +410,11 @@ class Guard:
 
     @property
     def idle(self) -> bool:
-        """Whether no joint is measured to give a torque, or nothing is measured."""
+        """Whether all measured torques are zero up to noise, or no torque is measured."""
         return self._idle() or not self.measured
 
     def _idle(self) -> bool:
-        """Return whether the last state has an effort and it is zero up to noise."""
+        """Return whether the last state has efforts and all of them are zero up to noise."""
         if not self._last_effort:
             return False
         return bool((np.abs(np.frombuffer(self._last_effort)) <= _IDLE * self._effort).all())
@@ -424,7 +426,8 @@ class Guard:
         unexplained = np.abs(by_command) * per_bound
         carried = bool((unexplained > 1.0).any())
         if held or not ours:
-            # Until the first command, the receiver also carries the gravity that we will command.
+            # Until the first command, the receiver also adds the gravity torque that the node will
+            # command.
             unexplained = np.minimum(
                 unexplained, np.abs(by_command - self._gravity_to_command) * per_bound
             )
@@ -455,14 +458,14 @@ class Guard:
 
 
 def _departs(difference: float, per_bound: float, expected: str) -> str:
-    """Return that a torque departs from an expected one by more than its bound [N m]."""
+    """Return a phrase: a torque departs from `expected` by `difference` [N m], over its bound."""
     _, bound = distinct(abs(difference), 1.0 / per_bound)
     digits = len(bound.partition('.')[2])
     return f'departs by {difference:+.{digits}f} N m from {expected} (at most {bound} are allowed)'
 
 
 def _less_load(difference: Array, change: Array) -> Array:
-    """Return a difference without the best-fitting part, 0 to 1, of a change of load, (n,)."""
+    """Return a torque difference, (n,), less the best-fitting share (0 to 1) of a load change."""
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * change

@@ -21,7 +21,7 @@ from ..typing import Array
 # Learnt bound relative to the largest residual of a recording without contact. Hours of operation
 # bring larger residuals than minutes of recording.
 LEARNING_MARGIN = 1.5
-# Time after which the observer has settled [s], also if states come slowly or the arm moved at the
+# Time after which the observer has settled [s], even if states come slowly or the arm moved at the
 # start of the recording.
 _SETTLED_S = 0.2
 _PROGRESS_EVERY = 500
@@ -33,8 +33,8 @@ class GuardReplay:
     The largest residual of each joint along a recording.
 
     `residual` is the largest residual [N m], `share` its ratio to the joint's bound, shape (n,)
-    each. `watched` is how long the observer was settled [s]. `stopped` is when the guard would
-    have stopped the arm, counted from the first state [s]; NaN if it would not.
+    each. `watched` is the time for which the observer was settled [s]. `stopped` is when the guard
+    would have stopped the arm, counted from the first state [s]; NaN if it would not.
     """
 
     share: Array
@@ -56,11 +56,12 @@ def replay_guard(
     """
     Run the guard's observer over recorded states, one by one, as the node does.
 
-    `arm` includes the payload that it carried. The torques of `arm.friction`, if there is one, are
-    subtracted from the measured efforts (the node does so by default for the target fci only).
-    `time`, shape (N,), are increasing stamps [s], `q` [rad], `dq` [rad/s] and the measured
-    torque `effort` [N m] have shape (N, n), `gravity` is in the space frame [m/s^2].
-    `progress` is called with the number of states done and of all states.
+    `arm` includes the payload that the arm carried during the recording. Torques of the friction
+    model `arm.friction`, unless None, are subtracted from the measured efforts (by default the
+    node subtracts friction for the target fci only). `time`, shape (N,), are increasing stamps
+    [s], `q` [rad], `dq` [rad/s] and the measured torque `effort` [N m] have shape (N, n),
+    `gravity` is in the space frame [m/s^2]. `progress` is called with the number of states done
+    and of all states.
     """
     bound = MEASURED * arm.limit('effort')
     observer, friction = (
@@ -96,5 +97,5 @@ def learnt(found: GuardReplay) -> tuple[float, ...]:
     default: a short recording can show that a bound is too low, not that it is too high.
     """
     factors = np.maximum(1.0, LEARNING_MARGIN * found.share)
-    # Rounded up, so that the number in a parameter file is no lower.
+    # Factors are rounded up, so that a factor in a parameter file is never too low.
     return tuple((np.ceil(1e3 * factors) * 1e-3).round(3).tolist())

@@ -21,8 +21,8 @@ from ..errors import ReferenceRefusedError
 # Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
 # profile overshoots a little.
 _SHARE = 0.99
-# Time in which the acceleration rises to its limit [s]. It sets the limit of jerk: a larger jerk
-# would shake the arm.
+# Time in which the acceleration rises to its limit [s]. The resulting jerk limit keeps the arm
+# from shaking.
 _RISE_S = 0.02
 # Limits of a joint whose arm file states none: of velocity, and of acceleration when the joint is
 # brought to rest [rad/s, rad/s^2]
@@ -40,7 +40,7 @@ def join(
     """
     Return a motion that leads from `current` at `begin` [s] to another motion and then follows it.
 
-    The other motion ends at rest; the arm may arrive there later than it says. Returns None if no
+    The other motion ends at rest; the returned motion may reach this end later. Returns None if no
     transition within the arm's limits was found.
     """
     if motion.times[0] <= begin:
@@ -57,22 +57,22 @@ def join(
 def leading_to(
     begin: float, current: ReferencePoint, motion: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return ruckig's transition to the earliest reachable point of a motion, or None."""
+    """Return ruckig's transition to the earliest reachable point of `motion`; None: not found."""
     early = max(begin, float(motion.times[0]))
 
     def way(meeting: float) -> Any:
         return _profile(description, current, motion.sample(meeting), meeting - begin)
 
-    # A point of the motion can be reached if ruckig needs no longer than until the motion is
-    # there. Bisection finds the earliest such point between `early`, which cannot be reached, and
-    # `late`, which can.
+    # A point of the motion can be reached if ruckig's transition to the point takes no longer than
+    # the motion to this point. Bisection finds the earliest reachable point between the times
+    # `early`, whose point cannot be reached, and `late`, whose point can.
     found, late = way(early), early
     for _ in range(_ATTEMPTS):
         if found is None:
             return None
         if late >= motion.end or found.duration <= late - begin + _JOINED:
             break
-        # A little later, because the motion goes on meanwhile and stamps are rounded.
+        # _NEAR_S is added because the motion goes on during the transition and stamps are rounded.
         early, late = late, begin + found.duration + _NEAR_S
         found = way(late)
     else:
@@ -118,9 +118,9 @@ def _profile(
     seconds: float,
 ) -> Any:
     """
-    Return ruckig's motion from the state `current` to a target state; None if there is none.
+    Return ruckig's motion from the state `current` to a target state; None if ruckig finds none.
 
-    Without a target the motion comes to rest anywhere. It takes at least `seconds`.
+    Without a target the motion comes to rest at any position. The motion takes at least `seconds`.
     """
     try:
         import ruckig

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ..typing import Array
 
-# FCI's limit. It applies to every arm, also if the arm file has a larger rate or none.
+# FCI's limit of the torque rate, applied to every arm even if the arm file has a larger rate or
+# none.
 MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
 # A receiver applies a new torque within one cycle of 1 ms, even if states come more slowly. So a
-# command may change by no more than the rate limit allows in this time [s].
+# command changes by at most the rate limit times LONGEST_STEP_S [s].
 LONGEST_STEP_S = 1e-3
 
 
@@ -28,12 +29,12 @@ class LimitedTorque(NamedTuple):
 
     @property
     def cut_by_limit(self) -> NDArray[np.bool_]:
-        """Which joints would have exceeded the torque limit."""
+        """For each joint, whether the desired torque exceeded the torque limit, shape (n,)."""
         return self.within_limit != self.desired
 
     @property
     def cut_by_rate(self) -> NDArray[np.bool_]:
-        """Which joints would have changed too fast."""
+        """For each joint, whether the rate limit changed the torque, shape (n,)."""
         return self.torque != self.within_limit
 
 
@@ -41,12 +42,12 @@ class TorqueLimiter:
     """
     Keeps commands within torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
-    Either may be infinite. Rates above MOST_RATE are reduced to it.
+    Torque limits may be infinite. Torque rates above MOST_RATE are reduced to MOST_RATE.
     """
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         self._effort = np.array(effort, dtype=float)
-        # Largest rates of change [N m/s].
+        # Largest rates of change of the torque [N m/s].
         self.rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
 
     def clipped(self, torque: Array) -> Array:
@@ -56,11 +57,10 @@ class TorqueLimiter:
 
     def limit(self, desired: Array, previous: Array | None, elapsed_s: float) -> LimitedTorque:
         """
-        Return the nearest torque to a finite `desired` one that may follow `previous`, (n,) [N m].
+        Return the torque nearest to `desired`, which is finite, within both limits, (n,) [N m].
 
-        `previous` is the last published torque, None before the first one; then only the torque
-        limit applies. `elapsed_s` is the time since `previous`, counted as at most 1 ms and at
-        least zero.
+        `previous` is the last published torque; if it is None, only the torque limit applies.
+        `elapsed_s` is the time since `previous`, counted as at most 1 ms and at least zero.
         """
         seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
         within = self.clipped(desired)
@@ -72,7 +72,7 @@ class TorqueLimiter:
 
 
 class CommandOutput(TorqueLimiter):
-    """Remembers the last command, limits the next one, and turns steps into ramps."""
+    """Remembers the last command, limits the next one, and ramps steps of the desired torque."""
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         super().__init__(effort, effort_rate)
@@ -90,13 +90,13 @@ class CommandOutput(TorqueLimiter):
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:
         """
-        Return the desired torque, (n,) [N m]; after a start or a change it is reached by a ramp.
+        Return a torque that ramps to `desired` after a start or a change, shape (n,) [N m].
 
-        `desired` is the torque at the state stamped `stamp` [s] with the present settings and
-        reference, `before` the torque at the same state with those before a change, None if
-        nothing changed; `ramp_time` is in seconds. At a start the ramp begins at the last
-        published torque. At a change it begins at `before`: if changes are frequent, ramps from
-        the last torque would cancel the feedback.
+        `desired` is the torque for the state stamped `stamp` [s] with the present settings and
+        reference, `before` the torque for this state with the settings and reference before a
+        change, None without a change. `ramp_time` is the duration of the ramp [s]. When commanding
+        starts, the ramp begins at the last published torque. After a change the ramp begins at
+        `before`, because frequent ramps from the last torque would cancel the feedback.
         """
         passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
         left = None if self._blend is None or passed >= 1.0 else (1.0 - passed) * self._blend
@@ -113,13 +113,13 @@ class CommandOutput(TorqueLimiter):
         return desired + self._blend if ramp_time else desired
 
     def limited(self, stamp: float, desired: Array) -> LimitedTorque:
-        """Return the desired torque after both limits, at the state's stamp [s]; (n,) [N m]."""
+        """Return `desired` after torque and rate limit; `stamp` is the stamp of the state [s]."""
         assert self.last is not None, 'called only after a first command'
         elapsed = stamp - self.stamp if self.stamp is not None else 0.0
         return self.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:
-        """Return the next command of a ramp to a goal torque, (n,) [N m], and remember it."""
+        """Return and remember the next command of a ramp to a torque `goal`, shape (n,) [N m]."""
         assert self.last is not None, 'called only after a first command'
         self.last = self.limit(goal, self.last, elapsed).torque
         return self.last
@@ -127,5 +127,5 @@ class CommandOutput(TorqueLimiter):
 
 def all_finite(values: Array) -> bool:
     """Return whether all values are finite."""
-    # A finite sum proves it, and takes less time than isfinite.
+    # A finite sum proves that all values are finite, and takes less time than isfinite.
     return math.isfinite(sum(values.tolist())) or bool(np.isfinite(values).all())

@@ -15,16 +15,16 @@ _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20
 
 
 def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
-    """Return times (s,) and states (s, n) at which a motion's limits are checked."""
+    """Return s times (s,) [s] and the states (s, n) of a motion there, to check its limits."""
     share = _SAMPLES // max(1, len(motion.times) - 1)
     return motion.sample_many(min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
 
 
 def beyond_limits(description: ArmDescription, times: Array, points: ReferencePoint) -> str:
     """
-    Return a phrase about the first limit that states exceed, or ''.
+    Return a phrase about the first limit that a state in `points` exceeds, or ''.
 
-    `points` have shape (s, n), their `times` (s,) [s]. Velocity limits depend on position.
+    `points` have shape (s, n), their `times` (s,) [s]. Velocity limits depend on joint position.
     """
     low, high = description.velocity_bounds(points.q)
     most = description.limit('acceleration')
@@ -34,7 +34,7 @@ def beyond_limits(description: ArmDescription, times: Array, points: ReferencePo
         ('acceleration', points.ddq, -most, most, 'rad/s^2'),
     ]
     for name, values, lower, upper, unit in checks:
-        # Written so that NaN counts as outside: points whose stamps are equal after rounding.
+        # NaN, from points whose stamps are equal after rounding, counts as outside the limits.
         outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))
         if outside.any():
             row, joint = np.argwhere(outside)[0]

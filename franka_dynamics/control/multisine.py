@@ -25,9 +25,10 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     """
     Return a trajectory of two sines per joint about the home pose, faded in and out.
 
-    `duration` is in seconds, `amplitude` the largest deflection of a joint [rad]; it is less where
-    80 % of a limit of position, velocity or acceleration demands it. Raises SettingsError if the
-    arm has no home pose, or a number is not positive.
+    `duration` is in seconds, `amplitude` the largest deflection of a joint [rad], reduced so that
+    the joint uses at most 80 % of the room to its position limits and of its limits of velocity
+    and acceleration. Raises SettingsError if the arm has no home pose, or a number is not
+    positive.
     """
     pose = description.home
     if pose is None:
@@ -63,7 +64,7 @@ def _unit_motion(n: int, s: Array) -> Array:
 def _largest_scale(
     description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array], amplitude: float
 ) -> Array:
-    """Return the largest factor of each joint's motion that limits and amplitude allow, (n,)."""
+    """Return the largest scale of each joint's motion within limits and amplitude, shape (n,)."""
     position, velocity, acceleration = (np.abs(rows).max(axis=0) for rows in unit)
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)

@@ -4,9 +4,9 @@
 Instability of joint feedback with delay: which gains cause it, and how to detect it.
 
 A damping torque -kd dq that acts on an inertia M with a delay T is unstable if lambda T is at
-least pi / 2, with lambda the largest eigenvalue of M^-1 kd; with stiffness, already below. The
-node does not know the delay of the receiver, so it detects an unstable loop by the oscillation of
-its feedback torque.
+least pi / 2, with lambda the largest eigenvalue of M^-1 kd; an additional stiffness kp lowers this
+bound. The node does not know the delay of the receiver, so it detects an unstable loop by the
+oscillation of its feedback torque.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from ..typing import Array
 
 MOST_PHASE = 0.5 * math.pi  # smallest lambda T at which the loop is unstable without stiffness
-# Smallest swing of the feedback torque that counts, from one turning point to the next: as a
-# fraction of the torque limit, and for a joint without a torque limit [N m].
+# Smallest counted swing of the feedback torque from one turning point to the next: as a fraction
+# of the torque limit, and for a joint without a torque limit [N m].
 _LEAST_SHARE, _WITHOUT_LIMIT = 0.02, 2.0
-# A sustained oscillation has this many swings in a row, each following the previous one within
-# this time [s], which means 5 Hz or faster. The last swing is at least this fraction of the
-# largest: a decaying oscillation has become smaller by then.
+# A sustained oscillation has at least _SWINGS swings in a row, at most _LONGEST_SWING_S [s] apart,
+# which means 5 Hz or faster. The last swing is at least _LASTING times the largest one, unlike
+# that of a decaying oscillation.
 _SWINGS, _LONGEST_SWING_S, _LASTING = 8, 0.1, 0.5
-# A diverging oscillation has swings that grew this often in a row, each by more than this factor.
+# A diverging oscillation grows by more than the factor _GROWTH in each of _GROWN swings in a row.
 _GROWN, _GROWTH = 2, 2.0
 
 
@@ -46,7 +46,7 @@ class OscillationWatch:
         self.restart()
 
     def restart(self) -> None:
-        """Forget all torques; the next one is the first."""
+        """Forget all feedback torques."""
         self._extreme: Array | None = None
 
     def add(self, stamp: float, torque: Array) -> int | None:

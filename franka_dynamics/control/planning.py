@@ -28,31 +28,33 @@ from ..typing import Array
 if TYPE_CHECKING:
     from .feedforward import FeedforwardController
 
-# Transport delays a message by less than this [s]; an older stamp is refused.
+# Transport delays a message by less than MOST_LATENESS_S [s]; an older stamp is refused.
 MOST_LATENESS_S = 0.1
-# A stamp further in the future than this comes from another clock.
+# A stamp more than MOST_LEAD_S [s] in the future comes from another clock.
 MOST_LEAD_S = 600.0
 _LONGEST_S = 86400.0
-# rclpy takes 6 ms to deserialise 1000 points. A second thread does this, but meanwhile torques are
-# late: by 3 ms for 2000 points (benchmarks/services.py).
+# rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
+# are late: by 3 ms for 2000 points (benchmarks/services.py).
 MOST_POINTS = 2000
-# A reference that starts further from the arm would be a step of the feedback torque.
+# A reference that starts further than MOST_START_DISTANCE from the arm would be a step of the
+# feedback torque.
 MOST_START_DISTANCE = 0.1  # rad or m
-# A trajectory starts this long after the latest state, which leaves time to plan it: a constant
-# time, and a time per point [s]. If planning took longer, it is repeated with four times the lead.
+# Time from the latest state to the start of a trajectory, which leaves time to plan: a constant
+# time, and a time per point [s]. If planning took longer, planning is repeated with four times the
+# lead.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
 @dataclass(frozen=True, eq=False)
 class TrajectoryRequest:
     """
-    The contents of a trajectory message, joints in the message's order.
+    The contents of a trajectory message, with joints in the order of the message.
 
-    `times`, shape (s,), are seconds after `start`. `start` is on the clock of the joint states'
-    stamps; None starts on arrival. `positions`, `velocities`, `accelerations` and `effort` have
-    shape (s, n) [rad or m, per s, per s^2, N m or N], a column for each of `joint_names`; all but
-    the positions are None where the message leaves them out. Efforts are checked, because an
-    effort beyond a limit reveals a faulty sender, but not used.
+    `times`, shape (s,), are seconds after `start`. `start` [s] is by the clock of the joint
+    states' stamps; None: the motion starts on arrival. `positions`, `velocities`, `accelerations`
+    and `effort` have shape (s, n) [rad or m, per s, per s^2, N m or N], a column for each of
+    `joint_names`; all but the positions are None where the message leaves them out. Efforts are
+    checked, because an effort beyond a limit reveals a faulty sender, but not used.
     """
 
     joint_names: tuple[str, ...]
@@ -65,12 +67,12 @@ class TrajectoryRequest:
 
     @property
     def ends_motion(self) -> bool:
-        """Whether the request has no points: the present motion then ends, the arm is held."""
+        """Whether the request has no points, which ends the present motion and holds the arm."""
         return len(self.times) == 0
 
     @property
     def is_set_point(self) -> bool:
-        """Whether the request is one point at time zero, followed for 0.1 s or until the next."""
+        """Whether the request is a single point at time zero."""
         return len(self.times) == 1 and bool(self.times[0] == 0.0)
 
 
@@ -92,13 +94,14 @@ def plan(
     motion, as in joint_trajectory_controller. All other requests are trajectories. If a request
     has velocities but no accelerations, `with_accelerations` adds them.
 
-    `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default now,
-    or at a later start of the request. `current` is the desired state at that time, or the
-    measured position at rest; if the first point comes later, the motion leads from `current` to
-    it. `measured`, shape (n,), is the position expected to be measured when the motion begins, by
-    default that of `current`. A set-point must be near it, or a stream could run away from the
-    arm. A trajectory must begin near it, or it would begin with a step. With the `period` of a
-    stream [s], set-points with positions alone are made into a smooth motion that continues
+    `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default `now`,
+    or at a later start of the request. `current` is the desired state when the motion begins, or
+    the measured position at rest; if the first point comes later, the motion leads from `current`
+    to the first point. `measured`, shape (n,), is the position expected to be measured when the
+    motion begins, by default the position of `current`. A set-point must be near `measured`, or a
+    stream could run away from the arm. A trajectory must begin near `measured`, or the feedback
+    torque would begin with a step. If `period`, the time between the points of a stream [s], is
+    positive, set-points with positions alone are made into a smooth motion that continues
     `before`, the newest motion of the stream.
 
     Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
@@ -146,7 +149,8 @@ def plan(
         return continue_stream(point.q, taken, begin, current, description, period, before)
     trajectory = _trajectory(request, start, begin, current, description)
     if request.start is None or start <= now + MOST_LATENESS_S:
-        # A motion that starts later is not compared: the arm follows the present one until then.
+        # A motion that starts later is not compared with the measured position, because the arm
+        # follows the present motion until that start.
         first = trajectory.sample(begin).q
         if trajectory.times[0] < start + request.times[0]:
             _require_at_desired(description, first, measured)
@@ -280,7 +284,7 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
 
 
 def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
-    """Refuse a motion that begins at the desired position while the arm is elsewhere."""
+    """Refuse a motion that begins at `desired` while the arm is too far from there."""
     joint, distance = _too_far(measured, desired)
     if distance:
         raise ReferenceRefusedError(
@@ -292,7 +296,7 @@ def _require_at_desired(description: ArmDescription, desired: Array, measured: A
 
 
 def _too_far(q: Array, other: Array) -> tuple[int, float]:
-    """Return the joint with the largest distance, and this distance if it is too large, else 0."""
+    """Return the joint with the largest distance, and the distance, 0 if small enough."""
     distance = np.abs(q - other)
     joint = int(distance.argmax())
     return joint, float(distance[joint]) if distance[joint] > MOST_START_DISTANCE else 0.0
@@ -311,8 +315,8 @@ def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
     Return a request with accelerations added if it has velocities but no accelerations.
 
     Without accelerations M ddq would not be fed forward. At an inner point the acceleration is the
-    mean of the accelerations of the two cubics that meet there. At the end, and at a start with
-    zero velocity, it is zero. Other requests are returned unchanged.
+    mean of the accelerations of the two cubics that meet there. At the last point, and at a first
+    point with zero velocity, the acceleration is zero.
     """
     t, q, dq = request.times, request.positions, request.velocities
     if dq is None or request.accelerations is not None:
@@ -336,13 +340,14 @@ def follow_request(
     Plan a requested motion, make the controller follow it, and return the planned motion.
 
     A trajectory begins some milliseconds after the latest state, which leaves time to plan. Until
-    then the controller follows the present motion, and the trajectory begins where the present
-    motion will be. A set-point without stream_period is followed at once.
+    the trajectory begins, the controller follows the present motion; the trajectory begins where
+    the present motion will be. A set-point with velocities, or without stream_period, is followed
+    at once.
 
     If another thread passes joint states to the controller, `lock` is held for the microseconds in
     which the controller is read or changed. `mark` is the sender's identifier of the motion,
     repeated in its events. Raises ReferenceRefusedError if the request cannot be followed; the
-    present motion goes on.
+    present motion then goes on.
     """
     lock = nullcontext() if lock is None else lock
     lead = LEAD_S if request.is_set_point else _LEAD_S + _POINT_LEAD_S * len(request.times)
@@ -400,8 +405,8 @@ def _require_following(controller: FeedforwardController) -> None:
     """
     Raise ReferenceRefusedError, with the reason, if no torque is being commanded.
 
-    On a topic that is too slow for commands the reference is accepted: torques are still added to
-    its trajectory for a controller that follows it with its own feedback.
+    On a topic that is too slow for commands the reference is accepted: the node still adds torques
+    to the trajectory for a controller that follows the trajectory with its own feedback.
     """
     status = controller.status()
     too_slow = controller.supervisor.condition is Condition.TOO_SLOW

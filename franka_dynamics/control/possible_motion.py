@@ -13,7 +13,7 @@ from ..typing import Array
 
 
 class Condition(str, Enum):
-    """What is known about the stream of joint states."""
+    """Condition of the stream of joint states."""
 
     WAITING = 'waiting'  # no joint state has come yet
     ACQUIRING = 'acquiring'  # valid states come, but not yet enough in a row
@@ -37,13 +37,15 @@ _POSITION_SLACK = 0.2
 _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # Tolerated difference between position and integrated velocity [rad], the time constant with which
 # the difference is forgotten [s], and the additional tolerance per speed [s], because position and
-# velocity are not measured at the same instant. Measured on a real FER at up to 2 rad/s: 0.007 rad
-# at 1 kHz, 0.036 rad at 30 Hz.
+# velocity are not measured at the same instant. The difference measured on a real FER at up to 2
+# rad/s was 0.007 rad at 1 kHz, 0.036 rad at 30 Hz.
 _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
-# Across a longer gap [s], the mean of two velocities is too poor an estimate of the displacement.
+# Across a gap between states longer than _LONGEST_GAP_S [s], the mean of two velocities is too
+# poor an estimate of the displacement.
 _LONGEST_GAP_S = 0.04
-# Tolerated difference for a single step [rad], and how many larger steps are tolerated within
-# ORDER_WINDOW states. More mean that the states of two arms alternate. Encoder noise is 1e-4 rad.
+# Tolerated difference between the position change of a single step and its integrated velocity
+# [rad], and the tolerated number of larger differences within ORDER_WINDOW states. If more differ,
+# the states of two arms alternate or an encoder is faulty. Encoder noise is 1e-4 rad.
 _STEP, _MOST_STEPS = 3e-3, 3
 
 
@@ -51,9 +53,10 @@ class PossibleMotion:
     """
     Checks joint states against joint limits, and positions against velocities.
 
-    The guard cannot replace the second check, because it takes the motion from velocities alone.
-    Measured on a simulated FER that moves at 0.6 rad/s while its positions stand still: this check
-    stops it after 46 ms; without it, it reaches 2.5 rad/s before its tracking error stops it.
+    The guard cannot replace the check of positions against velocities, because the guard takes the
+    motion from velocities alone. Measured on a simulated FER that moves at 0.6 rad/s while its
+    measured positions stand still: PossibleMotion stops the arm after 46 ms; otherwise the arm
+    reaches 2.5 rad/s before its tracking error stops it.
     """
 
     def __init__(self, description: ArmDescription) -> None:
@@ -70,7 +73,7 @@ class PossibleMotion:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the last states; the next state has no predecessor."""
+        """Forget the last states; the next state is compared with no earlier one."""
         self._velocities: list[float] = []
         self._drift = [0.0] * len(self._names)
         self._steps: deque[bool] = deque(maxlen=ORDER_WINDOW)
@@ -103,10 +106,10 @@ class PossibleMotion:
         """
         Return condition and sentence if a state does not follow from the one before, else None.
 
-        This is so if a joint moved faster than it can, or not as its velocity says. `q` and
-        `before` are the present positions and those of the state before, `elapsed` > 0 seconds
-        earlier; `dq` are the present velocities. The call also remembers the state for the next
-        check.
+        A state does not follow if a joint moved faster than it can, or not as its velocity says.
+        `q` and `before` are the present positions and those of the state before, `elapsed` > 0
+        seconds earlier; `dq` are the present velocities. `unlike` also remembers `dq` for the next
+        call.
         """
         speeds = dq.tolist()
         short = elapsed <= _LONGEST_GAP_S

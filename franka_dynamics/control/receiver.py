@@ -3,8 +3,8 @@
 """
 The receiving end of a torque topic, which stops the arm when torques cease.
 
-A sender that was killed or cut off sends nothing more, so only the receiver can end its last
-torque. The simulated arm and the node beside plain Gazebo use this class; the generated
+A sender that was killed or cut off sends nothing more, so only the receiver can end the sender's
+last torque. The simulated arm and the node beside plain Gazebo use this class; the generated
 ros2_control controller does the same in C++.
 """
 
@@ -39,7 +39,7 @@ class ReceiverState(str, Enum):
 
 
 class Refusal(str, Enum):
-    """Why a torque is not followed, in the words of the generated ros2_control controller."""
+    """Why a torque is refused, in the words of the generated ros2_control controller."""
 
     OTHER_PUBLISHER = 'other publisher'
     WRONG_SIZE = 'wrong size'
@@ -49,11 +49,12 @@ class Refusal(str, Enum):
 
 class TorqueReceiver:
     """
-    Follows the torques of one sender, and stops the arm by its own model when they cease.
+    Follows the torques of one sender; when they cease, stops the arm by the receiver's model.
 
-    If nothing else compensates gravity, the receiver then holds the arm at rest until a sender
-    comes; otherwise the torque goes to zero once braking has ended. The applied torque stays
-    within the arm's torque limits and changes by at most 1000 N m/s, whoever sends what.
+    If nothing else compensates gravity, the receiver holds the stopped arm at rest until a sender
+    comes; if the robot compensates gravity, the torque goes to zero once braking has ended. The
+    applied torque stays within the arm's torque limits and changes by at most 1000 N m/s, whoever
+    sends what.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; gravity_vector and payload are those of the arm. A torque
@@ -89,10 +90,10 @@ class TorqueReceiver:
         """
         Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
 
-        After a refused torque the last one stays until the time-out. A second sender is followed
-        only once the first one has been silent for the time-out. Each sender numbers its own
-        messages one by one; `number` is None if the middleware gives no number: then every sender
-        is followed.
+        After a refused torque the last accepted torque stays until the time-out. A second sender
+        is followed only once the first one has been silent for the time-out. Each sender numbers
+        its own messages one by one; `number` is None if the middleware gives no number; without
+        numbers every sender is followed.
         """
         given, last = np.array(torque, dtype=float), self._number
         refusal = None
@@ -112,7 +113,7 @@ class TorqueReceiver:
         return None
 
     def follows(self, stamp: float) -> bool:
-        """Return whether a sender is followed and not yet silent for too long at a stamp [s]."""
+        """Return whether, at a stamp [s], a sender is followed and its time-out has not passed."""
         return self.state is ReceiverState.FOLLOWING and stamp - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
@@ -130,7 +131,7 @@ class TorqueReceiver:
         return self.applied
 
     def _own(self, stamp: float, q: Array, dq: Array) -> Array:
-        """Return the torque that brakes the arm, then holds it or ends at zero; set the state."""
+        """Return a torque that brakes the arm, then holds the arm or ends at zero; set `state`."""
         terms = self._terms
         state = terms.at(stamp, q, dq, None)
         brake = self._braking.torque(state, terms)
@@ -140,7 +141,7 @@ class TorqueReceiver:
         torque = terms.gravity_to_command(q, state.gravity) + state.coriolis
         if brake is not None:
             return np.asarray(torque + brake)
-        # With the gravity torque alone the arm would drift away, so braking begins anew.
+        # With the gravity torque alone the arm would drift away, so braking begins again.
         self.state = ReceiverState.HOLDING
         self._braking.begin()
         return np.asarray(torque)

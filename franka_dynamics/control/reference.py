@@ -29,12 +29,12 @@ class ReferencePoint(NamedTuple):
 
     @classmethod
     def at_rest(cls, q: Array) -> ReferencePoint:
-        """Return the point at rest at q."""
+        """Return the desired state at rest at the position q, shape (n,)."""
         return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
 
     @property
     def stacked(self) -> ReferencePoint:
-        """The same point with arrays of shape (1, n)."""
+        """The desired state with arrays of shape (1, n)."""
         return ReferencePoint(*(values[None, :] for values in self))
 
 
@@ -61,22 +61,22 @@ class Trajectory:
 
     @classmethod
     def at(cls, time: float, point: ReferencePoint) -> Trajectory:
-        """Return a motion of a single point at a time [s]."""
+        """Return a motion that consists of one point at a time [s]."""
         return cls(np.array([time]), *point.stacked)
 
     def part(self, rows: Any) -> Trajectory:
-        """Return the motion through some of the points, chosen by a slice or a mask, (k,)."""
+        """Return the motion through the points that a slice or a mask of shape (k,) selects."""
         states = self.positions[rows], self.velocities[rows], self.accelerations[rows]
         return Trajectory(self.times[rows], *states)
 
     def then(self, other: Trajectory) -> Trajectory:
-        """Return the motion through these points and then through those of another motion."""
+        """Return the motion through the points of this motion, then through those of `other`."""
         rows = (self.positions, self.velocities, self.accelerations)
         others = (other.positions, other.velocities, other.accelerations)
         return Trajectory(np.append(self.times, other.times), *map(np.vstack, zip(rows, others)))
 
     def point(self, row: int) -> ReferencePoint:
-        """Return the point of this number."""
+        """Return the desired state at the point with index `row`."""
         return ReferencePoint(self.positions[row], self.velocities[row], self.accelerations[row])
 
     @property
@@ -110,7 +110,7 @@ class Trajectory:
     @cached_property
     def _powers(self) -> Array:
         """
-        Polynomial coefficients of position and its two derivatives by s, shape (k - 1, 6, 3, n).
+        Polynomial coefficients of position, d/ds and d^2/ds^2 of it, shape (k - 1, 6, 3, n).
 
         The lowest power comes first; s runs from 0 to 1 within a segment. The coefficients are
         computed before a motion is followed, by the check of its limits.
@@ -118,7 +118,7 @@ class Trajectory:
         q0, q1 = self.positions[:-1], self.positions[1:]
         powers = np.zeros((len(q0), 6, 3, q0.shape[1]))
         position, duration = powers[:, :, 0], np.diff(self.times)[:, None]
-        # Velocities and accelerations at both ends of a segment, as derivatives by s.
+        # First and second derivatives of position with respect to s at both ends of a segment.
         v0, v1 = self.velocities[:-1] * duration, self.velocities[1:] * duration
         a0, a1 = (rows * duration**2 for rows in (self.accelerations[:-1], self.accelerations[1:]))
         p, v, a = q1 - q0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
@@ -146,7 +146,7 @@ def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
 
 
 def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> ReferencePoint:
-    """Return the state at the fraction s of one segment, or of each of many segments."""
+    """Return the desired state at the fraction s of a segment that lasts `duration` [s]."""
     state = s * powers[5]
     for power in powers[4:0:-1]:
         state += power
@@ -156,7 +156,7 @@ def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> Refer
 
 
 class ReferenceState(str, Enum):
-    """The states that a reference's events report; a reference ends with one of the last three."""
+    """States of a reference in its events; finished, refused and interrupted are final."""
 
     ACCEPTED = 'accepted'  # planned; it is followed as soon as it begins
     FOLLOWING = 'following'
@@ -170,9 +170,9 @@ class ReferenceEvent(NamedTuple):
     One event of a reference.
 
     `number` counts references. `stamp` is the stamp of the joint state [s]. `goal` is the last
-    position of the reference, shape (n,) [rad or m], None if it was refused or if another
-    controller followed it.
-    `remaining` is the time until its end [s]. `mark` is the sender's identifier.
+    position of the reference, shape (n,) [rad or m], None for a refused reference and for a
+    reference that another controller follows. `remaining` is the time until the reference ends
+    [s]. `mark` is the sender's identifier of the reference.
     """
 
     number: int
@@ -196,14 +196,14 @@ class _Followed:
 
     @property
     def end(self) -> float:
-        """Time of the last point, or at which a set-point is no longer followed [s]."""
+        """Time at which the motion reaches its last point or the set-point times out [s]."""
         if isinstance(self.planned, Trajectory):
             return self.planned.end
         return self.begin + STREAM_TIMEOUT_S
 
     @property
     def goal(self) -> Array:
-        """The last position, shape (n,)."""
+        """The last position of the reference, shape (n,)."""
         planned = self.planned
         return planned.positions[-1] if isinstance(planned, Trajectory) else planned.q
 
@@ -243,7 +243,7 @@ class ReferenceSource:
         return latest.planned if latest and isinstance(latest.planned, Trajectory) else None
 
     def hold(self, q: Array | None) -> None:
-        """Hold q, shape (n,), while no reference is followed; None: no desired state then."""
+        """Hold the position q, shape (n,), while no reference is followed; None: hold nothing."""
         self._held = None if q is None else ReferencePoint.at_rest(q)
 
     def follow(self, planned: Trajectory | ReferencePoint, now: float, mark: str = '') -> None:
@@ -251,8 +251,9 @@ class ReferenceSource:
         Follow a trajectory, or a set-point until the next one comes or STREAM_TIMEOUT_S passes.
 
         Until a trajectory begins, the present reference stays. Adds events. `now` is the stamp of
-        the latest joint state [s], `mark` the sender's identifier. A streamed reference continues
-        the present stream, if there is one, instead of replacing it, and keeps the stream's mark.
+        the latest joint state [s], `mark` the sender's identifier of the reference. A streamed
+        reference continues the present stream, if there is one, instead of replacing it, and keeps
+        the stream's mark.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now
@@ -272,7 +273,7 @@ class ReferenceSource:
         self._put(ReferenceEvent(self._numbers, state, stamp, reason, mark=mark))
 
     def clear(self, stamp: float = 0.0, reason: str = '') -> None:
-        """Drop references and held position, and add events with this stamp [s] and reason."""
+        """Drop the held position and all references; add events with `stamp` [s] and `reason`."""
         for dropped in (self._now, self._next):
             self._leave(dropped, stamp, None, reason)
         self._held = self._now = self._next = None
@@ -285,7 +286,7 @@ class ReferenceSource:
         return self._held
 
     def sample(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state at a stamp [s]; begin and end references, with events."""
+        """Return the desired state at a stamp [s]; begin and end references, add their events."""
         if self._next is not None and stamp >= self._next.begin:
             before, self._now, self._next = self._now, self._next, None
             self._leave(before, stamp, self._now)

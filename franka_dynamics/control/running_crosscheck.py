@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the node's model periodically with the independent one at the arm's state."""
+"""Compares the node's dynamics model periodically with the independent Newton-Euler model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from ..dynamics.newton_euler import NewtonEulerModel
 
 class RunningCrosscheck:
     """
-    Compares gravity and Coriolis torque with the Newton-Euler recursion once per period.
+    Compares gravity plus Coriolis torque with the Newton-Euler recursion once per period.
 
-    A comparison takes about a millisecond. So the control cycle only stores a state with `offer`,
+    A comparison takes about a millisecond, so the control cycle only stores a state with `offer`,
     and another thread may call `run`.
 
-    `period` is the time between checks, by the stamps [s]; 0 disables them. `tolerance` is
-    absolute [N m] for torques below 1 N m, relative above. `at_configure` is the largest
-    difference that the cross-check at configuration found.
+    `period` is the time between comparisons, by the stamps of the states [s]; 0: no comparison.
+    `tolerance` bounds the difference [N m] of torques below 1 N m, and the relative difference of
+    larger torques. `at_configure` is the largest difference that the cross-check at configuration
+    found.
     """
 
     def __init__(self, period: float, tolerance: float) -> None:
@@ -33,13 +34,13 @@ class RunningCrosscheck:
         self.checks = 0
 
     def offer(self, state: StateTerms, terms: TermModel) -> None:
-        """Store a state and its terms for `run`, if a check is due."""
+        """Store a state and its model for `run`, once per period."""
         if self._period > 0.0 and abs(state.stamp - self._offered_at) >= self._period:
             self._offered_at = state.stamp
             self._offered = state, terms
 
     def run(self) -> str:
-        """Compare at the stored state, if any; return a sentence if the models differ, else ''."""
+        """Compare both models at a new stored state; return a sentence if they differ, else ''."""
         offered, self._offered = self._offered, None
         if offered is None:
             return ''

@@ -24,12 +24,13 @@ class TargetProfile:
     What a receiver of torques (a target) adds to them by itself.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
-    receiver's is commanded, without it the whole gravity torque. With `receiver_adds_friction`,
-    the receiver compensates joint friction, and no friction may be commanded. `rotor_inertia` is a
-    lower bound of the reflected rotor inertia that the joints have and the model lacks [kg m^2];
-    it allows larger gains than the link inertia alone. A Franka arm's joints have 0.07 to 0.2
+    gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
+    commanded. With `receiver_adds_friction`, the receiver compensates joint friction, and no
+    friction may be commanded. `rotor_inertia` is a lower bound of the reflected rotor inertia that
+    the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
+    inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
     (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says whether brakes hold an arm that
-    stands still without effort. The full gravity torque may then be commanded at once.
+    stands still without effort; if so, the full gravity torque may be commanded at once.
     """
 
     name: str
@@ -52,7 +53,7 @@ DEFAULT_TARGET = 'fci'
 
 
 def target_profile(name: str) -> TargetProfile:
-    """Return the profile of that name; raise SettingsError with the choices for an unknown one."""
+    """Return the target profile called `name`; raise SettingsError for an unknown name."""
     if name not in TARGETS:
         raise SettingsError(f'There is no target {name!r}; the choices are {", ".join(TARGETS)}.')
     return TARGETS[name]
@@ -63,17 +64,18 @@ _MOST_GRAVITY = 30.0
 # Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
 # the Earth.
 _EARTH = (9.7, 9.9)
-# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. It also keeps every torque
-# far from overflow.
+# Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. _MOST_GAIN also keeps every
+# torque far from overflow.
 _MOST_GAIN = 1e4
-# Largest kp and kd relative to the torque limit [1/rad, s/rad]. With them, an error of 0.04 rad or
-# 1/3 rad/s demands the whole torque limit. libfranka's joint impedance example has 600 N m/rad for
-# 87 N m, and 30 N m s/rad for 12 N m.
+# Largest kp and kd relative to the torque limit [1/rad, s/rad]. With the largest gains, a tracking
+# error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
+# example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
+# m.
 _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
 
 
 class StateSource(str, Enum):
-    """State at which Coriolis and inertia terms are evaluated; gravity: always measured."""
+    """State at which Coriolis and inertia terms are evaluated; gravity always uses MEASURED."""
 
     MEASURED = 'measured'
     REFERENCE = 'reference'
@@ -95,9 +97,9 @@ class Settings:
     One consistent set of live parameters.
 
     Each field is the node's parameter of the same name; config/feedforward/default.yaml explains
-    it. A single gain or tracking error applies to all joints. The payload is mass [kg], centre of
-    mass [m] in the flange frame, and inertia about the centre of mass [kg m^2] in the order xx,
-    xy, xz, yy, yz, zz.
+    it. A single kp, kd or max_tracking_error applies to all joints. The payload is mass [kg],
+    centre of mass [m] in the flange frame, and inertia about the centre of mass [kg m^2] in the
+    order xx, xy, xz, yy, yz, zz.
     """
 
     target: str = DEFAULT_TARGET
@@ -132,8 +134,8 @@ class Settings:
         """
         Return the payload about the flange's origin, in the flange frame.
 
-        Raises SettingsError if the payload is not ten finite numbers, or they are no physical
-        body.
+        Raises SettingsError if the payload is not ten finite numbers, or no physical body has
+        these numbers.
         """
         values = np.asarray(self.payload, dtype=float)
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
@@ -173,7 +175,8 @@ class Settings:
         if (off[2].any() and self.profile.receiver_adds_gravity) or (
             off.any() and gravity[:2].any()
         ):
-            # The model takes gravity in the space frame, the robot in its base's.
+            # The model takes the gravity vector in the space frame, the robot takes it in the base
+            # frame.
             raise SettingsError(
                 f'the arm file {description.file or description.name} rotates the base, and then '
                 f'gravity_vector {list(self.gravity_vector)} with target {self.target} cannot be '
@@ -225,7 +228,7 @@ class Settings:
 
 @functools.cache
 def _ranges() -> tuple[ParameterSpec, ...]:
-    """Return the declarations of the live parameters that are a single number."""
+    """Return the declarations of the live parameters whose value is a single number."""
     found = (*specs('torque'), *specs('motion'))
     return tuple(spec for spec in found if spec.kind == 'double')
 

@@ -20,7 +20,8 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-# A point this soon after the start, relative to the shortest interval between points, is skipped.
+# Points nearer to the start than this fraction of the shortest interval between points are
+# skipped.
 _PASSED = 0.5
 _ITERATIONS = 60  # of Jacobi's method for the spline; the error shrinks to 2^-60
 
@@ -33,16 +34,18 @@ def upsample(
     description: ArmDescription,
 ) -> Trajectory:
     """
-    Return the motion from `current` at `begin` [s] through the points, at rest after the last.
+    Return a motion from the state `current` at the time `begin` [s] through the points to rest.
 
     The points have strictly increasing times, shape (k,) [s], and positions, shape (k, n) [rad or
-    m]. The motion is the cubic spline through them, from the present velocity to rest. The first
-    and the last segment are quintics, so that the acceleration starts at the present one and ends
-    at zero. Points before `begin` are skipped. If the points end in motion, as with a policy that
-    sends its next points before these end, stopping at the last point may exceed the limits; the
-    motion is then braked after it. If only the start exceeds the limits, ruckig joins the motion.
-    If neither keeps the limits, a motion through all points is returned, which exceeds the jerk
-    limit alone or is refused by the caller's check of limits.
+    m]. The motion is the cubic spline through the points, from the velocity of `current` to rest.
+    The first and the last segment are quintics, so that the acceleration starts with that of
+    `current` and ends at zero. Points up to half the shortest interval after `begin` are skipped,
+    except the last point. If stopping at the last point exceeds the limits, because the points end
+    in motion (a policy sends its next points before these points end), the motion is braked after
+    the last point. If the spline exceeds the limits at its start, ruckig computes a transition
+    from `current` to the spline. If the transition exceeds the limits too, a motion through all
+    points is returned, which exceeds the jerk limit alone or is refused by the caller's check of
+    limits.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq
@@ -68,9 +71,9 @@ def _endings(
     acceleration: Array | None = None,
 ) -> Iterator[Trajectory]:
     """
-    Yield a spline that stops at the last point; of several points, also one braked after it.
+    Yield a spline that stops at the last of several points, then a spline braked after that point.
 
-    The motion starts with the velocity and, if it is given, the acceleration, shape (n,) each.
+    Each spline starts with `velocity` and, unless None, `acceleration`, shape (n,) each.
     """
     if len(times) == 1:
         yield Trajectory.at(float(times[0]), ReferencePoint.at_rest(positions[0]))
@@ -88,7 +91,7 @@ def _endings(
 
 
 def _last_slope(times: Array, positions: Array) -> Array:
-    """Return the slope at the last point of the parabola through the last three, (n,)."""
+    """Return the velocity, (n,), at the last point of a parabola through the last three points."""
     if len(times) < 2:
         return np.zeros_like(positions[0])
     h = np.diff(times[-3:])
@@ -113,12 +116,12 @@ def spline_derivatives(
     Return velocities and accelerations, shape (k, n), of the clamped cubic spline at its points.
 
     The k >= 2 points have strictly increasing times, shape (k,) [s], and positions, shape (k, n)
-    [rad or m]; `begin` and `end`, shape (n,), are the velocities at the first and the last one.
+    [rad or m]; `begin` and `end`, shape (n,), are the velocities at the first and the last point.
     """
     h = np.diff(times)
     slopes = np.diff(positions, axis=0) / h[:, None]
-    # Continuous acceleration gives a tridiagonal system for the inner velocities. It is strictly
-    # diagonally dominant, so Jacobi's iteration converges.
+    # Continuous acceleration gives a tridiagonal system for the inner velocities. The system is
+    # strictly diagonally dominant, so Jacobi's iteration converges.
     lower, diagonal = h[1:], 2.0 * (h[:-1] + h[1:])
     right = 3.0 * (h[1:, None] * slopes[:-1] + h[:-1, None] * slopes[1:])
     velocities = np.empty_like(positions)
@@ -142,9 +145,9 @@ def spline_derivatives(
 
 def cubic_accelerations(times: Array, positions: Array, velocities: Array) -> tuple[Array, Array]:
     """
-    Return the accelerations at which cubics between points begin and end, shape (k - 1, n) each.
+    Return the accelerations at begin and end of the cubics between k points, (k - 1, n) each.
 
-    Parameters are those of spline_derivatives, and the velocities at the points, shape (k, n).
+    `times` [s] have shape (k,), `positions` and `velocities` at the points have shape (k, n).
     """
     h = np.diff(times)[:, None]
     slopes = np.diff(positions, axis=0) / h

@@ -3,10 +3,10 @@
 """
 Makes a smooth motion within an arm's limits from a stream of single positions.
 
-Velocity and acceleration at a point come from a polynomial through it and two points on either
-side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait for the
-next points, one because a segment needs both of its ends. Every new point makes a new motion,
-which ends at rest if no other point comes.
+Velocity and acceleration at a point come from a polynomial through the point and two points on
+either side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait for
+the next points, one because a segment needs the points at both ends. Every new point makes a new
+motion, which ends at rest if no further point comes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ..errors import ReferenceRefusedError
 from ..typing import Array
 
 _SIDE, _KEPT = 2, 7  # points on either side of a point, and points kept in all
-# Points were sampled evenly but arrive with jitter. The time of a point is corrected by this share
-# of the difference between its arrival and its expected time.
+# Points were sampled evenly but arrive with jitter. The time of a point is corrected by the
+# fraction _FOLLOWED of the difference between its arrival and its expected time.
 _FOLLOWED = 0.02
-# Periods by which points may be missing before the stream counts as a new one, and by which a
-# point may come early.
+# Longest gap between two points of one stream, and longest time by which a point may come before
+# its expected time, both in periods.
 _MOST_MISSING, _MOST_EARLY = 3, 3.0
 # Time after the latest state at which a new motion starts, for planning it [s].
 LEAD_S = 0.004
@@ -34,7 +34,7 @@ _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
 
 
 def delay(period: float) -> float:
-    """Return the delay of the motion behind points with this period [s]."""
+    """Return the delay of the motion behind points that are `period` seconds apart [s]."""
     return _DELAY_PERIODS * period + _DELAY_S
 
 
@@ -52,7 +52,7 @@ def continue_stream(
 
     The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
     `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
-    the present motion `before` belongs to the stream, the stream continues. Raises
+    the present motion `before` was made from a stream, `q` continues this stream. Raises
     ReferenceRefusedError if the points come too early, or no motion within the limits reaches the
     point.
     """
@@ -88,13 +88,13 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return the motion through the coming points to rest, else one joined by ruckig, or None."""
+    """Return a motion to rest through the coming points, else one by ruckig, else None."""
     through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):
         return through
-    # ruckig catches up with a motion that goes on with constant velocity after the last point. If
-    # that fails, the arm comes to rest at that point.
+    # First attempt: ruckig leads to the coming points, extended beyond the last point at constant
+    # velocity. Second attempt: ruckig leads to rest at the last point.
     end, (q, dq, _) = coming.end, coming.point(-1)
     ahead = ReferencePoint(q + _CATCH_UP_S * dq, dq, np.zeros_like(q))
     for motion in (
@@ -111,7 +111,7 @@ def _through(
 
 
 def _with_derivatives(times: Array, points: Array, period: float) -> Array:
-    """Return positions, velocities, accelerations (3, k, n) of polynomials through neighbours."""
+    """Return position, velocity, acceleration (3, k, n) at k points from fitted polynomials."""
     states = np.zeros((3, *points.shape))
     states[0] = points
     for i, time in enumerate(times):

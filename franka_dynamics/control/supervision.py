@@ -35,7 +35,7 @@ class Observation(NamedTuple):
     """
     The verdict on one joint state.
 
-    `valid`: terms may be computed from it. `trusted`: a torque may be commanded from it.
+    `valid`: torque terms may be computed from the state. `trusted`: a torque may be commanded.
     """
 
     condition: Condition
@@ -44,17 +44,18 @@ class Observation(NamedTuple):
 
     @property
     def trusted(self) -> bool:
-        """Whether a torque may be commanded."""
+        """Whether a torque may be commanded from the joint state."""
         return self.valid and self.condition is Condition.TRUSTED
 
 
 # A jump of the stamps in either direction [s] that lost messages do not explain.
 _CLOCK_LEAP_S = 1.0
-# The first number of messages out of order, of the last ORDER_WINDOW, shows two publishers: the
-# network reorders fewer. The second number of them in a row shows that the clock was set back.
+# _MOST_OUT_OF_ORDER messages out of order among the last ORDER_WINDOW show two publishers: the
+# network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
+# back.
 _MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
 # A pause of this process up to this duration [s] does not count as silence of the arm. No single
-# piece of work takes as long, and an arm may coast for this time.
+# piece of the process's work takes 50 ms, and an arm may coast for 50 ms.
 MOST_FORGIVEN_S = 0.05
 _RATE_WINDOW = 20  # number of latest messages of which the median period is taken
 _SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own periods
@@ -62,7 +63,7 @@ _SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own pe
 
 class StateSupervisor:
     """
-    Watches the joint states of one arm.
+    Judges each joint state of one arm, and detects silence.
 
     Attributes
     ----------
@@ -89,7 +90,7 @@ class StateSupervisor:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the stream; the next state is the first."""
+        """Forget all joint states and the condition."""
         self.condition, self.reason = Condition.WAITING, 'no joint state has arrived yet'
         self.stamp: float | None = None
         self._arrival, self._held_age = 0.0, 0.0  # arrival and age of the last new state
@@ -107,12 +108,12 @@ class StateSupervisor:
     @property
     def period(self) -> float:
         """Median stamp difference of the latest messages [s]; 0 while unknown."""
-        # The median, so that a single gap does not count as a slow topic.
+        # The median is used, so that a single gap does not count as a slow topic.
         return sorted(self._periods)[len(self._periods) // 2] if self._periods else 0.0
 
     @property
     def typical_age(self) -> float:
-        """Median age of the latest states [s]; 0 while unknown, or where ages are not judged."""
+        """Median age of the latest states [s]; 0 while unknown, or if max_state_age is 0."""
         if not (self._ages and self.limits.max_state_age > 0.0):
             return 0.0
         return max(0.0, sorted(self._ages)[len(self._ages) // 2])
@@ -129,9 +130,9 @@ class StateSupervisor:
         """
         Judge one state.
 
-        `stamp` is the message's own [s], `q` and `dq`, shape (n,), are in joint order, `arrival`
-        is by the steady clock [s]. `age` is the ROS clock minus the stamp [s]; without it no age
-        is checked.
+        `stamp` is the stamp of the message [s]; positions `q` and velocities `dq`, shape (n,), are
+        in joint order; `arrival` is the time of arrival by the steady clock [s]. `age` is the ROS
+        clock minus the stamp [s]; None: the age is not checked.
         """
         self.age = float('nan') if age is None else age
         self._clock_now = None if age is None else stamp + age
@@ -168,17 +169,17 @@ class StateSupervisor:
         """
         Do not count the next gap between states as silence, because this process was busy.
 
-        A gap longer than MOST_FORGIVEN_S still counts.
+        A gap longer than MOST_FORGIVEN_S still counts as silence.
         """
         self._next_gap_ignored = True
 
     def check_silence(self, now: float, simulated: float | None = None) -> Condition:
         """
-        Declare the states stale after too long a silence; return the present condition.
+        Set the condition STALE after too long a silence; return the present condition.
 
-        `now` is by the steady clock [s]. `simulated` is the ROS clock [s] if that is simulated:
-        silence is then measured in simulated time, which does not pass while the simulation is
-        paused.
+        `now` is the time by the steady clock [s]. `simulated` is the time by a simulated ROS clock
+        [s]; None: the ROS clock is not simulated. Silence is measured in simulated time, if given,
+        which does not pass while the simulation is paused.
         """
         silence, of_time = now - self._arrival, ''
         if simulated is not None:
@@ -207,7 +208,7 @@ class StateSupervisor:
         return Observation(self.condition, self.reason, valid=True)
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
-        """Distinguish a reset clock, a second publisher and a single late message."""
+        """Judge a state older than the last: reset clock, second publisher or late message."""
         self._late_messages += 1
         if elapsed < -_CLOCK_LEAP_S or self._late_messages >= _ALL_BEHIND:
             self._first(stamp, q, arrival)
@@ -217,7 +218,8 @@ class StateSupervisor:
                 'simulation reset?',
             )
         self.out_of_order += 1
-        # No second publisher if every message since then was older: the simulation was restarted.
+        # If all messages out of order came in a row, the simulation was restarted, and there is no
+        # second publisher.
         if self._late_messages < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self.reject(
                 Condition.INTERLEAVED,
@@ -247,7 +249,7 @@ class StateSupervisor:
     def _judge(
         self, elapsed: float, age: float | None, patience: float, held_age: float
     ) -> Observation:
-        """Judge a possible state by the topic's rate, its gap and its age; set the condition."""
+        """Judge a state by the topic's rate, the gap before it and its age; set the condition."""
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period

@@ -18,22 +18,23 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
-# Reference speeds [rad/s, m/s] below which no friction is commanded, and above which all of it is,
-# so that noise in a reference at rest causes no torque.
+# Reference speeds [rad/s, m/s] below which no friction, and above which the full friction is
+# commanded, so that noise in a reference at rest causes no torque.
 REST_SPEED, FULL_SPEED = 0.005, 0.02
-# Number of standard deviations by which each coefficient is reduced.
+# Number of standard deviations by which each friction coefficient is reduced.
 DEVIATIONS_LEFT = 2.0
 
 
 class FrictionFeedforward:
     """
-    Friction to be commanded for a reference velocity.
+    Friction torque to be commanded for a reference velocity.
 
-    The torque has the direction of the reference velocity, and is zero at rest. It should not
-    exceed the arm's friction, because too much may cause a limit cycle, too little only a tracking
-    error. So the coefficients of a linear model are reduced by two standard deviations (if the arm
-    file has them), and Maxwell-slip elements of uncertain state count with their smallest torque.
-    In `torque` the Maxwell-slip elements follow the measured position.
+    The torque has the direction of the reference velocity, and is zero at rest. The torque should
+    not exceed the arm's friction, because too much torque may cause a limit cycle, too little only
+    a tracking error. So the coefficients of a linear model are reduced by two standard deviations
+    (if the arm file states standard deviations), and Maxwell-slip elements of uncertain state
+    count with their smallest torque. In `torque` the Maxwell-slip elements follow the measured
+    position.
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -58,7 +59,7 @@ class FrictionFeedforward:
         return self._least(dq, self._state.slip_bounds)
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the friction to command along a reference that starts at rest, (N, n) [N m]."""
+        """Return the friction torque to command at N points from rest on, shape (N, n) [N m]."""
         velocity = np.asarray(dq, dtype=float)
         bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
         if isinstance(self._model, MaxwellSlipFriction):
@@ -66,13 +67,13 @@ class FrictionFeedforward:
         return self._least(velocity, bounds)
 
     def _least(self, dq: Array, bounds: Array) -> Array:
-        """Return the smallest certain friction along dq, (..., n); bounds (2, ..., k, n)."""
+        """Return the least friction along dq, (..., n), for bounds (2, ..., k, n) of k slips."""
         along = np.sign(dq)
         if self._linear is None:
             least = along * self._model.torque(dq)
         else:
-            # A term less its coefficient's uncertainty is concave in the state: the minimum over
-            # the states is at a bound.
+            # A friction term less the uncertainty of its coefficient is concave in the slip state,
+            # so the minimum over slip states is at one of the bounds.
             least = np.minimum(
                 *(
                     along[..., None, :] * self._coefficients * terms
@@ -86,7 +87,7 @@ class FrictionFeedforward:
 
 class StateTerms(NamedTuple):
     """
-    One joint state, stamped [s], and the torque terms there; arrays of shape (n,), SI units.
+    One joint state with its stamp [s], and its torque terms; arrays of shape (n,), SI units.
 
     `gravity` is g(q), `coriolis` C(q, dq) dq, `inertia` M(q) ddq of the reference.
     """
@@ -127,7 +128,7 @@ class TermModel:
         self.friction = None if friction is None else FrictionFeedforward(friction)
 
     def at(self, stamp: float, q: Array, dq: Array, ddq: Array | None) -> StateTerms:
-        """Return the terms at a state, with the reference's ddq, shape (n,), if there is one."""
+        """Return the terms at a state; `ddq`, shape (n,), is the reference's, None without one."""
         inertia = self._zero if ddq is None else self.inertia(q, ddq)
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 
@@ -139,8 +140,8 @@ class TermModel:
         """
         Return the part of `gravity` = g(q) that the target does not add itself, shape (n,) [N m].
 
-        Exactly zero for a target that compensates gravity, unless the base is inclined or the
-        target does not know the payload.
+        This part is exactly zero for a target that compensates gravity, unless the base is
+        inclined or the target does not know the payload.
         """
         if not self.adds_gravity:
             return gravity

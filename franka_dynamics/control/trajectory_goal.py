@@ -3,8 +3,8 @@
 """
 Fills a trajectory controller's goal with feedforward torques.
 
-The rules are those of references (`planning.plan`), the torques those of
-`ControlLaw.trajectory_efforts`. The error codes are those of control_msgs/FollowJointTrajectory.
+`planning.plan` checks a goal by the rules for references, `ControlLaw.trajectory_efforts` computes
+the torques. The error codes are those of control_msgs/FollowJointTrajectory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-# MoveIt's plans may start this far from the arm (allowed_start_tolerance, default) [rad].
+# MoveIt's default allowed_start_tolerance: largest distance between arm and start of a plan [rad].
 MOST_STEP = 0.01
 
 
@@ -38,7 +38,7 @@ class GoalError(IntEnum):
 
 
 class FilledGoal(NamedTuple):
-    """A motion, the torque at each point, shape (k, n) [N m], and its start [s]; 0: now."""
+    """A motion, the torque at each of its k points, (k, n) [N m], and its start [s]; 0: now."""
 
     motion: Trajectory
     efforts: Array
@@ -53,10 +53,10 @@ def fill(
     current: ReferencePoint | None = None,
 ) -> FilledGoal:
     """
-    Return a goal's motion with torques.
+    Return the motion of a FollowJointTrajectory goal, and the torque at each of its points.
 
-    Points without accelerations get continuous ones, so that M ddq is fed forward. One point at
-    time zero is accepted if the arm is already there.
+    Points without accelerations get accelerations, so that M ddq is fed forward. A goal with one
+    point at time zero is accepted if the arm is at this point.
 
     `law` has the arm's limits and terms. The latest joint state has the stamp `stamp` [s] and the
     positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal starts, if a
@@ -87,10 +87,11 @@ def with_torques(
     """
     Return a motion for joint_trajectory_controller, and the torque at each point, (k, n) [N m].
 
-    The controller repeats the last point, effort included, until another goal comes. A motion that
-    ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on the arm for
-    ever. So it gets one more point at rest at the same position, after the time that the change of
-    torque takes at MOST_RATE. `torques` returns the torque at every point of a motion.
+    joint_trajectory_controller repeats the last point, effort included, until another goal comes.
+    A motion that ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on
+    the arm for ever. So such a motion gets one more point at rest at the same position, after the
+    time that the change of torque takes at MOST_RATE. `torques` returns the torque at every point
+    of a motion.
     """
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)
@@ -108,7 +109,8 @@ def _rest_here(
     """
     Return the motion of a goal with one point at time zero: the arm stays where it is.
 
-    MoveIt's time parametrisation makes such a plan if start and goal are equal.
+    MoveIt's time parametrisation makes a plan with one point at time zero if start and goal are
+    equal.
     """
     away = np.abs(point.q - q)
     joint = int(away.argmax())
@@ -129,7 +131,7 @@ def _rest_here(
 def code_of_refusal(
     request: TrajectoryRequest, description: ArmDescription, stamp: float
 ) -> GoalError:
-    """Return the error code for a request that was refused at a stamp [s]."""
+    """Return the error code for a request refused at the joint state stamped `stamp` [s]."""
     if sorted(request.joint_names) != sorted(description.joint_names):
         return GoalError.INVALID_JOINTS
     if request.start is not None and request.start < stamp - MOST_LATENESS_S:
