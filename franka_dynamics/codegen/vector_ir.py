@@ -3,9 +3,9 @@
 """
 LLVM assembly that evaluates equations for many states, one state in each lane of a vector.
 
-The text is in single-assignment form with explicit vectors and calls nothing but the intrinsic
-llvm.umin, so that LLVM only has to choose registers and instructions: no optimisation passes are
-needed.
+The assembly text is in single-assignment form with explicit vectors and calls nothing but the
+intrinsic llvm.umin, so that LLVM only has to choose registers and instructions: no optimisation
+passes are needed.
 """
 
 from __future__ import annotations
@@ -185,9 +185,9 @@ class _Writer:
         sine = self._operation('fadd', y, sine)
         cosine = self._operation('fmul', square, self._polynomial(cosines, square))
         cosine = self._operation('fadd', self._constant(1.0), cosine)
-        # The last bits of `rounded` are the number k of quarter turns. If k is odd, sine and
-        # cosine are exchanged. The second bit of k is the sign of the sine, the second bit of k +
-        # 1 the sign of the cosine.
+        # The last bits of `rounded` are the number k of quarter turns. An odd number of quarter
+        # turns exchanges sine and cosine. The sign of the sine is the second bit of the number k
+        # of quarter turns, the sign of the cosine the second bit of k + 1.
         whole = f'<{self.lanes} x i{self.bits}>'
         quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
         after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')

@@ -64,6 +64,8 @@ class Loop:
     ------
     TreeError
         If the directions have another shape.
+    InertiaError
+        If a loop frame is not a rigid transform.
 
     """
 

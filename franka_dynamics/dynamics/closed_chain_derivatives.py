@@ -26,9 +26,9 @@ class ParameterDerivatives:
 
     `wrench` (..., n, 6, n, 10) holds dF_i/dphi_j, with F_i the wrench through joint i in body i's
     frame and phi_j the `LinkInertia.parameters()` of body j; `tau` (..., n, n, 10) holds
-    dtau_i/dphi_j. F and tau are linear in phi: F is dF/dphi times phi plus the contribution of a
-    tool wrench, tau is dtau/dphi times phi plus the contributions of a tool wrench and of the
-    rotors.
+    dtau_i/dphi_j. Wrenches F and torques tau are linear in the parameters phi: F is dF/dphi times
+    phi plus the contribution of a tool wrench, tau is dtau/dphi times phi plus the contributions
+    of a tool wrench and of the rotors.
     """
 
     wrench: Array

@@ -141,8 +141,7 @@ class ExponentialsModel:
         J_mi dq is the velocity of link i's centre of mass and the link's angular velocity, in {S}.
         """
         n = self.description.n
-        # J_i of all links at once: the space Jacobian up to joint i, moved to the origin of frame
-        # i.
+        # J_i of all links at once: the space Jacobian up to joint i, moved to frame i's origin.
         moved = np.tril(np.ones((n, n)))[:, None, :]
         origins = self.frames(q)[..., :-1, :3, 3]
         jacobians = adjoint_inverse(translation(origins)) @ (

@@ -177,8 +177,7 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
     # Gravity enters as an upward acceleration of the base.
     up = np.broadcast_to(np.concatenate((-gravity, np.zeros(3))), (count, 1, 6))
     # For each body, in the body's frame: the joints that move the body, these joints' unit twists,
-    # the body's twist and acceleration. The base is the last entry of each list, at index BASE =
-    # -1.
+    # the body's twist and acceleration. The base is the last entry of each list (index BASE).
     joints: list[list[int]] = [[] for _ in range(tree.n + 1)]
     carried = [np.zeros((count, 0, 6))] * (tree.n + 1)
     velocity = [np.zeros((count, 1, 6))] * (tree.n + 1)
