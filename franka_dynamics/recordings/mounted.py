@@ -28,7 +28,8 @@ _HAND_PART = 0.3
 # added, 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
 # A mass is reported only if the torque error with the mass is at most this fraction of the torque
-# error without. The error ratio is 0.6 to 0.9 with nothing mounted, 0.12 to 0.23 with 0.5 kg.
+# error without the mass. These errors have the ratio 0.6 to 0.9 with nothing mounted, 0.12 to 0.23
+# with 0.5 kg.
 _HELD_RATIO = 0.5
 
 
@@ -73,7 +74,7 @@ class MountedVerdict:
     lightest: float = np.nan
 
     def allows(self, hand: str) -> bool:
-        """Whether an inertial set with this hand (or 'none') agrees with the verdict."""
+        """Whether an inertial set with the given hand (or 'none') agrees with the verdict."""
         if self.mounted is None:
             too_light = self.mass < 0.5 * self.lightest
             return hand == NO_HAND or not too_light
@@ -186,8 +187,8 @@ def judge_mounted(
         predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
     )
     loads = np.stack([(one - alone).T for one in loaded], axis=-1)
-    # Each predicted torque contains the arm file's friction. Adding the same friction to the
-    # measured torque cancels friction in the difference.
+    # The predicted torques contain the arm file's friction. Adding the same friction to the
+    # measured torque cancels friction in measured minus predicted torque.
     own = motion.effort + motion.columns[..., 0]
     return mounted_verdict(
         [

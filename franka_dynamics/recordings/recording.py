@@ -239,7 +239,7 @@ class _Messages:
         return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
-        """Append one message, or skip it if it has none of this arm's joints."""
+        """Append a message, or skip a message without any of this arm's joints."""
         self.seen += 1
         names = tuple(message.name)
         if names not in self._columns:

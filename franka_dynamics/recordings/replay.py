@@ -40,7 +40,7 @@ def predicted_torque(
 @dataclass(frozen=True)
 class Unit:
     """
-    Unit of the error E over all joints.
+    Unit of the torque error E over all joints.
 
     `name` is 'N m', or '% of the limits' for arms with prismatic joints, whose efforts are in N.
     `per_joint` are the factors from each joint's effort [N m or N] to the unit.
@@ -52,7 +52,7 @@ class Unit:
     @classmethod
     def of(cls, arm: ArmDescription) -> Unit:
         """
-        Return the unit for an arm.
+        Return the unit of E for an arm.
 
         Raises RecordingError if the arm has a prismatic joint and some joint has no effort limit.
         """
@@ -96,12 +96,12 @@ class ResidualRms:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """
-    Torques that an inertial set with a hand predicts for a motion, and their errors.
+    Torques that an inertial set with a hand predicts for a motion, and the torque errors.
 
-    `predicted` is M ddq + C dq + g plus the arm file's friction, if it has any, (N, n) [N m].
-    `whole` compares `predicted` with the filtered effort, `unfiltered` with the resampled effort.
-    `rigid` compares M ddq + C dq + g with the filtered effort. `squares`, (N,), are sums over
-    joints of (filtered effort - `predicted`)^2, in the square of `unit`.
+    `predicted` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `whole`
+    compares `predicted` with the filtered effort, `unfiltered` with the resampled effort. `rigid`
+    compares M ddq + C dq + g with the filtered effort. `squares`, (N,), are sums over joints of
+    (filtered effort - `predicted`)^2, in the square of `unit`.
     """
 
     arm: ArmDescription
@@ -194,5 +194,5 @@ def hand_name(hand: str) -> str:
 
 
 def hand_in_words(hand: str) -> str:
-    """Return 'bare' for no hand, otherwise 'with' and its name."""
+    """Return 'bare' for no hand, otherwise 'with' and the hand's name."""
     return 'bare' if hand == NO_HAND else f'with {hand_name(hand)}'

@@ -23,7 +23,7 @@ _MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
 
 
 def what_to_do() -> str:
-    """Return advice about a damaged bag; it names the repair programs that are installed."""
+    """Return advice about a damaged bag, with the repair programs that are installed."""
     there = [command for program, command in _MENDERS.items() if which(program)]
     tried = f'try {" or ".join(there)}, or ' if there else ''
     return f'A recorder that was killed leaves such a file: {tried}record again'
@@ -146,7 +146,7 @@ def joint_columns(
     present: Sequence[str], joints: Sequence[str], where: str
 ) -> NDArray[np.intp] | None:
     """
-    Return the indices of the arm's joints in a message, or None if it has none of them.
+    Return the indices of the arm's joints in a message, or None if all of them are missing.
 
     `present` are the joint names of the message in its order, `joints` the arm's from base to tip;
     `where` names bag, topic and message in error messages. RecordingError is raised if some, not

@@ -187,7 +187,7 @@ def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
 
 
 def _tracking(name: str, value: float, bound: float | None = None) -> Row:
-    """Return a table line for a tracking error [rad]; a bound [rad] decides whether it is good."""
+    """Return a table line for a tracking error [rad]; `bound` [rad] decides if `good`."""
     row = Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
     if bound is None:
         return row

@@ -221,8 +221,8 @@ def _about_joint_scales(result: Identification) -> list[str]:
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # A gain is reported if the estimated logarithm exceeds `least`. The estimate may be wrong
-        # by as much, so that a true logarithm of twice `least` is noticed in any case.
+        # A gain is reported if the estimated logarithm exceeds `least`, and the estimate may be
+        # wrong by `least`, so that a true logarithm of twice `least` is noticed.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (

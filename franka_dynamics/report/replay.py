@@ -177,7 +177,7 @@ def plot_torques(
     """
     Draw every joint's measured torque, the first fit's prediction and their difference to a file.
 
-    The suffix of `path` selects the picture's format. An error leaves no new file.
+    The suffix of `path` selects the picture's format. If drawing fails, no file appears.
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
