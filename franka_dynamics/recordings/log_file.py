@@ -28,7 +28,7 @@ class LogColumns:
 
     A file without column names, such as a bare matrix, is one array with the name ''; its columns
     are chosen by number, counted from 1. RecordingError is raised if the file has no arrays.
-    `remarks` has a sentence if an incomplete last row of the file was left out.
+    `remarks` has a sentence if an incomplete last row was left out.
     """
 
     def __init__(

@@ -28,8 +28,8 @@ _HAND_PART = 0.3
 # added, 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
 # A mass is reported only if the torque error with the mass is at most this fraction of the torque
-# error without the mass. These errors have the ratio 0.6 to 0.9 with nothing mounted, 0.12 to 0.23
-# with 0.5 kg.
+# error without the mass. The ratio of the errors with and without a mass is 0.6 to 0.9 on an empty
+# flange, 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
 
 
@@ -74,7 +74,7 @@ class MountedVerdict:
     lightest: float = np.nan
 
     def allows(self, hand: str) -> bool:
-        """Whether an inertial set with the given hand (or 'none') agrees with the verdict."""
+        """Whether an inertial set with this hand (or 'none') agrees with the verdict."""
         if self.mounted is None:
             too_light = self.mass < 0.5 * self.lightest
             return hand == NO_HAND or not too_light
@@ -159,7 +159,7 @@ def weighed(
     ddq + C dq + g of the arm [N m]. The rows stand for `samples` samples.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
-    beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions of the flange.
+    beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions.
     """
     # Friction is eliminated by projecting each joint's rows orthogonally to its friction columns.
     along = np.linalg.qr(friction_columns)[0]

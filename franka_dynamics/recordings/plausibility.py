@@ -241,7 +241,7 @@ def _about_gravity(
     Yield a sentence if efforts do not fit the gravity torques of the arm.
 
     The sentence names the cause if the effort has another unit or sign, lacks gravity, or has two
-    joints exchanged; any other large difference is reported without a cause.
+    joints exchanged; other large differences from gravity are reported without a cause.
     """
     chosen = slice(None, None, max(1, len(recording) // _STATES_CHECKED))
     g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])

@@ -6,8 +6,8 @@ Prepares a recording: even sampling, low-pass filter, accelerations.
 Signals are resampled by time stamp, and position, velocity and effort are filtered with the same
 zero-phase second-order Butterworth low-pass. Accelerations are central differences of the filtered
 velocity. The ends of each piece between gaps are dropped, because the filter distorts them. The
-defaults (resampling at 30 Hz, cut-off 3 Hz, 0.3 s dropped) define the torque error "Metric E", so
-that errors can be compared.
+defaults (resampling at 30 Hz, cut-off 3 Hz, 0.3 s dropped) define the torque error "Metric E", to
+make errors comparable.
 """
 
 from __future__ import annotations

@@ -126,8 +126,8 @@ def read_recording(
     """
     Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
-    The arm's joints are found by name, in any order and among other joints. Messages without any
-    of the arm's joints, such as those of a gripper on the same topic, are skipped and counted.
+    The arm's joints are found by name, in any order among others. Messages without any of the
+    arm's joints, such as those of a gripper on the same topic, are skipped and counted.
 
     Parameters
     ----------
