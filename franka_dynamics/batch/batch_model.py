@@ -48,25 +48,24 @@ class BatchModel:
     An arm's dynamics for many states at a time; methods are named as those of `DynamicsModel`.
 
     States have shape (..., n), equal for all arguments of a call; results have the same leading
-    axes. A state with a value that is not finite gives NaN in this state's result alone.
-    Inputs may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by
-    DLPack, in the CPU's memory) give results of the same library, without a copy unless the
-    arrays' types differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous.
-    `out`, if given, must be a NumPy array of the result's type. If all inputs are float32,
-    computation and results are float32, and a Franka arm's torques err by less than 1e-4 N m (see
-    docs/performance.md); otherwise computation and results are float64. Rotor inertias are part of
-    torques and mass matrices, not of the regressor.
+    axes. A state with a value that is not finite gives NaN in this state's result alone. Inputs
+    may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by DLPack, in
+    the CPU's memory) give results of the same library, without a copy unless the arrays' types
+    differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous. `out`, if
+    given, must be a NumPy array of the result's type. Computation and results are float32 if all
+    inputs are, and a Franka arm's torques then err by less than 1e-4 N m (see
+    docs/performance.md); otherwise float64. Rotor inertias are part of torques and mass matrices,
+    not of the regressor.
 
-    The first use of a quantity generates its code. If llvmlite and cffi are installed (extra
-    `batch`), the code is compiled once and the machine code kept in the user's cache folder.
-    Without llvmlite and cffi the equations run in NumPy, about as fast as a loop that calls a
-    compiled recursion.
+    The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
+    compiled once and kept in the user's cache folder. Without llvmlite and cffi the equations run
+    in NumPy, about as fast as a loop that calls a compiled recursion.
 
     Parameters
     ----------
     description : ArmDescription, str, Path or BodyTree
-        The arm, with hand and payload as desired, its name or its file: either DH convention,
-        revolute and prismatic joints. Or a tree of bodies, whose tool frame is used as the flange.
+        The arm with hand and payload, in either DH convention, or the arm's name or file; or a
+        tree of bodies, whose tool frame is used as the flange.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
     threads : int, optional

@@ -67,11 +67,11 @@ class TracedModel(LibraryModel):
     for `BatchModel`; on a CPU `TorchModel` and `JaxModel` are faster.
 
     States have shape (..., n), equal for all arguments of a call, and a floating-point type. A
-    state with a value that is not finite gives NaN in this state's result alone. With
-    `columns` states have shape (n, ...), and results (n, ...), (n, n, ...), (3, n, n, ...) or
-    (4, 4, ...): a joint's values lie one after the other, as compiled code (torch.compile) reads
-    them fastest. Call a method once before you pass the method to torch.compile: the first call
-    generates code, which cannot be traced.
+    state with a value that is not finite gives NaN in this state's result alone. With `columns`
+    states have shape (n, ...), and results (n, ...), (n, n, ...), (3, n, n, ...) or (4, 4, ...): a
+    joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
+    Call a method once before you pass the method to torch.compile: the first call generates code,
+    which cannot be traced.
 
     Parameters
     ----------
@@ -148,8 +148,7 @@ class KernelModel(LibraryModel):
     """
     Base class of models that give another library's arrays to the kernels of `BatchModel`.
 
-    `description` is a loaded arm or a tree of bodies, not an arm's name or file. `traced` is a
-    `TracedModel` of the same arm in the operations of the library `xp`.
+    `traced` is a `TracedModel` of the same arm in the operations of the library `xp`.
     """
 
     xp: ClassVar[Any]

@@ -102,8 +102,7 @@ class ArmOptions(NamedArm):
         """
         Load --arm with the options --set, --hand and --repair.
 
-        The argument `hand` replaces --hand; `inertial_set` and `repair` together replace --set and
-        --repair.
+        `hand` replaces --hand; `inertial_set` and `repair` replace --set and --repair.
         """
         if inertial_set is None:
             inertial_set, repair = self.inertial_set, self.repair

@@ -199,7 +199,7 @@ def _main(argv: list[str]) -> int:
         _tell(f'{error}')
         return error.status
     except BrokenPipeError:
-        # The program that reads the pipe, such as head, has closed the pipe.
+        # The program that reads the pipe, such as head, has closed it.
         _write_nowhere()
         return READER_GONE
     except OSError as error:
@@ -224,7 +224,6 @@ def _write_nowhere() -> None:
 def _answered(argv: list[str]) -> int:
     """Run the action that the arguments name, or print the help; return the exit status."""
     if '_ARGCOMPLETE' in os.environ:
-        # The shell asks how the command line can be completed.
         with suppress(ImportError):
             import argcomplete
 

@@ -98,7 +98,7 @@ class Set(_Question):
 
 
 def _payload(given: str) -> list[float]:
-    """Return a payload's ten numbers; ten zeros for the text `none` or for a list of zeros."""
+    """Return a payload's ten numbers; ten zeros for `none` or a list of zeros."""
     zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
     if zeros or given.lower() == 'none':
         return [0.0] * 10

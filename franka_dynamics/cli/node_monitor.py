@@ -18,8 +18,8 @@ from ._options import PRINTED, printed_json_option
 from ._say import show, terminal, write_json
 from ..options import option
 
-# A node publishes diagnostics once per second, and some values only in the second message. Some
-# torque terms never come if the node has no measured effort or sends no commands.
+# A node publishes diagnostics once per second, some values only in the second message. Torque
+# terms that need measured effort or commands may never come.
 _PATIENCE_S = 3.0
 _PERIOD_S = 0.25  # [s] between two pictures
 _SETTLE_S = 0.3  # [s]; the observer of external torque starts with the first subscriber

@@ -82,7 +82,7 @@ class Sim(ArmOptions):
         with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
             folder = Path(scratch) if self.output is None else self.output
             folder.mkdir(parents=True, exist_ok=True)
-            # However this command ends, its nodes end, so that none goes on commanding a torque.
+            # The nodes end with this command, so that none goes on commanding a torque.
             with until_interrupted() as unasked, NodeGroup(folder) as nodes:
                 try:
                     self._start(arm, nodes, folder)

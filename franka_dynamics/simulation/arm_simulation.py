@@ -97,12 +97,12 @@ class ArmSimulation:
 
     The measured effort is the torque at the joint torque sensors: the torque of the elastic gears
     or, without gears, command plus the arm's own gravity compensation plus vibration. Friction
-    acts on the link side of the sensors, so the measured effort contains the friction torque, as
-    it does in the measurements of Gaz et al. 2019, section V. The brakes of an arm that
-    compensates gravity itself sit at the motors, as a Franka arm's do, so that the sensors of the
-    braked arm measure the links' weight. Brakes of other arms clamp the links, and the sensors of
-    the braked arm measure the drives' torque alone. Joints end at stops at the arm's position
-    limits, as the real arm's do; the sensors do not measure the stops' torque.
+    acts on the link side of the sensors, so the measured effort contains friction, as in Gaz et
+    al. 2019, section V. The brakes of an arm that compensates gravity itself sit at the motors, as
+    a Franka arm's do, so that the sensors of the braked arm measure the links' weight. Brakes of
+    other arms clamp the links, and the sensors of the braked arm measure the drives' torque alone.
+    Joints end at stops at the arm's position limits, as the real arm's do; the sensors do not
+    measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
     the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
@@ -250,8 +250,7 @@ class ArmSimulation:
         model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
         for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
             getattr(self.model, name)[:] = getattr(model, name)
-        # mj_setConst updates what MuJoCo derives from masses and inertias. A scratch MjData,
-        # because mj_setConst resets the state in the MjData.
+        # mj_setConst updates what MuJoCo derives from masses, and resets the MjData that it gets.
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
@@ -277,8 +276,7 @@ class ArmSimulation:
         """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS)
-        # A random generator for vibration alone, so that vibration does not change the sensor
-        # noise.
+        # A separate random generator, so that vibration does not change the sensor noise.
         rng = np.random.default_rng([self.settings.seed, 1])
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
         largest = max(limit[np.isfinite(limit)], default=1.0)

@@ -5,7 +5,7 @@ An arm for Gazebo: start pose, holding torques, topics, and the model itself.
 
 Gazebo's own joint systems have no start position, so this module writes a model for them whose
 joint positions are relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques
-for an arm without gz_ros2_control, adds the start pose to the positions that Gazebo reports.
+for an arm without gz_ros2_control, adds the start pose to Gazebo's positions.
 """
 
 from __future__ import annotations

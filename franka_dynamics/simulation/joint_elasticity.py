@@ -76,8 +76,8 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     Stiffness, damping, ripple and noise are fitted to the 1 kHz recording of a real FER by Gaz et
     al. 2019, in which the torque ripple has 38.4 periods per radian on joints 1 to 4 and 25.6 on
     joints 5 to 7, as expected of the two lobes of harmonic drives of ratio 120 and 80. The ripple
-    is strongest near 50 Hz, and the stiffness is chosen for a resonance of motor and link at
-    50 Hz. Raises SettingsError if the arm does not have seven joints.
+    is strongest near 50 Hz, and the stiffness is chosen for a resonance of motor and link at 50
+    Hz. Raises SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
         raise SettingsError(
@@ -113,8 +113,8 @@ class ElasticDrive:
         Advance the motors, and return K (th - q) + D th' for the links, shape (n,) [N m].
 
         The caller must add the remaining part of the gear torque, -D q', as joint damping, which
-        the integration of the links treats implicitly. The motors' velocity is advanced
-        first, then their position with the new velocity.
+        the integration of the links treats implicitly. The motors' velocity is advanced first,
+        then their position with the new velocity.
         """
         joints = self._joints
         ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))

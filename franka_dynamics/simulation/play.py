@@ -36,8 +36,8 @@ def play(
     noisy sensors that are recorded. `motion` returns the desired position, velocity and
     acceleration, each of shape (n,), at a time [s], for `duration` seconds. `arm` is without
     payload; the simulated arm starts at the motion's first position, and its brakes open with the
-    first command. Raises
-    SettingsError if a joint deviates from the motion by more than half a radian.
+    first command. Raises SettingsError if a joint deviates from the motion by more than half a
+    radian.
     """
     chosen = SimulationSettings() if settings is None else settings
     simulated = ArmSimulation(arm, replace(chosen, start=motion(0.0)[0], brake_release_after=0.0))
