@@ -37,7 +37,7 @@ _GRAVITY_SHARE = 0.5
 # because every published set predicts these gravity torques nearly right.
 _HEAVY_PART = 0.25
 # Exchanged joints are reported if exchanging their efforts lowers the difference from the gravity
-# torques below this fraction, and also below this fraction of the result of any other exchange.
+# torques below this fraction, and below this fraction of the result of any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits

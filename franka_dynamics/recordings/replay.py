@@ -52,7 +52,7 @@ class Unit:
     @classmethod
     def of(cls, arm: ArmDescription) -> Unit:
         """
-        Return the unit of E for an arm.
+        Return the unit of E.
 
         Raises RecordingError if the arm has a prismatic joint and some joint has no effort limit.
         """
@@ -169,7 +169,7 @@ def fit_all(
 
 def equally_good(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
     """
-    Return the fits that are as good as the first, best fit, without the best fit itself.
+    Return the fits that are as good as the first, best fit, without the best fit.
 
     A fit is as good as the best fit if its E is less than 1 % above, or if the difference of the
     mean squared errors is below two standard errors of this difference, with stretches of one

@@ -64,7 +64,7 @@ def closed_copy(path: Path) -> Iterator[Path]:
 
 
 def _end_of_records(file: BinaryIO) -> int:
-    """Return the position [bytes] in a file at which its last complete data record ends."""
+    """Return the position [bytes] in a file after its last complete data record."""
     size = file.seek(0, 2)
     end = file.seek(len(_MAGIC))
     while len(head := file.read(_RECORD.size)) == _RECORD.size:
