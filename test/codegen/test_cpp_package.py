@@ -222,7 +222,7 @@ def recorded(arm, settings, ops):
     braking = loop.controller._braking
     begin, torque_of = braking.begin, braking.torque
     braking.begin = lambda _, **more: begin(**more)
-    braking.torque = lambda stamp, q, dq, terms, *_: torque_of(stamp, q, dq, terms)
+    braking.torque = lambda state, terms, *_: torque_of(state, terms)
     controller = loop.controller
     controller._resting_torque = lambda: controller.terms.gravity(controller.latest[1])
 
