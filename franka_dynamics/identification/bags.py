@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reading, preparing and summarising bags, each in a process that can open it."""
+"""Read, prepare and summarise bags, in this process or in another that can open their files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_SUSPICIONS = 10  # largest number of suspicions kept for one bag
 @dataclass(frozen=True, eq=False)
 class Bag:
     """
-    A bag's path, and the options for reading and preparing it; no samples.
+    A bag's path and the options for reading and preparing the bag, without its samples.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
     """
     Return a unique name for each source, for tables and sentences.
 
-    A bag is named by its folder, preceded by as many parent folders as make the name unique.
-    Recordings and motions are numbered.
+    A bag is named by its folder, preceded by as many parent folders as make the name unique. A
+    recording or motion in memory is named 'recording', with its number.
     """
     parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
     labels: list[str] = []
@@ -88,7 +88,7 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
 
 
 def motion_of(source: Bag | Recording | Motion, model: TorqueModel) -> Motion:
-    """Return the prepared motion of a source; of a long bag, of its first piece."""
+    """Return a source's prepared motion; of a long bag only the first piece is read."""
     if isinstance(source, Motion):
         return source
     if isinstance(source, Recording):
@@ -101,9 +101,9 @@ class BagNote:
     """
     A report's entry about one bag.
 
-    `messages` counts the joint states read and `samples` those after resampling and trimming,
-    `duration` is in seconds, and `digest` is a hash of positions and efforts, by which a recording
-    that is given twice is found.
+    `messages` is the number of joint states read, `samples` the number of samples after resampling
+    and trimming, `duration` is in seconds, and `digest` is a hash of positions and efforts, by
+    which a recording that is given twice is found.
     """
 
     bag: str
@@ -139,7 +139,7 @@ class Summarise:
     options: IdentificationOptions
 
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
-        """Return the result; the error of an unusable bag is stored in the result, not raised."""
+        """Return the source's result; an unusable bag's error is stored in it, not raised."""
         if isinstance(source, Motion):
             return BagResult(Summary.of(self.model, source, name), source.options)
         if isinstance(source, Recording):
@@ -189,9 +189,10 @@ class Summarise:
 
     def _suspicions(self, bag: Bag, recording: Recording) -> tuple[str, ...]:
         """
-        Return warnings about a recording.
+        Return warnings that a recording looks faulty.
 
-        Raises RecordingError for positions in degrees and, unless `anyway`, for other faults.
+        Raises RecordingError for positions in degrees and, unless `options.anyway`, for other
+        faults.
         """
         require_radians(recording, self.arm)
         options = self.options
@@ -217,11 +218,11 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return the usable results, the number of test results at their end, and error messages.
+    Return usable sources' results, test sources last, their number, and unusable bags' errors.
 
-    Raises RecordingError if no bag, or no test bag, can be used; the error of the first unusable
-    bag unless `skip_failures`; IdentificationError if two bags hold the same recording; and
-    ClusterError if workers die repeatedly on the same bag.
+    Raises RecordingError if no bag to fit, or no test bag, can be used; the error of the first
+    unusable bag unless `skip_failures`; IdentificationError if two bags hold the same recording;
+    and ClusterError if workers die repeatedly on the same bag.
     """
     used, failures, unseen = [], [], 0
     learnt = len(sources) - tests

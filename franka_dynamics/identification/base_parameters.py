@@ -10,10 +10,11 @@ The minimum inertial parameters of an arm or a tree of bodies.
 Torques are linear in the standard parameters, ten for each body (Gautier and Khalil 1990, eq. 12),
 but they do not depend on all of them separately. The torque regressor of random states, stacked,
 is factored without pivoting (Gautier 1991, "Numerical calculation of the base inertial parameters
-of robots"). Its columns are ordered from the base outwards, and within a body in the reverse of
-the order in which the direct method of Gautier and Khalil eliminates parameters. A column that
-depends linearly on earlier columns is removed, and its parameter is added to the kept parameters,
-with the coefficients of this dependence. docs/theory/base-parameters.md compares both methods.
+of robots"). The regressor's columns are ordered from the base outwards, and within a body in the
+reverse of the order in which the direct method of Gautier and Khalil eliminates parameters. A
+column that depends linearly on earlier columns is removed, and its parameter is added to the kept
+parameters, with the coefficients of this dependence. docs/theory/base-parameters.md compares both
+methods.
 """
 
 from __future__ import annotations
@@ -43,26 +44,28 @@ from ..typing import Array
 from ..urdf.source import described
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
-# Base parameters for these three hold for every direction of gravity: an arm mounted at any tilt.
+# Base parameters for these three gravity vectors hold for every direction of gravity: an arm
+# mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # Order in which a body's parameters are eliminated if there is a choice. The paper eliminates YY,
-# mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The rest of the order
-# keeps the parameters near the base that the paper keeps.
+# mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The order of the others
+# keeps the same parameters near the base as the paper.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
-# The order is for a joint axis along its link's z. In a standard DH row with alpha = +-pi/2 the
-# axis is along the link's y; then y and z are exchanged.
+# The elimination order holds for a joint axis along its link's z. In a standard DH row with alpha
+# = +-pi/2 the axis is along the link's y; then y and z are exchanged.
 _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
-# Number of random states per joint, smallest total number, and bound of positions [rad, or in
-# units of the arm's largest length], velocities and accelerations.
+# Random states for the regressor: number per joint, smallest total number, and bound of positions
+# [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is
 # smaller. Independent columns have components of 1e-5 in unusual geometries and 0.1 in real arms;
 # rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# A coefficient is rounded to an integer within this tolerance times the condition number.
+# A coefficient this near to an integer, times the condition number of the kept columns, is
+# rounded.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of others.
@@ -72,12 +75,12 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    How clear the rank decisions were.
+    How clearly kept columns of the regressor differ from removed columns.
 
     A column is kept if its component orthogonal to the earlier columns is significant.
-    `smallest_kept` is the smallest such component of a kept column, relative to the longest
-    column; `largest_dropped` is the largest of a removed column, relative to that column. Lengths
-    of the arm count in units of its largest length.
+    `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
+    column; `largest_dropped` is the largest one of a removed column, relative to that column. The
+    unit of length is the arm's largest length.
     """
 
     smallest_kept: float
@@ -89,9 +92,9 @@ class BaseParameters:
     """
     Base parameters: their columns of the regressor, and the map from standard parameters.
 
-    With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @
-    (matrix @ X) for every state: the regressor's columns stay, the parameters are regrouped.
-    Only the values depend on the inertias.
+    With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @ (matrix @
+    X) for every state: the regressor's columns stay, the parameters are regrouped. Columns and map
+    do not depend on the inertias.
 
     Attributes
     ----------
@@ -130,12 +133,12 @@ class BaseParameters:
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
-        """Each base parameter as a linear combination; `str()` gives the paper's notation."""
+        """Each base parameter as a sum of standard ones; `str()` gives the paper's notation."""
         return relations(self.standard_names, self.columns, self.matrix)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names in the paper's notation: XXR_2 is regrouped, XY_2 stands alone."""
+        """Names of base parameters as in the paper: XXR_2 is regrouped, XY_2 stands alone."""
         return tuple(relation.name for relation in self.relations)
 
     @cached_property
@@ -145,16 +148,16 @@ class BaseParameters:
 
     @cached_property
     def regrouped(self) -> tuple[int, ...]:
-        """Indices of removed parameters, which act only in combinations (eq. 14, 15)."""
+        """Indices of standard parameters that act only in combination with others (eq. 14, 15)."""
         others = {*self.columns, *self.no_effect}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
     def covered(self, gravity: ArrayLike | None) -> ArrayLike:
         """
-        Return `gravity`, or if it is None the only vector for which the parameters hold.
+        Return `gravity`, or for None the only gravity vector for which the parameters hold.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
-        or if it is outside the span of these vectors.
+        or if `gravity` is outside the span of the vectors for which the parameters hold.
         """
         if gravity is None:
             if len(self.gravity) > 1:
@@ -205,11 +208,11 @@ class BaseParameters:
 
     def grouped(self, values: ArrayLike | None = None) -> ArmDescription:
         """
-        Return the arm with base parameters in place of its inertias; all others are zero.
+        Return the arm with base parameters as inertias, and zeros for all other parameters.
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm for customised equations and `NewtonEulerModel`, never
-        in a simulator. Trees of bodies have no such form.
+        in a simulator. A tree of bodies cannot be regrouped like this.
 
         Parameters
         ----------
@@ -237,7 +240,7 @@ class BaseParameters:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
     ) -> Array:
         """
-        Return the torque regressor's columns of the base parameters.
+        Return the torque regressor's columns that belong to the base parameters.
 
         Parameters
         ----------
@@ -346,7 +349,7 @@ def base_parameters(
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return the columns independent of earlier ones, and every column as their combination.
+    Return a matrix's independent columns, and all columns as combinations of these.
 
     Parameters
     ----------
@@ -384,7 +387,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
 
 def _unit(description: ArmDescription | BodyTree) -> float:
-    """Return the largest length of an arm or tree [m], the unit of length of rank decisions."""
+    """Return an arm's or tree's largest length [m], the unit of length in rank decisions."""
     tree = as_tree(description)
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
@@ -396,12 +399,12 @@ def _unit(description: ArmDescription | BodyTree) -> float:
 def _stacked_regressor(
     description: ArmDescription | BodyTree, gravity: Array, rotor_inertia: bool, seed: int
 ) -> tuple[BodyTree, Array]:
-    """Return the tree in units of its largest length, and its regressor at random states."""
+    """Return the tree with lengths in units of `_unit`, and its regressor at random states."""
     tree, unit = as_tree(description), _unit(description)
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # A root's position does not affect torques, but a large one would blur rank decisions.
+    # The root bodies' position does not affect torques, but a large one would blur rank decisions.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
@@ -418,7 +421,7 @@ def _stacked_regressor(
 
 
 def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> Array:
-    """Return the factor on each standard parameter if lengths are in units of `_unit`, (p,)."""
+    """Return `_unit` to the power of length in each standard parameter's unit, (p,)."""
     twists, unit = as_tree(description).twists, _unit(description)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
@@ -460,7 +463,7 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     """
     Return one or several gravity vectors as a new array, (k, 3).
 
-    Raises BaseParameterError for another shape or values that are not finite.
+    Raises BaseParameterError for a shape other than (3,) or (k, 3) and for values not finite.
     """
     vectors = np.array(gravity, dtype=float)
     if (
@@ -478,10 +481,10 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
 
 def upper_bound(description: ArmDescription) -> int:
     """
-    Return the bound on the number of base parameters.
+    Return the upper bound on an arm's number of base parameters, without rotor inertias.
 
     Gautier and Khalil 1990, theorem 7, with eq. 23 corrected: 7 n_r + 4 n_t - 3 for n_r revolute
-    and n_t prismatic joints, and one less if joint 1 is revolute. Rotors are not counted.
+    and n_t prismatic joints, and one less if joint 1 is revolute.
     """
     revolute = [joint.kind is JointKind.REVOLUTE for joint in description.joints]
     return 7 * sum(revolute) + 4 * (len(revolute) - sum(revolute)) - 3 - int(revolute[0])

@@ -21,8 +21,8 @@ from ..recordings.mounted import held_sentence, mounted_verdict, weighed, Weighi
 from ..typing import Array
 
 # Two bags contradict each other if a fit to both has a residual (root mean square, per degree of
-# freedom) above this multiple of separate fits' residual. Measured: 0.6 to 1.10 for halves to
-# sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to one part by
+# freedom) above this multiple of separate fits' residual. Measured ratios: 0.6 to 1.10 for halves
+# to sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to one part by
 # calculation, 1.8 for the two FER together, 1.0 to 1.47 for runs of simulated arms with drifting
 # torque sensors.
 TOGETHER_RATIO = 1.5
@@ -46,12 +46,13 @@ def contradictions(
     for a bag that contradicts every bag it was compared with, and one for any other contradicting
     pair. If no bags contradict each other, bags are reported whose residual under `theta` (p,),
     the parameters fitted to all bags, is far above the median bag's. Efforts are in N m; `noise`
-    is that of the fit to all bags.
+    is from the fit to all bags.
     """
     if len(bags) < 2:
         return ()
     factors, names = [bag.factors for bag in bags], [bag.name for bag in bags]
-    # Weights from separate fits, because a fit to contradicting bags overestimates the noise.
+    # The joints' weights are from separate fits, because a fit to contradicting bags overestimates
+    # the noise.
     alone = np.median(
         [_fitted(one, noise.weights, prior).of_joints / one.samples for one in factors], axis=0
     )
@@ -96,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """Joints' sums of squared residuals (n,) [N^2 m^2], samples, `Estimate.determined`."""
+    """A fit's squared residuals by joint (n,) [N^2 m^2], samples, and determined parameters."""
 
     of_joints: Array
     samples: int
@@ -116,7 +117,7 @@ def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
 
 
 def _contradict(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
-    """Return whether a fit to both is worse than separate fits by TOGETHER_RATIO and an F test."""
+    """Return whether TOGETHER_RATIO and an F test find one fit to two bags worse than two fits."""
     from scipy.stats import f  # installed: `friction_alone`, which needs scipy, ran before
 
     parameters = one.parameters + other.parameters

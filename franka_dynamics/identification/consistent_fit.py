@@ -31,15 +31,15 @@ from ..errors import IdentificationError, needing
 from ..typing import Array
 
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
-# Every mass lies within this factor of the starting set's.
+# Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass.
 MASS_FACTOR = 3.0
 # Smallest precision of the prior. Without a prior a link could become a flat body or a point, on
 # the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
-# Without the hand the last link keeps at least this fraction of the starting set's pseudo-inertia.
+# The last link without the hand keeps at least this fraction of its starting pseudo-inertia.
 _LEAST_REST = 1e-3
-# Settings that are tried in turn. With poorly determined parameters the solver can end slightly
-# above its tolerances; finer refinement or no equilibration then helps.
+# Solver settings that are tried in turn. With poorly determined parameters the solver can end
+# slightly above its tolerances; finer refinement or no equilibration then helps.
 _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     {},
     {
@@ -52,7 +52,7 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
 # Friction parameters below this fraction of their prior standard deviation are within the solver's
 # accuracy and are set to zero.
 _NO_FRICTION = 1e-6
-# Solver statuses without a solution begin with one of these; they may end in '_inaccurate'.
+# First words of the solver's status if there is no solution; '_inaccurate' may follow.
 _NO_SOLUTION = ('infeasible', 'unbounded')
 
 
@@ -82,10 +82,11 @@ def fit_consistent(
     """
     Return the physically consistent arm that fits the samples best under the prior.
 
-    `equations` are those of `QRFactors.weighted`. The prior's exact divergence is used, not the
-    second-order approximation of `Prior.rows`, with a precision of at least 0.01. `start` is the
-    starting set with the mounted hand. `friction_deviations` (f,), by default zeros, are stored in
-    the arm's friction model.
+    `equations` (R, z) are from `QRFactors.weighted`. The cost of the inertias is the exact
+    log-determinant divergence from the starting set, not its second-order approximation in
+    `Prior.rows`. `start` is the starting set with the mounted hand. `friction_deviations` (f,), by
+    default zeros, are the friction parameters' standard deviations, stored in the arm's friction
+    model.
 
     Raises IdentificationError if the solver finds no optimum or no physical arm is within the mass
     bounds, MissingDependencyError if cvxpy is not installed.
@@ -109,12 +110,12 @@ def fit_consistent(
         - (effort - triangle[:, :b] @ prior.center[:b])
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
-    # With many precise samples the squares are so large that the divergence is below the solver's
-    # tolerance; scaling by the geometric mean of both keeps the numbers near one.
+    # With many precise samples the squared residuals are so large that the divergence is below the
+    # solver's tolerance; dividing the cost by the geometric mean of the two keeps it near one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
-    # The solver may return a small negative number for zero.
+    # The solver may return a small negative rotor inertia in place of zero.
     joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
     in_deviations = np.where(np.abs(friction.value) > _NO_FRICTION, friction.value, 0.0)
@@ -131,17 +132,17 @@ def fit_consistent(
 def _links(
     cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription
 ) -> tuple[Any, list[Any]]:
-    """Return the divergence and the constraints of all links and rotors, for cvxpy."""
+    """Return cvxpy's expressions: divergence and constraints of all links and rotor inertias."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     bounds = center_bounds(start)
     for i, (link, own) in enumerate(zip(prior.reference.links, start.links)):
         block = slice(PER_LINK * i, PER_LINK * (i + 1))
-        # P0^-1/2 P P0^-1/2, the identity at the reference P0.
+        # The pseudo-inertia P is divided by the reference's P0: P0^-1/2 P P0^-1/2.
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
         scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)
-        # One product for all entries, because cvxpy is much slower with many small products.
+        # One matrix product for all 16 entries: cvxpy is much slower with many small products.
         moved = scaled.reshape(16, -1) @ change[block]
         constraints.append(relative == np.eye(4) + cp.reshape(moved, (4, 4), order='C'))
         total += cp.trace(relative) - 4.0 - cp.log_det(relative)
@@ -172,7 +173,7 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Solve the first of equivalent problems that can be solved to full accuracy, or raise."""
+    """Solve equivalent problems in turn until cvxpy solves one to full accuracy, or raise."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
@@ -202,9 +203,9 @@ def center_bounds(start: ArmDescription) -> list[Array | None]:
     """
     Return bounds of each link's centre of mass, (2, 3) [m] in the link's frame.
 
-    They enclose the link's collision shapes and the starting set's centre of mass, with margins. A
-    link without shapes has None. The arm's name selects the shapes, and any mounted hand adds
-    those of Franka's hand.
+    The bounds enclose the link's collision shapes and starting centre of mass, with margins; they
+    are None for a link without shapes. The arm's name selects the shapes. Any mounted hand is
+    given the shapes of Franka's hand.
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}
     if start.hand != NO_HAND and shapes:
@@ -217,7 +218,7 @@ def center_bounds(start: ArmDescription) -> list[Array | None]:
 
 
 def _box(shapes: list[Shape], own: Array) -> Array:
-    """Return the corners (2, 3) of a box around some shapes and a centre of mass, with margins."""
+    """Return the corners (2, 3) of a box around `shapes` and a centre of mass, with margins."""
     corners = [own - _START_MARGIN_M, own + _START_MARGIN_M]
     for shape in shapes:
         axes = np.abs(shape.pose[:3, :3])

@@ -11,12 +11,12 @@ misprints corrected; docs/theory/errata.md):
 
     DE^j = lambda^j DE^(j-1) + f^j        DU^j = lambda^j DU^(j-1)
 
-A combination x of link j's parameters can be added to those of link j - 1, as lambda^j' x, if
-x DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
-every direction, these combinations are the regrouping relations (20) and (21); near the base there
-are more. One pass from the last link to the first regroups all parameters. It works on floats,
-which gives the map of `base_parameters`, and on symbols, which gives section 9 of the paper
-(letters.py).
+A combination x of link j's parameters can be added to those of link j - 1, as lambda^j' x, if x
+DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
+every direction, the combinations x are the regrouping relations (20) and (21); near the base there
+are more. One pass from the last link to the first regroups all parameters. The pass works on
+floats, which gives the map of `base_parameters`, and on symbols, which gives section 9 of the
+paper (letters.py).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
 
 def lambda_(row: Row) -> Array:
-    """Return lambda^j of the appendix, shape (10, 10); its entries have the type of the row's."""
+    """Return the matrix lambda^j of the paper's appendix, (10, 10), entries typed like `row`'s."""
     C, S, d, c, s, r = row
     CS, CC, SS, cs, cc, ss = C * S, C * C, S * S, c * s, c * c, s * s
     dj1 = [
@@ -90,11 +90,11 @@ def lambda_(row: Row) -> Array:
 
 def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Array:
     """
-    Return f^j of the appendix, shape (10,).
+    Return the vector f^j of the paper's appendix, shape (10,).
 
     `row` is row j at the joint's position, `rate` the joint's velocity, and `turns` tells a
     revolute joint. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1
-    in its own axes.
+    in the axes of this frame.
     """
     C, S, d, c, s, r = row
     out = np.zeros(10)
@@ -120,7 +120,7 @@ class Idle(NamedTuple):
 
     `places` are the indices of the link's parameters (and its joint's rotor inertia) in the
     standard vector, `gone` the indices of the eliminated parameters. Each column of
-    `combinations`, shape (len(places), len(gone)), is one combination x. Its coefficient is 1 for
+    `combinations`, shape (len(places), len(gone)), is one combination x, with coefficient 1 for
     the eliminated parameter.
     """
 
@@ -138,8 +138,8 @@ def direct_base_parameters(
     """
     Return the base parameters of an arm by the direct method.
 
-    The method computes the energies from link to link, where `base_parameters` factors the torque
-    regressor. Both find linearly dependent columns by `independent_columns`, in `keep_order`.
+    The direct method computes the energies from link to link, where `base_parameters` factors the
+    torque regressor.
 
     Parameters
     ----------
@@ -171,9 +171,9 @@ def cascade(
     Return the kept parameters and the map from the standard parameters to the base parameters.
 
     Step b of the paper: from the last link to the first, the combinations `steps[j]` are removed
-    from link j and added to link j - 1 by lambda^j'. They do not depend on the position of joint
-    j, so lambda is taken where it is simplest: at theta = 0 of a revolute joint, which gives (20),
-    at r = 0 of a prismatic one, which gives (21).
+    from link j and added to link j - 1 by lambda^j'. The combinations do not depend on the
+    position of joint j, so lambda^j is taken at theta = 0 of a revolute joint, which gives
+    relation (20), and at r = 0 of a prismatic joint, which gives (21).
 
     Returns
     -------
@@ -211,11 +211,11 @@ def idle_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[Idle], RankGap]:
     """
-    Return the combinations that can be regrouped at each joint, by conditions (13) to (15).
+    Return each link's parameter combinations that meet conditions (13) to (15).
 
     Steps a and c of the paper, done numerically: DE and DU are evaluated at random states, with
     lengths in units of the largest. The paper checks the conditions only near the base, because
-    (20) and (21) are all the relations of the later joints.
+    later joints have no relations but (20) and (21).
     """
     rows, vectors = rows_of(arm), gravity_vectors(gravity)
     if rotor_inertia is None:
@@ -247,10 +247,10 @@ def idle_combinations(
 
 def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[Array]:
     """
-    Return, joint by joint, changes of DE^j, DU^j and the rotor's energy with q_j and dq_j.
+    Return for each joint j how DE^j, DU^j and the rotor's energy change with q_j and dq_j.
 
-    Each array has shape (rows, 11). For each random state and motion of the joint there is a row
-    of DE^j and one of DU^j for each gravity vector.
+    Each array has shape (rows, 11): a row of DE^j, and a row of DU^j for each gravity vector, by
+    random state of the arm and random motion of joint j.
     """
     sizes = np.linalg.norm(gravity, axis=1)
     base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))
@@ -273,7 +273,8 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
             found[j] += [each - DEs[0] for each in DEs[1:]]
             found[j] += [line for each in DUs[1:] for line in each - DUs[0]]
             DE, DU, dq, step = DEs[-1][:10], DUs[-1][:, :10], motions[-1][1], steps[-1]
-            # Eq. (7) and (8): the last rows of lambda hold the transposed pose, A' and P'.
+            # Eq. (7) and (8): the last four rows of lambda hold the frame's transposed rotation A'
+            # and position P'.
             turn, way = step[6:9, 6:9], step[9, 6:9]
             velocity = turn @ (velocity + np.cross(omega, way)) + [0.0, 0.0, 0.0 if turns else dq]
             omega = turn @ omega + [0.0, 0.0, dq if turns else 0.0]
@@ -281,7 +282,7 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
 
 
 def _at(row: Row, q: float, turns: bool) -> Row:
-    """Return a row with its joint at position q [rad or m]."""
+    """Return a DH row with its joint at position q [rad or m]."""
     if not turns:
         return row._replace(r=row.r + q)
     c, s = math.cos(q), math.sin(q)

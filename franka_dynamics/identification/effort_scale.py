@@ -6,9 +6,10 @@ Torque constants: N m per unit of recorded effort of each joint, if efforts are 
 A current i_j is (Y_j theta + F_j phi) / K_j with one unknown K_j per joint (Gautier, Briot 2014,
 "Global identification of joint drive gains and dynamic parameters of robots", ASME J. Dyn. Syst.
 Meas. Control 136(5)). Motion determines the joints' scales only relative to each other, because
-twice the masses with twice the scales need the same currents. The common factor is a weighted
-median over the joints' scales with the starting inertias. A joint has more weight if its current
-determines its scale better. So wrong inertias of a few links hardly change the common factor.
+twice the masses with twice the scales need the same currents. The scales' common factor is a
+weighted median of the joints' scales with the starting inertias. A joint has more weight in the
+median if its current determines its scale better. Wrong inertias of a few links hardly change the
+median.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ from ..typing import Array
 
 _FAINT = 1e-6  # weight of a prior about zero on a joint's parameters, relative to the samples
 _ROUNDS = 12  # Gauss-Newton steps, each with new weights
-# Relative standard deviation allowed to the common factor about its value with starting inertias.
+# Relative prior standard deviation of the scales' common factor about the weighted median.
 _COMMON_DEVIATION = 1e-4
-# Relative error of each joint's scale computed with the starting inertias, even without noise.
+# Assumed relative error, besides noise, of a joint's scale computed with the starting inertias.
 _STARTING_SET_PART = 0.1
 # Prior standard deviation of the logarithm of a joint's scale, about its initial value.
 _PRIOR_DEVIATION = 1.0
-# A joint's scale with a larger relative standard deviation is set to the median of the others.
+# A scale with a larger relative standard deviation is set to the median of the other joints'
+# scales.
 SCALE_NOT_SHOWN = 0.25
 _HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
 # A scale is doubtful if the joint's largest torque would exceed this multiple of its torque limit.
@@ -45,8 +47,8 @@ class EffortScale:
     """
     The scale of each joint's effort, (n,) [N m per unit].
 
-    `deviation` (n,) are relative standard deviations with respect to the other joints' scales;
-    zeros if the scales were given.
+    `deviation` (n,) are the scales' relative standard deviations with respect to the other joints'
+    scales; zeros for given scales.
     """
 
     scale: Array
@@ -54,7 +56,7 @@ class EffortScale:
 
     @classmethod
     def given(cls, scale: Array) -> EffortScale:
-        """Return known scales (n,), with zero deviations."""
+        """Return given scales (n,) [N m per unit], with zero deviations."""
         return cls(scale, np.zeros(len(scale)))
 
 
@@ -64,10 +66,10 @@ def find_effort_scale(
     """
     Return the scale of each joint's effort [N m per unit].
 
-    The efforts of `factors` are in the recording's unit. The prior's inertias fix the common
-    factor. `arm` is the starting set, for joint names and torque limits; `inflation` (n,) is the
-    number of samples per independent sample. Raises IdentificationError if a joint's effort shows
-    no torque of the model.
+    The efforts of `factors` are in the recording's unit. The prior's inertias fix the scales'
+    common factor. `arm` is the starting set, for joint names and torque limits; `inflation` (n,)
+    is the number of samples per independent sample. Raises IdentificationError if a joint's effort
+    shows no torque of the model.
     """
     base, n = prior.model.base, prior.model.n
     b = len(base)
@@ -85,20 +87,23 @@ def find_effort_scale(
     # Weight of each joint in the common factor.
     share = 1.0 / (relative**2 + _STARTING_SET_PART**2)
     share /= share.sum()
-    # A poorly determined slope begins with the median's size.
+    # A poorly determined slope begins with the size of the joints' weighted median.
     common = alone.braking * np.exp(_median(sizes, share))
     per_torque = np.where(relative < _STARTING_SET_PART, alone.slopes, common)
-    # Prior of the logarithms of the slopes: weak about the initial ones, narrow where held.
+    # Prior of the logarithms of the slopes: weak about initial slopes, narrow if held at the
+    # median.
     center, width = np.log(np.abs(per_torque)), np.full(n, _PRIOR_DEVIATION)
     deviation = alone.residual
     held, spread = np.zeros(n, dtype=bool), np.zeros(n)
-    # Without torque limits the prior of friction depends on the largest torque, here in N m.
+    # Without torque limits the prior of friction depends on the largest effort, here converted to
+    # N m.
     largest = np.where(np.isfinite(limit), limit, prior.effort / np.abs(per_torque))
     scaled = replace(prior, effort=largest)
     for _ in range(_ROUNDS):
         weights = np.abs(per_torque) / np.maximum(deviation, np.finfo(float).tiny)
         weights = weights / np.sqrt(inflation)
-        # A Gauss-Newton step. The column of a joint's slope is the torque predicted so far.
+        # A Gauss-Newton step. The column of a joint's slope is the torque predicted by the latest
+        # parameters.
         torques = factors.scaled(1.0 / per_torque)
         theta = estimate(torques.weighted(weights), scaled, PRIOR_PRECISION).theta
         columns = np.eye(n)[:, None, :] * torques.predicted(theta)[:, :, None]
@@ -148,19 +153,19 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
 
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
     """
-    Return the factor on each joint's rigid-body torque of an arm that fits the efforts best, (n,).
+    Return the factors on an arm's rigid-body torque that fit the joints' efforts best, (n,).
 
-    If the effort scales were identified, each published set gets such factors as well, so that the
-    comparison is fair.
+    If effort scales were identified, the torques of starting and published sets are multiplied by
+    these factors, for a fair comparison.
     """
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
 
 class _JointFits(NamedTuple):
     """
-    Separate fits of each joint's effort with given inertias and free friction, (n,) each.
+    Results of separate fits of each joint's effort, with given inertias and free friction.
 
-    `slopes` are efforts per N m of rigid-body torque, `deviations` their standard deviations,
+    `slopes` (n,) are efforts per N m of rigid-body torque, `deviations` their standard deviations,
     `residual` is the root mean square of the residual effort, and `braking` the sign of the slope
     with which friction brakes.
     """
@@ -172,7 +177,7 @@ class _JointFits(NamedTuple):
 
 
 def _median(values: Array, weights: Array) -> float:
-    """Return the weighted median: half of the weight lies on each side of it."""
+    """Return the weighted median, with half of the weight on each side."""
     order = np.argsort(values)
     middle = np.cumsum(weights[order]) - 0.5 * weights[order]
     return float(np.interp(0.5, middle, values[order]))
@@ -184,8 +189,9 @@ def _with_inertias(
     """
     Fit each joint's effort separately.
 
-    Fitted are a factor on the rigid-body torque of the base parameters (b,), the joint's friction,
-    and its rotor inertia if `rotors` (n, b), base parameters of unit rotor inertias, is given.
+    The unknowns are a factor on the rigid-body torque of the base parameters (b,), the joint's
+    friction and, if `rotors` (n, b) is given, its rotor inertia. Row j of `rotors` holds the base
+    parameters of a unit rotor inertia of joint j.
     """
     b = len(base_values)
     found = []
@@ -193,7 +199,7 @@ def _with_inertias(
         free = [] if rotors is None else [rows[:, :b] @ rotors[joint]]
         friction = rows[:, b : b + factors.terms]
         columns = np.column_stack([rows[:, :b] @ base_values, *free, friction])
-        # Nearly no prior, for columns that are zero or depend on each other.
+        # A nearly flat prior, because columns may be zero or linearly dependent.
         lengths = np.linalg.norm(columns, axis=0)
         known = np.diag(_FAINT * np.where(lengths > 0.0, lengths, 1.0))
         solved = solve([(columns, rows[:, -2]), (known, np.zeros(len(lengths)))])

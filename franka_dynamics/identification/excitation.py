@@ -9,9 +9,9 @@ IEEE T-RA 13(5)):
     q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1),    w = 2 pi / period
 
 With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
-acceleration, at the end of every period. The free coefficients are those of an orthonormal basis
-of all series with these properties. Sequential quadratic programming improves the best of some
-random series within the limits.
+acceleration, at the end of every period. The optimised coefficients multiply an orthonormal basis
+of all series that meet these two conditions on a_jk and b_jk. Sequential quadratic programming
+improves the best of some random series within the limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..typing import Array
 HARMONICS = 5  # sines and cosines per joint
 _SAMPLES = 100  # samples per period for regressor and limits during optimisation
 _CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
-# Smallest amplitude, relative to the first, and relative tolerance of the bisection.
+# Smallest amplitude, relative to the first, and relative tolerance of the amplitude's bisection.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
 _STEP = 1e-4  # of central differences of scaled coefficients [rad/s]
@@ -59,7 +59,7 @@ class FourierTrajectory:
 
     def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
         """
-        Return position, velocity and acceleration at some times [s].
+        Return the joints' positions, velocities and accelerations at the times `time` [s].
 
         Returns
         -------
@@ -83,7 +83,8 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
         np.concatenate([rate * c, -rate * s], -1),
         np.concatenate([-(rate**2) * s, -(rate**2) * c], axis=-1),
     )
-    # An orthonormal basis of the coefficients with zero velocity and acceleration at the start.
+    # An orthonormal basis of the coefficients that give zero velocity and acceleration at the
+    # start.
     free = np.linalg.svd(np.kron(np.eye(2), np.stack([k, k**2]))[[0, 3]])[2][2:].T
     return values[0] @ free, values[1] @ free, values[2] @ free
 
@@ -113,8 +114,8 @@ def random_trajectory(
     """
     Return a random trajectory, scaled down as far as the limits require.
 
-    Raises IdentificationError if the start pose violates a limit, or no amplitude keeps the
-    limits.
+    Raises IdentificationError if the start pose violates a limit, or no amplitude of the
+    trajectory keeps the limits.
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
@@ -135,7 +136,8 @@ def within_limits(
     """
     Return the trajectory, with a smaller amplitude if necessary to keep all limits.
 
-    Raises IdentificationError if no amplitude above a ten-thousandth keeps the limits.
+    Raises IdentificationError if no amplitude above a ten-thousandth of the trajectory's keeps
+    them.
     """
     time = np.arange(samples) / samples * trajectory.period
 
@@ -147,8 +149,8 @@ def within_limits(
 
     if keeps(1.0):
         return trajectory
-    # Margins are not monotonic in the amplitude, but the start pose keeps all limits. So the
-    # amplitude is halved until the limits hold, and then bisected.
+    # Margins to limits are not monotonic in the amplitude, but the start pose keeps all limits.
+    # The amplitude is therefore halved until the limits hold, and then bisected.
     low, high = 0.5, 1.0
     while not keeps(low):
         low, high = 0.5 * low, low
@@ -216,10 +218,11 @@ def repeated(
     problem: ExcitationProblem, found: Excitation, fewest: int, most: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion with its deviations after some repetitions, and their number.
+    Return the motion with its deviations after repetitions, and the number of repetitions.
 
-    The number is the smallest, from `fewest` to `most`, that identifies all essential base
-    parameters, or `most` if none does. The problem's `duration` is not used.
+    The number of repetitions is the smallest, from `fewest` to `most`, that identifies all
+    essential base parameters, or `most` if no such number does. The problem's `duration` is not
+    used.
     """
     period = found.trajectory.period
     states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)
@@ -254,14 +257,14 @@ def _improve(
     steps = _STEP * np.eye(len(unit))
 
     def values(x: Array) -> Array:
-        """Return criterion and margins, (..., 1 + m), of scaled coefficients, (..., c)."""
+        """Return criterion and margins to m limits, (..., 1 + m), of scaled coefficients x."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
         states[0] = states[0] + start.start
         margins = smooth_least(problem.limits_left(*states)) - _ROOM
         return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
 
-    # The optimiser asks for the criterion and for the margins of the same point separately.
+    # SLSQP asks for criterion and margins separately; the cache computes both once per point.
     @lru_cache(maxsize=1)
     def at(x: bytes) -> Array:
         return values(np.frombuffer(x))

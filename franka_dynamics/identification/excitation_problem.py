@@ -33,14 +33,15 @@ from ..typing import Array
 
 _RATE_HZ = 30.0  # assumed number of samples with independent noise per second of a recording
 _LEAST_NM = 1.0  # smallest static torque assumed for a joint without torque limit
-# A parameter is identifiable if at most this fraction of its prior standard deviation remains.
+# A parameter is identifiable if the motion leaves at most this fraction of its prior standard
+# deviation.
 IDENTIFIABLE = 0.5
-# A parameter is essential if one remaining standard deviation causes more torque than this part of
-# a joint's noise in one of so many random states (Pham and Gautier 1991, "Essential parameters of
-# robots", CDC).
+# A parameter is essential if its remaining standard deviation causes, in one of _RANDOM_STATES
+# random states, a torque above _ESSENTIAL times a joint's noise (Pham and Gautier 1991, "Essential
+# parameters of robots", CDC).
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # exponent of the power mean that replaces the maximum over parameters
-# Exponent of the smooth minimum: of 100 equal samples it is log(100) / 200 below the minimum.
+# Exponent r of `smooth_least`, whose bound is log(100) / 200 below 100 equal values.
 _MARGIN_SHARPNESS = 200.0
 _RESTING = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 
@@ -50,10 +51,9 @@ class ExcitationLimits:
     """
     Limits that a trajectory must keep; IdentificationError unless 0 < `fraction` <= 1.
 
-    Besides the limits that the options describe: `position_margin` [rad] is the distance from
-    every joint's position limits, `table_margin` [m] the smallest height above the table of the
-    third frame, all later frames and the tool's tip. Heights are in the space frame; the tool is
-    along the flange's z.
+    `position_margin` [rad] is the distance kept from every joint's position limits, `table_margin`
+    [m] the smallest height above the table of the third frame, all later frames and the tool's
+    tip. Heights are along the space frame's z, the tool's length is along the flange's z.
     """
 
     fraction: float = option(
@@ -80,9 +80,10 @@ class ExcitationProblem:
     """
     The optimisation problem of finding an excitation motion for an arm.
 
-    The arm's inertias give the torques to limit and the centre of the prior. `gravity` is in the
-    space frame [m/s^2], `duration` is that of the whole recording, repetitions included [s], and
-    `known` (p, p) the information (inverse covariance) that earlier recordings give.
+    The torques to limit are those of the arm's inertias, which are also the centre of the prior.
+    `gravity` is in the space frame [m/s^2], `duration` is that of the whole recording, repetitions
+    included [s], and `known` (p, p) the information (inverse covariance) that earlier recordings
+    give.
     """
 
     arm: ArmDescription
@@ -118,7 +119,7 @@ class ExcitationProblem:
         """
         Return the predicted standard deviation of every parameter, shape (..., p).
 
-        The states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread over the motion.
+        The motion's states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread in time.
         """
         covariance = self._scaled_covariance(self.regressor(q, dq, ddq))
         variances = np.diagonal(covariance, axis1=-2, axis2=-1)
@@ -136,32 +137,32 @@ class ExcitationProblem:
             self._samples_each(rows) * np.swapaxes(stacked, -1, -2) @ stacked
             + self._prior_information
         )
-        # Scaled by the prior, so that all parameters are of order one.
+        # In units of their prior standard deviations all parameters are of order one.
         scale = self.prior.deviations
         return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
 
     def _samples_each(self, rows: Array) -> float:
-        """Return the number of recorded samples that each given sample represents."""
+        """Return the number of independent recorded samples per sample of `rows`."""
         return self.duration * _RATE_HZ / rows.shape[-3]
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return base parameters' deviations after the motion over the prior's, (..., b)."""
+        """Return predicted over prior standard deviations of the base parameters, (..., b)."""
         b = len(self.model.base)
         return np.asarray(self.deviations(q, dq, ddq)[..., :b] / self.prior.deviations[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest torque of each unit base parameter over joints and random states, (b,)."""
+        """Largest ratio of torque to noise by a unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torques_left(self, deviations: Array) -> Array:
         """
-        Return the torque by one standard deviation of each base parameter over the noise, (b,).
+        Return the torque/noise ratio of one standard deviation of each base parameter, (b,).
 
-        It is the largest over joints and random states within the arm's limits, because along the
-        motion a parameter that the motion does not show causes little torque.
+        The ratio is the largest over joints and over random states within the arm's limits: along
+        the motion a parameter that the motion does not show causes little torque.
         """
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 
@@ -172,18 +173,18 @@ class ExcitationProblem:
         return np.asarray((left > IDENTIFIABLE) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the criterion to minimise, log of a smooth maximum of `left_open`, (...)."""
+        """Return the criterion to minimise: log of the power mean of `left_open`, (...)."""
         powers = self.left_open(q, dq, ddq) ** _SHARPNESS
         return np.asarray(np.log(np.mean(powers, axis=-1)) / _SHARPNESS)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the regressor, (..., n, p), at states of shape (..., n)."""
+        """Return the regressor of all parameters, (..., n, p), at states of shape (..., n)."""
         model = self.model
         return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
 
     def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
-        Return each motion's smallest margin to each of m limits, negative beyond it, (..., m).
+        Return each motion's smallest margin to each of m limits, negative if violated, (..., m).
 
         The states along the motions have shape (..., samples, n) [rad, rad/s, rad/s^2].
         """
@@ -193,8 +194,8 @@ class ExcitationProblem:
         """
         Return the margin of every state to each of m limits, shape (..., samples, m).
 
-        In this order: lower and upper position limits of all joints [rad]; velocity, acceleration
-        and torque limits in both directions, relative to the limit; heights of the third frame and
+        The m limits are: lower and upper positions of all joints [rad]; velocities, accelerations
+        and torques in both directions, relative to their limits; heights of the third frame and
         later points above the table, and distances of pairs of bars [m].
         """
         limits, arm = self.limits, self.arm
@@ -226,9 +227,10 @@ def smooth_least(values: Array) -> Array:
     """
     Return a smooth lower bound, (..., m), of the minimum over samples of values (..., samples, m).
 
-    It is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979, "Systematic control design
-    by optimizing a vector performance index"). The plain minimum has kinks, at which sequential
-    quadratic programming stops, at different points on different machines.
+    For values g the bound is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979,
+    "Systematic control design by optimizing a vector performance index"). The plain minimum has
+    kinks, at which sequential quadratic programming stops, at different points on different
+    machines.
     """
     from scipy.special import logsumexp  # installed: only the optimiser calls this
 
@@ -236,15 +238,15 @@ def smooth_least(values: Array) -> Array:
 
 
 _SHORTEST = 0.03  # [m]; no bar joins frames that are nearer to each other
-# A bar is checked against the third one after it and all later ones: joint limits keep nearer bars
-# from touching, and an elbow's offset is a bar.
+# A bar's distance is checked from the third bar after it on: joint limits keep nearer bars from
+# touching, and an elbow's offset is a bar.
 _CHECKED_FROM = 3
 _FIRST_ABOVE = 3  # index of the first point that must be above the table; base and column need not
 
 
 def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
     """
-    Return base, frame origins, flange and tip of a tool in {S}, shape (..., n + 3, 3) [m].
+    Return base, frame origins, flange and tool tip in the space frame, (..., n + 3, 3) [m].
 
     The tool's length [m] is along the flange's z; positions q have shape (..., n).
     """
@@ -255,7 +257,7 @@ def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
 
 
 def heights(points: Array, table: float = 0.0) -> Array:
-    """Return the heights above a table of `bar_ends` from the third frame on, (..., n) [m]."""
+    """Return the table heights of the points of `bar_ends` from frame three on, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_ABOVE:, 2] - table)
 
 
@@ -263,8 +265,8 @@ def clearances(points: Array) -> Array:
     """
     Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    Bars join consecutive `bar_ends` that are 0.03 m apart or more. Each bar and the two after it
-    count as neighbours.
+    Bars join consecutive `bar_ends` that are 0.03 m apart or more. A bar's neighbours are the two
+    bars before and the two bars after it.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0

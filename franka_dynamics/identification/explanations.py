@@ -17,9 +17,9 @@ again for these:
 
 Contacts are searched for sample by sample (`contacts`). Faults are reported, never corrected.
 
-Every joint's weight follows from its usual residual (`usual_residual`) where its own residual is
-smaller. Model errors are of that size and last longer than noise, and so the standard deviation of
-a gain or a delay covers them.
+A joint's weight follows from its usual residual (`usual_residual`) if its own residual is smaller.
+Model errors are as large as the usual residual, so that the standard deviation of a gain or a
+delay covers model errors.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from .witnesses import ACCELERATION, CURVATURE, LEVEL, level, RATE
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# Threshold for each fault of `better`, the sum over the joints of log(residual before / after).
-# On sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) 'load' reaches 0.1,
-# 'tilt' and 'exchanged' less. On faulty logs exchanged efforts reach 5 to 19, a load of 0.3 kg
-# from the middle on 2.9, gravity tilted by 10 degrees 11. For gains `likely` is compared instead:
-# 0.8 and 1.25 times the effort of any of the joints 1 to 6 of two FER reach at least 0.08. The
-# coupled wrist of the TX40 shows as a gain of 6.9, which reaches 0.01.
+# Threshold of `better` for each kind of fault. On sound logs (two FER, four runs of a UR10e, a
+# TX40, 16 simulated FR3) `better` of 'load' is up to 0.1, of 'tilt' and 'exchanged' less. On
+# faulty logs `better` is 5 to 19 for exchanged efforts, 2.9 for a load of 0.3 kg from the middle
+# on, 11 for gravity tilted by 10 degrees. For gains the threshold is of `likely`, which is at
+# least 0.08 for 0.8 and 1.25 times the effort of any of the joints 1 to 6 of two FER, and 0.01 for
+# the gain of 6.9 by which the TX40's coupled wrist is fitted.
 _CLEAR = {
     'gain': 0.03,
     'sign': 0.4,
@@ -58,12 +58,14 @@ _CLEAR = {
 # Smallest size of a fault: logarithm of the gain, delay [s], tilt [degrees], mass [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault must also be larger than this many of its standard deviations. On sound logs (two FER, 16
-# simulated FR3 with friction that no column describes) the logarithms of gains reach 0.14 (0.10 if
-# only those above one standard deviation count) and 1.2 standard deviations. Gains of 0.8 and 1.25
-# at any of the joints 1 to 6 of two FER are found as 0.15 or more, and 1.9 deviations or more.
+# simulated FR3 with friction that no column describes) the logarithms of fitted gains are up to
+# 0.14 (0.10 among gains above one standard deviation) and 1.2 standard deviations. Gains of 0.8
+# and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of 0.15 or more, 1.9
+# deviations or more.
 _DEVIATIONS = 1.5
-# Rotor inertia is no fault of a log: real arms have it. It is reported if `better` reaches this
-# value and no fault has more; all faults are then tried again with rotor inertias in the fit.
+# Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
+# reaches this value and no fault has a larger one; all faults are then tried again with rotor
+# inertias in the fit.
 _ROTORS_BETTER = 0.3
 # For `better` and for `likely`, smaller residuals are raised to this part of the usual residual,
 # because lowering an already small residual explains nothing.
@@ -73,7 +75,8 @@ _MOST_BAGS = 10  # number of bags in which a change of load is searched for
 _ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
 _HELD = 1e4  # factor on the prior's rows of negative friction parameters
 # Contact is assumed where the squared residual is this factor above its median, and for a margin
-# before and after. More than this fraction of a recording is a bad fit instead.
+# before and after. If contact would last more than this fraction of a recording, the fit is bad
+# instead.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
@@ -91,15 +94,15 @@ class Explanation:
     are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity along the two
     accelerations of `level`, relative to gravity. 'load': mass [kg] and first moment in the flange
     frame [kg m]. 'contact': begin and end of each contact in the times of the motion [s].
-    `deviation` is the standard deviation of the first value (of a positive gain, of its
+    `deviation` is the standard deviation of the first of `values` (for a positive gain, of its
     logarithm), or 0 if nothing was fitted.
 
     `before` and `after` (n,) are root mean squares of each joint's residual without and with the
     fault in the fit [N m]; for contacts, over all samples and over the samples without contact.
     `better` is the sum over the joints of log(before / after), where residuals below a quarter of
-    the usual residual are raised to that quarter; it decides whether a fault other than a gain is
-    reported. `likely` is the same sum with 2 % in place of a quarter; it decides whether a gain is
-    reported, and which of several faults.
+    the usual residual are raised to that quarter; `better` decides whether a fault other than a
+    gain is reported. `likely` is the same sum with 2 % in place of a quarter; `likely` decides
+    whether a gain is reported, and which of several faults.
     """
 
     kind: str
@@ -114,7 +117,7 @@ class Explanation:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the first value, also of a gain."""
+        """Standard deviation of the first of `values` itself, also for a gain."""
         gain = self.kind == 'gain' and self.values[0] > 0.0
         return self.deviation * self.values[0] if gain else self.deviation
 
@@ -128,7 +131,7 @@ class Explanation:
 
     @property
     def least(self) -> float:
-        """Smallest size that counts as a fault, in the units of _LEAST."""
+        """Smallest `size` that counts as a fault, in the units of _LEAST."""
         deviation = np.degrees(self.deviation) if self.kind == 'tilt' else self.deviation
         return max(_LEAST.get(self.kind, 0.0), float(_DEVIATIONS * deviation))
 
@@ -150,8 +153,8 @@ class _Search:
     """
     The samples and settings with which every candidate fault is fitted.
 
-    `usual` is each joint's usual residual (n,) [N m]. Gains are tried if `scales_known`; with
-    `rotors` every fit includes rotor inertias.
+    `usual` is each joint's usual residual (n,) [N m]. Gains of efforts are tried only if
+    `scales_known`; with `rotors` every fit includes rotor inertias.
     """
 
     parts: Sequence[Part]
@@ -164,17 +167,17 @@ class _Search:
 
     @cached_property
     def whole(self) -> QRFactors:
-        """The factors of all parts."""
+        """The QR factors of all parts together."""
         return total(part.factors for part in self.parts)
 
     @cached_property
     def before(self) -> Array:
-        """Root mean square residual of each joint without any candidate, shape (n,) [N m]."""
+        """Root mean square residual of each joint without any fault, shape (n,) [N m]."""
         return self.fitted(self.whole)[0]
 
     def fitted(self, factors: QRFactors) -> tuple[Array, Array, Array]:
         """
-        Fit all parameters to samples with the candidate's k shared columns (`with_shared`).
+        Fit all parameters to factors with a candidate fault's k columns (`with_shared`).
 
         Returns
         -------
@@ -205,7 +208,7 @@ class _Search:
     def tried(
         self, kind: str, factors: QRFactors, joints: tuple[int, ...] = (), where: str = ''
     ) -> Explanation:
-        """Fit a candidate fault and return it with the parameters of its shared columns."""
+        """Fit a candidate fault and return it with the fitted parameters of its columns."""
         after, values, deviations = self.fitted(factors)
         shrunk = _shrunk(self.before, after, self.usual)
         spread = float(deviations[0]) if len(deviations) else 0.0
@@ -215,13 +218,13 @@ class _Search:
 
     @cached_property
     def shown(self) -> tuple[int, ...]:
-        """The joints whose gain the motion shows."""
+        """The indices of joints whose effort gain the motion shows."""
         shown = self.whole.shown
         return tuple(range(self.prior.model.n) if shown is None else np.flatnonzero(shown))
 
     @cached_property
     def gains(self) -> tuple[Explanation, ...]:
-        """The gains of the joints whose gain the motion shows; none if scales are identified."""
+        """The candidate gains of the joints `shown`; none if effort scales are identified."""
         return tuple(map(self.with_gain, self.shown)) if self.scales_known else ()
 
     def with_gain(self, joint: int) -> Explanation:
@@ -229,20 +232,20 @@ class _Search:
         Return the candidate 'gain': a joint's recorded effort is a multiple of its torque.
 
         The gain and its deviation come from a fit with the gains of the neighbouring joints too.
-        Neighbours carry most of the joint's load: if only one gain is free, errors of the
-        neighbours shift it, and hide a wrong gain or feign one.
+        Neighbours carry most of a joint's load: if only one gain is free, the neighbours' errors
+        hide a wrong gain or feign one.
         """
         found = self.tried('gain', self._with_gains([joint]), (joint,))
         near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]
         _, values, deviations = self.fitted(self._with_gains(near))
         place = near.index(joint)
         gain = 1.0 + float(values[place])
-        # The standard deviation of a gain's logarithm; a negative gain has none and keeps its own.
+        # The standard deviation of a positive gain is converted to that of its logarithm.
         spread = float(deviations[place]) / (gain if gain > 0.0 else 1.0)
         return replace(found, values=(gain,), deviation=spread)
 
     def _with_gains(self, joints: Sequence[int]) -> QRFactors:
-        """Return the samples with one column for the gain of each of some joints."""
+        """Return the factors with one more column for the gain of each of `joints`."""
         columns = [scale_column(self.whole, self.prior, joint) for joint in joints]
         return self.whole.with_shared(np.concatenate(columns, axis=2))
 
@@ -299,7 +302,7 @@ def _likely(one: Explanation) -> float:
 
 
 def _shrunk(before: Array, after: Array, usual: Array) -> tuple[float, float]:
-    """Return `better` and `likely`: sums of log(before / after) with two lower bounds."""
+    """Return `better` and `likely` of an `Explanation`."""
     each = (
         np.log(np.maximum(before, part * usual) / np.maximum(after, part * usual)).sum()
         for part in (_RESOLVED, _FINELY)
@@ -330,8 +333,8 @@ class Diagnosis:
     Each joint's residual on unseen parts, and a fault of the recordings if one is clear.
 
     `times` (n,) are residuals on unseen parts divided by usual residuals. `gains` are the
-    best-fitting gains of joints whose motion shows the gain, faulty or not; empty if the effort
-    scales were identified. `fault` is the fault that best explains the residuals, or None.
+    best-fitting effort gains, faulty or not, of joints whose gain the motion shows; empty if the
+    effort scales were identified. `fault` is the fault that best explains the residuals, or None.
     `rotors` are missing rotor inertias, if they explain the residuals at least as well as any
     fault. `scale_doubts` are sentences with reasons not to believe identified effort scales.
     """
@@ -349,12 +352,12 @@ class Diagnosis:
 
     @property
     def sound(self) -> bool:
-        """Whether there is no fault, no too large residual, and no doubt about scales."""
+        """Whether no fault, no suspicious joint and no doubt about effort scales was found."""
         return self.fault is None and not self.suspicious_joints and not self.scale_doubts
 
 
-# Largest accepted ratio of unseen to usual residual. The worst joints of two FER have 0.4, of a
-# UR10e 1.3, of a TX40 with a coupled wrist that is not modelled 2.4.
+# Largest accepted ratio of unseen to usual residual. The worst joints' ratios are 0.4 for two FER,
+# 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that is not modelled.
 MOST_TIMES = 5.0
 
 
@@ -373,9 +376,9 @@ def diagnose(
 
     `unseen` (n,) is the root mean square of each joint's residual on the left-out parts [N m].
     `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m. Prior,
-    precision and noise are those of the fit to all parts, and `theta` (p,) its base and friction
-    parameters. Gains are not tried unless `scales_known`, because identified effort scales absorb
-    wrong gains.
+    precision and noise are those of the fit to all parts, and `theta` (p,) the base and friction
+    parameters of that fit. Gains are not tried unless `scales_known`, because identified effort
+    scales absorb wrong gains.
     """
     whole = total(part.factors for part in parts)
     alone = np.where(np.arange(len(theta)) < whole.base_count, 0.0, theta)
@@ -399,10 +402,10 @@ def contacts(
     """
     Return the intervals of a motion in which the arm seems to touch something, or None.
 
-    In these intervals, 0.2 s before and after included, the residual of a fit to the other samples
-    is far above its median. None is returned without such intervals, if they cover more than 30 %
-    of the motion, or if the residuals without them are not much lower. The motion's efforts are in
-    N m, `where` is the bag's name; the other arguments are as for `diagnose`.
+    During a contact the residual of a fit to the other samples is far above its median; 0.2 s
+    before and after are included. None is returned without contacts, if contacts cover more than
+    30 % of the motion, or if residuals outside contacts are not much lower. The motion's efforts
+    are in N m, `where` is the bag's name; the other arguments are as for `diagnose`.
     """
     model = prior.model
     usual = usual_residual(prior.effort, np.zeros(model.n))

@@ -3,11 +3,11 @@
 """
 The whole identification: from recorded motions to an arm with identified inertias and friction.
 
-1. Every recording is reduced to a summary (`samples`), in this process or by an executor. 2. The
-error on unseen parts is measured: test recordings, or else parts of the recordings (bags, or
-   stretches of one or two bags), each left out in turn. A fit to the other parts, with noise and
-   slip elements of its own, predicts the unseen part. The published sets, with friction fitted to
-   the same samples, predict it too.
+1. Every recording is reduced to a summary (`samples`), in this process or by an executor.
+2. The error on unseen parts is measured: test recordings, or else parts of the recordings (bags,
+   or stretches of one or two bags), each left out in turn. A fit to the other parts, with noise
+   and slip elements of its own, predicts the unseen part. The published sets, with friction fitted
+   to the same samples, predict the unseen part too.
 3. All recordings are fitted together: base parameters with friction, and the standard parameters
    of a physically consistent arm.
 """
@@ -39,7 +39,7 @@ from ..recordings.recording import Recording
 from ..recordings.replay import Unit
 
 # The motion does not show a base parameter if its standard deviation in a fit with a prior of
-# precision one is above this fraction of the prior's.
+# precision one is above this fraction of its prior standard deviation.
 NOT_SHOWN = 0.5
 _MOST_READ_AGAIN = 5  # number of recordings that are read again to search for contacts
 Progress = Callable[[int, int], None]
@@ -141,7 +141,8 @@ def identify(
     )
     problem = problem.with_measured_inflation(learnt).with_shown_scales(summaries)
     own, unseen_parts = parts(learnt), parts(tested)
-    # One fit for each unseen part (or one for all test recordings), and a last one to all parts.
+    # One fit without each left-out part (or one without the test recordings), and a last fit to
+    # all parts.
     given = [own] if tested else [own[:k] + own[k + 1 :] for k in range(len(own))]
     fits: list[Fit] = []
     for fit in mapped(problem, [*given, own + unseen_parts]):
@@ -202,7 +203,7 @@ def _contact(
     final: Fit,
 ) -> Explanation | None:
     """
-    Return the contacts of the first recording that has any, or None.
+    Return the arm's contacts in the first recording that has any, or None.
 
     The first five recordings (of a long bag the first piece) are read again, because contacts are
     found sample by sample.
@@ -231,7 +232,7 @@ def _about_hands(
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
     """
-    Return warnings about hands and loads.
+    Return warnings of another hand or load than the starting set has.
 
     Raises IdentificationError if another hand is mounted than declared, unless `options.anyway`.
     """

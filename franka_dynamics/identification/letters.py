@@ -8,8 +8,8 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990.
 The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
 for its r_4 (`d`). Equal lengths get the same symbol, with its sign, so that terms cancel as they
 do in numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols,
-CA2 and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that equals none of
-these symbols stays a number. Needs sympy.
+CA2 and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that equals no
+symbol's value stays a number. Needs sympy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ with needing('Base parameters in letters need sympy', 'symbolic'):
 # Lengths equal within this relative tolerance share one symbol. A coefficient within this absolute
 # tolerance of a symbol's value is replaced by the symbol.
 _SAME = 1e-12
-# Coefficients, each with the standard parameters that it multiplies.
+# Terms of a sum: each coefficient with the standard parameters that it multiplies.
 Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
 
@@ -41,8 +41,8 @@ class BaseParametersInLetters:
     """
     Symbolic relations of the base parameters, and the values of the symbols.
 
-    `relations` maps a base parameter's name to its terms, first the standard parameter whose
-    column it keeps. `values` are lengths [m], and cosines and sines.
+    `relations` maps a base parameter's name to its terms, first that of the standard parameter
+    whose regressor column is kept. `values` has each symbol's length [m], cosine or sine.
     """
 
     relations: dict[str, Terms]
@@ -50,7 +50,7 @@ class BaseParametersInLetters:
 
     @property
     def regrouped(self) -> dict[str, Terms]:
-        """The base parameters that combine several standard parameters."""
+        """Relations of the base parameters that combine several standard parameters."""
         alone = {name: ((1, (name,)),) for name in self.relations}
         return {name: terms for name, terms in self.relations.items() if terms != alone[name]}
 
@@ -107,7 +107,7 @@ def base_parameters_in_letters(
     arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> BaseParametersInLetters:
     """
-    Return the base parameters of an arm with symbols.
+    Return the base parameters of an arm as symbolic relations.
 
     Arguments and errors are those of `direct_base_parameters`.
     """
@@ -169,7 +169,7 @@ def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
 
 
 def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
-    """Return a number as an integer or a symbol if it equals one, else as a float."""
+    """Return a number as the integer or symbol that it equals, or else as a float."""
     if number == round(number):
         return round(number)
     for letter, value in values.items():
@@ -179,7 +179,7 @@ def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 
 def _sum(terms: Terms, *, latex: bool = False) -> str:
-    """Return terms as the text of a sum; several parameters with one factor stand in brackets."""
+    """Return terms as the text of a sum; parameters with the same factor share brackets."""
     text, times = '', r'\,' if latex else '*'
     for factor, names in terms:
         negative = factor.could_extract_minus_sign()

@@ -95,7 +95,7 @@ class IdentificationOptions:
     )
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError for a value outside its range."""
+        """Raise IdentificationError for an option's value outside its range."""
         if self.friction not in FRICTIONS:
             raise IdentificationError(
                 f'There is no friction model {self.friction!r}; choose {" or ".join(FRICTIONS)}.'
@@ -113,7 +113,7 @@ class IdentificationOptions:
 
     @property
     def torque(self) -> bool:
-        """Whether the effort unit is N m and not A; --effort-scale may turn both into N m."""
+        """Whether recorded efforts are in N m, not A, before any --effort-scale."""
         return self.effort_unit == NEWTON_METRES
 
     @property
@@ -122,16 +122,16 @@ class IdentificationOptions:
         return not self.torque and self.effort_scale is None
 
     def known_scale(self, n: int) -> Array:
-        """Return N m per unit of effort, shape (n,); ones if no scale is given."""
+        """Return N m per unit of effort, (n,); ones if `effort_scale` is None."""
         return effort_scales(1.0 if self.effort_scale is None else self.effort_scale, n)
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
-        """Choices of the slip elements' reaches [rad], the default first."""
+        """Candidate pairs of the slip elements' reaches [rad], the default pair first."""
         return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
-        """Return the model of an arm with the slip elements of all choices."""
+        """Return the torque model of an arm, with all candidate slip elements."""
         return TorqueModel.of(
             start,
             gravity=self.gravity,

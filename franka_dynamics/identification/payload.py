@@ -33,7 +33,7 @@ from ..typing import Array
 # times this radius squared.
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6  # of central differences of the load's parameters [kg m^2, kg m, kg]
-# Smallest radius of gyration of the reported physical body.
+# Smallest radius of gyration of the physical body in `PayloadEstimate.payload`.
 _LEAST_GYRATION_M = 1e-3
 
 
@@ -107,13 +107,13 @@ class PayloadEstimate:
 
 
 def _about_center(vector: Array) -> Array:
-    """Return mass, centre of mass and inertia about it from ten parameters about the origin."""
+    """Return mass, centre of mass and inertia about it (10,) from parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(vector))
 
 
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
-# They exceed the parameters of any load that such an arm can carry, so that the prior matters only
-# for parameters that the motion does not determine.
+# The deviations are far above a load's parameters: the prior matters only for parameters that the
+# motion does not determine.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 
 
@@ -125,7 +125,7 @@ def identify_payload(
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
     """
-    Return the load on the flange in the second of two sets of recordings.
+    Return the load that was on the flange in the recordings `loaded`, but not in `without`.
 
     Parameters
     ----------
@@ -194,7 +194,8 @@ def static_samples(recording: Recording) -> Motion:
     """
     Return one sample for each time interval at rest: mean position and effort, zero velocity.
 
-    An interval at rest lasts half a second or longer. Its first 0.2 s are left out of the means.
+    An interval at rest lasts half a second or longer. The first 0.2 s of an interval at rest are
+    left out of the means.
 
     Parameters
     ----------

@@ -5,26 +5,27 @@ The prior: a starting set of inertias, and typical friction of the joints.
 
 For inertias the distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) -
 logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
-programming approach", IEEE T-RO 36(2)). It is convex, does not depend on frames and units, and is
-infinite for a body that is not physical. Near P0 twice the divergence is the squared relative
-change: a mass that differs by 10 % counts about 0.01. Friction parameters are Gaussian about zero,
+programming approach", IEEE T-RO 36(2)). The divergence is convex, does not depend on frames and
+units, and is infinite for a body that is not physical. Near P0 twice the divergence is a squared
+relative change: 0.01 for a mass that differs by 10 %. Friction parameters are Gaussian about zero,
 with standard deviations proportional to the joints' torque limits.
 
 Standard deviations of an estimate include the error of the starting set, which is estimated from
 the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 -
 theta)). Here R and e are the weighted regressor and noise of the samples, theta0 - theta is the
 error of the starting set, P the inverse covariance of the prior at precision one, and K = R^T R +
-s P + the inverse covariance of friction. The covariance is K^-1 only if the starting set has
-precision s. But s is chosen for good predictions, not for this. So the covariance C of theta0 -
-theta is taken from the samples, and the covariance of the estimate is
+s P + the inverse covariance of friction. The estimate's covariance is K^-1 only if the starting
+set's error has precision s. But s is chosen for good predictions. The covariance C of theta0 -
+theta is therefore taken from the samples, and the covariance of the estimate is
 
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
 
-C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
-centres of mass, which gravity does not show and published sets have far less right. The precisions
-t_m and t_I are the smallest that agree with the samples: where the likelihood with all parameters
-integrated out (the evidence; MacKay 1992, "Bayesian interpolation", Neural Computation 4(3)) has
-fallen by one standard deviation from its maximum. A larger precision than s counts as s.
+C_m is the prior's covariance of masses and centres of mass. C_I is the prior's covariance of
+inertias about the centres of mass, which gravity does not show and in which published sets err far
+more. The precisions t_m and t_I are the smallest that agree with the samples: where the likelihood
+with all parameters integrated out (the evidence; MacKay 1992, "Bayesian interpolation", Neural
+Computation 4(3)) has fallen by one standard deviation from its maximum. A t_m or t_I above s
+counts as s.
 """
 
 from __future__ import annotations
@@ -42,24 +43,24 @@ from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
 from ..typing import Array
 
-# Smallest radius of gyration of the starting set's links in every direction. Published links can
-# be thinner than any real link, and the prior would then keep the estimate as thin.
+# Radius of gyration to which thinner links of the starting set are raised. Published links can be
+# thinner than any real link, and the prior would then keep the estimated links as thin.
 MINIMUM_GYRATION_M = 0.01
 # The prior standard deviation of a joint's rotor inertia is its torque limit divided by this
-# acceleration [rad/s^2]. A UR10e's first joints have 90 rad/s^2.
+# acceleration [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
-# This multiple of the joint's largest recorded torque replaces an unknown torque limit. The prior
-# standard deviation of friction is then a tenth of the largest torque, which may be nearly all
-# friction; a smaller deviation would suppress real friction.
+# A joint's unknown torque limit is replaced by its largest recorded torque times this factor. The
+# prior standard deviation of its friction is then a tenth of the largest torque, which may be
+# nearly all friction; a smaller deviation would suppress real friction.
 _LIMIT_PER_EFFORT = 5.0
-# Default precision: masses of the starting set are trusted to 32 %. Fits with it predict left-out
-# parts of two real arms' recordings and of 16 simulated arms' runs at least as well as fits with
-# precision 30 or a precision chosen by cross-validation.
+# Default precision: masses of the starting set are trusted to 32 %. Fits with this precision
+# predict left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as
+# well as fits with precision 30 or a precision chosen by cross-validation.
 PRIOR_PRECISION = 10.0
 
 
 def pseudo_inertia_basis() -> Array:
-    """Return the pseudo-inertias of the ten unit parameters, (10, 4, 4), in a link's order."""
+    """Return the pseudo-inertia of a unit of each of a link's ten parameters, (10, 4, 4)."""
     units = np.eye(PER_LINK)
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
@@ -68,9 +69,9 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     """
     Return a link with a radius of gyration of at least `minimum` [m] in every direction.
 
-    Mass and centre of mass stay. Second moments of mass about the centre of mass are raised to at
-    least mass times `minimum` squared, which also makes an unphysical link physical. Raises
-    IdentificationError if the mass is not positive.
+    The link keeps its mass and centre of mass. Second moments of mass about the centre of mass are
+    raised to at least mass times `minimum` squared, which also makes an unphysical link physical.
+    Raises IdentificationError if the mass is not positive.
     """
     if link.mass <= 0.0:
         raise IdentificationError(
@@ -131,8 +132,8 @@ class Prior:
         """
         Covariance of the standard parameters at precision one, (10 n, 10 n) or (11 n, 11 n).
 
-        It is the inverse of the divergence's second derivative at the reference: every mass has a
-        relative standard deviation of 100 %, other parameters in proportion.
+        A link's covariance is the inverse of the divergence's second derivative at the reference:
+        every mass has a relative standard deviation of 100 %, other parameters in proportion.
         """
         basis = pseudo_inertia_basis()
         width = self.model.base.matrix.shape[1]
@@ -149,7 +150,7 @@ class Prior:
 
     @cached_property
     def center(self) -> Array:
-        """The reference's base parameters, zeros for friction, shape (p,)."""
+        """Mean of the prior: the reference's base parameters, zeros for friction, shape (p,)."""
         values = self.model.base.values(self.reference)
         return np.concatenate([values, np.zeros(len(self.model.friction.names))])
 
@@ -167,7 +168,7 @@ class Prior:
 
     @cached_property
     def root(self) -> Array:
-        """S, shape (b, b): |S (base - center)|^2 is the prior's cost at precision one."""
+        """Matrix S (b, b): |S (base - center)|^2 is the inertias' prior cost at precision one."""
         matrix = self.model.base.matrix
         scale = self.deviations[: len(matrix)]
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
@@ -175,7 +176,7 @@ class Prior:
 
     def rows(self, regularization: float, shared: ArrayLike = ()) -> tuple[Array, Array]:
         """
-        Return the prior as least-squares equations: matrix and right-hand side, of p + k rows.
+        Return the prior as least-squares equations: p + k rows of a matrix and right-hand side.
 
         Parameters
         ----------
@@ -196,10 +197,10 @@ class Prior:
 @dataclass(frozen=True)
 class ShownPrecision:
     """
-    The smallest precisions of a starting set that agree with the samples' torques.
+    The smallest precisions of a starting set that agree with the measured torques.
 
-    Masses and centres of mass have a relative standard deviation of 1 / sqrt(masses), inertias
-    about the centres of mass and rotors one of 1 / sqrt(inertias).
+    In the starting set, masses and centres of mass have the relative standard deviation 1 /
+    sqrt(`masses`), inertias about the centres of mass and of rotors 1 / sqrt(`inertias`).
     """
 
     masses: float
@@ -208,10 +209,9 @@ class ShownPrecision:
 
 def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> Array:
     """
-    Return the covariance (b, b) that the prior leaves out of s P (theta0 - theta).
+    Return s^2 P C P - s P (b, b), the covariance that the prior leaves out (module docstring).
 
-    It is s^2 P C P - s P. The fit assumes the precision s = `regularization`; larger values in
-    `precision` count as s.
+    The fit assumes the precision s = `regularization`; a larger value in `precision` counts as s.
     """
     masses, inertias = _spreads(prior)
     error = masses @ masses.T / min(precision.masses, regularization)
@@ -225,12 +225,14 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
     Return the smallest precisions of a starting set that agree with the samples.
 
     `equations` are those of `QRFactors.weighted`, weighted so that residuals have unit variance. A
-    precision below one (relative errors above 100 %) is returned only if it is the likeliest.
+    precision below one (relative errors above 100 %) is returned only if it is the likeliest
+    precision.
     """
     triangle, effort = equations
     b = len(prior.model.base)
     friction_columns = triangle[:, b:] * prior.friction_deviations
-    # Friction and noise together have this covariance; in its units both are white.
+    # The sum of friction and noise has the covariance root @ root.T, and is white after division
+    # by root.
     root = np.linalg.cholesky(np.eye(len(effort)) + friction_columns @ friction_columns.T)
     off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
@@ -242,7 +244,7 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
 
 
 def _smallest(profile: Array) -> float:
-    """Return the smallest precision within one standard deviation of the likeliest."""
+    """Return the smallest precision within one standard deviation of the likeliest precision."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
@@ -250,10 +252,10 @@ def _smallest(profile: Array) -> float:
 
 def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
     """
-    Return the log-likelihood of `off` for each pair of precisions, of masses and of inertias.
+    Return the log-likelihood of `off` by precision of masses (rows) and inertias (columns).
 
     `off` (b,) are measured torques minus torques of the starting set, in units of noise; `masses`
-    and `inertias` (b, k) are the factors of `_spreads`, mapped to torques.
+    and `inertias` (b, k) are the results of `_spreads`, mapped to torques.
     """
     table = np.empty((len(_PRECISIONS), len(_PRECISIONS)))
     for row, precision in zip(table, _PRECISIONS):
@@ -269,11 +271,12 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
 
 def _spreads(prior: Prior) -> tuple[Array, Array]:
     """
-    Return factors of the base parameters' covariances C_m and C_I at precision one, (b, k) each.
+    Return factors of C_m and C_I (module docstring), the base parameters' covariances, (b, k).
 
     With a link's pseudo-inertia P = U U^T, U block upper triangular, the prior's changes of P are
     U S U^T. S is symmetric and Gaussian with standard deviation one on the diagonal and sqrt(1/2)
-    off it. Its last column changes mass and centre of mass, the others the inertia about it.
+    elsewhere. The last column of S changes mass and centre of mass, the other columns the inertia
+    about the centre of mass.
     """
     base = prior.model.base
     masses: list[Array] = []

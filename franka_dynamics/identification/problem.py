@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The fits of one identification: to all parts of the recordings, or without left-out parts."""
+"""The fits of one identification: to all parts of the recordings, or to all but left-out parts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _CLEARLY = 0.01
 @dataclass(frozen=True, eq=False)
 class _Trial:
     """
-    One choice of slip elements: the parts' samples with its friction columns, noise and error.
+    One choice of slip elements: the factors with their friction columns, noise and error.
 
-    `error` is the `left_out_error` [N m].
+    `error` is the result of `left_out_error` [N m].
     """
 
     prior: Prior
@@ -46,12 +46,11 @@ class _Trial:
 @dataclass(frozen=True, eq=False)
 class Problem:
     """
-    The data that all fits of one identification share; calling it with parts returns their fit.
+    The data that all fits of an identification share; calling a problem fits the given parts.
 
-    `model` has the slip elements of all choices. `inflation` (n,) is the number of filtered
+    `model` has the slip elements of all `choices`. `inflation` (n,) is the number of filtered
     samples per independent sample, `strongest` (n,) the largest effort of each joint in the
-    recording's unit, and `unit` the unit of E. `shown` (n,) of bool tells the joints whose torques
-    count for the base parameters; None: all joints.
+    recording's unit, and `unit` the unit of torque errors. `shown` is as for `QRFactors`.
     """
 
     model: TorqueModel
@@ -69,7 +68,7 @@ class Problem:
         return [self.model.with_reaches(one) for one in self.options.slip_reaches]
 
     def of(self, model: TorqueModel, factors: QRFactors, scale: ArrayLike = 1.0) -> QRFactors:
-        """Return factors with the friction columns of a model, efforts times a scale (n,)."""
+        """Return factors with the friction columns of `model`, efforts times `scale` (n,)."""
         every = self.model.friction.symbols
         kept = [every.index(symbol) for symbol in model.friction.symbols]
         used = factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
@@ -80,7 +79,7 @@ class Problem:
         return Part(part.name, self.of(fit.prior.model, part.factors, fit.scale.scale))
 
     def prior(self, model: TorqueModel, effort_scale: Array) -> Prior:
-        """Return a model's prior; the scale, (n,) [N m per unit], turns efforts into torques."""
+        """Return the prior of `model`, for efforts that `effort_scale` (n,) turns into N m."""
         return Prior.towards(self.start, model, self.strongest * np.abs(effort_scale))
 
     def effort_scale(self, samples: Sequence[Part]) -> EffortScale:
@@ -93,7 +92,7 @@ class Problem:
         return find_effort_scale(factors, prior, self.start, self.inflation)
 
     def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the trial of a model; for its error each part is left out of a fit in turn."""
+        """Return the trial of `model`; for the error, each part is left out of a fit in turn."""
         split = [self.of(model, part.factors, scale) for part in given]
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
@@ -101,7 +100,7 @@ class Problem:
         return _Trial(prior, noise, split, error)
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the trial of the default slip elements, or one that predicts clearly better."""
+        """Return the trial of the default slip elements, or of clearly better predicting ones."""
         usual, *others = (self._trial(model, given, scale) for model in self.choices)
         best = min((usual, *others), key=lambda one: one.error)
         return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
@@ -139,9 +138,9 @@ class Problem:
 
     def with_measured_inflation(self, summaries: Sequence[Summary]) -> Problem:
         """
-        Return the problem with `inflation` raised to the value that the residuals show.
+        Return the problem with `inflation` raised to the value computed from residuals.
 
-        The residuals are those of a first fit to all recordings.
+        The residuals are those of a first fit to `summaries`, with the default slip elements.
         """
         scale, model = self.effort_scale(parts(summaries)).scale, self.choices[0]
         factors = self.of(model, total(one.whole.factors for one in summaries), scale)
@@ -154,7 +153,8 @@ class Problem:
 
     def with_shown_scales(self, summaries: Sequence[Summary]) -> Problem:
         """Return the problem with `shown`: the joints whose effort scale the motion shows."""
-        # With rotor inertias all joints count: only a joint's own torque shows its rotor inertia.
+        # With rotor inertias all joints' torques are used: only a joint's own torque shows its
+        # rotor inertia.
         if self.options.scale_unknown or self.model.base.rotor_inertia:
             return self
         scale, model = self.options.known_scale(self.model.n), self.choices[0]
@@ -171,9 +171,9 @@ class Problem:
         left_out: Sequence[Part],
         everything: Sequence[Part],
     ) -> list[Score]:
-        """Return scores: base parameters, consistent arm, starting set, published sets."""
+        """Return scores of base parameters, consistent arm, starting set and published sets."""
         samples = total(self.seen_by(final, part).factors for part in everything)
-        # There is one fit for all test recordings, or one for each left-out part.
+        # One fit predicts all test recordings, but each left-out part has a fit of its own.
         every = list(fits) * (len(left_out) // len(fits))
         unseen = [self.seen_by(fit, part) for part, fit in zip(left_out, every)]
         scores = []

@@ -38,12 +38,12 @@ def relations(
 
     `names` are those of the p standard parameters, such as XX_1. `columns` has for each base
     parameter the index of the standard parameter whose column it keeps and which comes first in
-    the relation. `matrix` (b, p) is the map.
+    the relation. `matrix` (b, p) is the map from standard to base parameters.
     """
     found = []
     for column, row in zip(columns, matrix):
         others = [int(k) for k in np.flatnonzero(row) if k != column]
-        # The kept parameter first, then from the base outwards, as in the paper.
+        # As in the paper, the kept parameter comes first, then the others from the base outwards.
         terms = tuple((float(row[k]), names[k]) for k in [column, *others])
         symbol, link = names[column].rsplit('_', 1)
         found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
@@ -51,7 +51,7 @@ def relations(
 
 
 def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    """Return the sum as text; parameters of equal coefficients, except 1, share brackets."""
+    """Return a sum of terms as text; parameters of equal coefficients but 1 share brackets."""
     groups: list[tuple[float, list[str]]] = []
     for weight, name in terms:
         for size, members in groups:

@@ -35,10 +35,10 @@ class Fit:
 
     `prior` has the chosen friction terms, and `noise` is that of the joints' residuals. `base` are
     base parameters and friction under the prior, `consistent` is the physically consistent arm.
-    `sets` are these two, then the starting set and the published sets with friction fitted to the
-    same samples. `scale` turns recorded efforts into torques. `precision` has the smallest
-    precisions of the starting set that agree with the samples; the standard deviations of `base`
-    follow from them.
+    `sets` are the parameters of `base` and `consistent`, then of the starting set and the
+    published sets with friction fitted to the same samples. `scale` turns recorded efforts into
+    torques. `precision` has the smallest precisions of the starting set that agree with the
+    samples; the standard deviations of `base` follow from them.
     """
 
     prior: Prior
@@ -55,10 +55,10 @@ class Recorded:
     """
     The recordings behind an identification.
 
-    `bags` has each recording's name and its root mean square error E under the final fit, the
-    `unseen_bags` test recordings last (0 if parts were left out in turn). All were prepared with
-    the options `signal`. `notes` has an entry for each used bag, `failures` a sentence for each
-    unusable bag.
+    `bags` has each recording's name and the identified arm's root mean square torque error E on
+    it, the `unseen_bags` test recordings last (0 if parts were left out in turn). All recordings
+    were prepared with the options `signal`. `notes` has an entry for each used bag, `failures` a
+    sentence for each unusable bag.
     """
 
     bags: tuple[tuple[str, float], ...]
@@ -121,7 +121,7 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better, and the recordings are sound or accepted by `anyway`."""
+        """Whether the verdict is better, and the recordings are sound or accepted by `anyway`."""
         return self.verdict.better and (self.diagnosis.sound or self.options.anyway)
 
     def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:
@@ -160,7 +160,7 @@ class Identification:
 
     @property
     def base(self) -> Estimate:
-        """Base parameters and friction under the prior."""
+        """Base parameters and friction, fitted to all recordings under the prior."""
         return self.fit.base
 
     @property
@@ -185,7 +185,7 @@ class Identification:
 
     @property
     def published(self) -> tuple[Score, ...]:
-        """Scores of the published sets with friction fitted to the same samples."""
+        """Scores of the published sets with friction fitted to the recordings."""
         return self.scores[2:]
 
     @property
@@ -196,7 +196,7 @@ class Identification:
 
 def identified_arm_text(result: Identification, payload: str | None = None) -> str:
     """
-    Return the identified arm as the text of an arm file, with its source and its errors.
+    Return the identified arm as the text of an arm file that names recordings and errors.
 
     A payload that was on the flange is subtracted from the arm.
     """

@@ -31,11 +31,12 @@ from ..typing import Array
 
 _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
 _EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
-# With this number of bags or more, whole bags are left out; fewer bags are divided into stretches.
+# From this number of bags on, the parts left out of fits are whole bags; fewer bags are divided
+# into stretches.
 BY_BAG = 3
 _STRETCHES = 5  # number of stretches of a recording
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
-# Largest number of parts left out in turn; with more bags some parts hold several.
+# Largest number of parts left out of fits in turn; with more bags, some parts hold several bags.
 MOST_PARTS = 10
 _WINDOW_S = 1.0  # largest lag of the residual's autocorrelation
 _FREQUENCIES = 1 << 14
@@ -49,9 +50,9 @@ class QRFactors:
     `r_factors` (n, b + k + w + 2, b + k + w + 2) are R_j of [Y_j, F_j, W_j, filtered torque,
     unfiltered torque]: b base parameters, k = `terms` friction terms of a joint, and w =
     `witnesses` columns W_j (possibly none), with which `explanations` tries faults of the log.
-    They represent so many `samples`. `shown` (n,) of bool tells the joints whose torques count for
-    the base parameters; the other joints' torques count for their friction alone. If None, all
-    joints count.
+    `samples` is the number of factored samples. `shown` (n,) of bool tells which joints' torques
+    determine base parameters (None: all joints'); another joint's torques determine only that
+    joint's friction.
     """
 
     r_factors: Array
@@ -65,7 +66,7 @@ class QRFactors:
         """
         Return the factors of a motion's N samples, computed block by block to save memory.
 
-        `beside`, (N, n, w), are the columns W_j from `witnesses`.
+        `beside`, (N, n, w), are the columns that the function `witnesses` returns.
         """
         blocks = (slice(k, k + _BLOCK) for k in range(0, len(motion), _BLOCK))
         rows = (
@@ -76,12 +77,12 @@ class QRFactors:
     @classmethod
     def of_windows(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         """
-        Return the factors of moving sums over windows of one second.
+        Return the factors of a motion's equations, summed over moving windows of one second.
 
-        Every sum is divided by the square root of the number of samples in a window. The ratio of
-        the sums' and the samples' squared residuals is 1 + 2 times the sum of the residual's
-        autocorrelation with Bartlett's weights (Newey and West 1987): the number of samples per
-        independent sample (`residual_inflation`).
+        Every sum is divided by the square root of the window's number of samples. The sums'
+        squared residuals divided by the samples' squared residuals are 1 + 2 times the sum of the
+        residual's autocorrelation with Bartlett's weights (Newey and West 1987): the number of
+        samples per independent sample (`residual_inflation`).
         """
         length = 1 + max(1, round(_WINDOW_S * motion.options.rate))
         windows = (rows for piece in motion.pieces() for rows in _windows(model, piece, length))
@@ -98,17 +99,17 @@ class QRFactors:
         return cls(found, model.friction.terms, samples, witnesses)
 
     def __add__(self, other: QRFactors) -> QRFactors:
-        """Return the factors of both sets of samples."""
+        """Return the factors of this and another set of samples together."""
         stacked = np.concatenate([self.r_factors, other.r_factors], axis=1)
         return replace(self, r_factors=_r_factors(stacked), samples=self.samples + other.samples)
 
     @property
     def base_count(self) -> int:
-        """Number of columns before the friction terms: base parameters, `with_shared` columns."""
+        """Number of columns before the friction terms: of base parameters and of `with_shared`."""
         return self.r_factors.shape[-1] - _EFFORTS - self.terms - self.witnesses
 
     def scaled(self, scale: ArrayLike) -> QRFactors:
-        """Return the factors with each joint's efforts multiplied by a scale of shape (n,)."""
+        """Return the factors with each joint's efforts multiplied by `scale`, shape (n,)."""
         factor, n = np.asarray(scale, dtype=float), len(self.r_factors)
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS:] *= factor[:, None, None]
@@ -120,56 +121,57 @@ class QRFactors:
 
     @property
     def beside(self) -> Array:
-        """The columns of R_j for W_j, shape (n, rows, w)."""
+        """Columns of every R_j from the function `witnesses`, shape (n, rows of R_j, w)."""
         first = self.base_count + self.terms
         return self.r_factors[:, :, first : first + self.witnesses]
 
     @property
     def effort(self) -> Array:
-        """The column of R_j for the filtered torque, shape (n, rows)."""
+        """Column of every R_j for the filtered torque, shape (n, rows of R_j)."""
         return self.r_factors[:, :, -_EFFORTS]
 
     def with_effort(self, effort: Array) -> QRFactors:
-        """Return the factors with another filtered torque, (n, rows)."""
+        """Return the factors with `effort`, (n, rows of R_j), in place of the filtered torque."""
         r_factors = self.r_factors.copy()
         r_factors[:, :, -_EFFORTS] = effort
         return replace(self, r_factors=r_factors)
 
     def with_shared(self, columns: Array) -> QRFactors:
-        """Return factors with e more columns (n, rows, e) after those of the base parameters."""
+        """Return factors with `columns`, (n, rows of R_j, e), after the base parameters' ones."""
         before, after = np.split(self.r_factors, [self.base_count], axis=2)
         return replace(self, r_factors=np.concatenate([before, columns, after], axis=2))
 
     def with_terms(self, kept: Sequence[int]) -> QRFactors:
-        """Return the factors with the friction terms of some indices only, alike at each joint."""
+        """Return the factors with only the friction terms of indices `kept`, at every joint."""
         b, width = self.base_count, self.r_factors.shape[-1]
         order = [*range(b), *(b + k for k in kept), *range(b + self.terms, width)]
         return replace(self, r_factors=_r_factors(self.r_factors[:, :, order]), terms=len(kept))
 
     def with_rigid_scaled(self, scale: Array) -> QRFactors:
-        """Return the factors with each joint's base parameter columns times a scale, (n,)."""
+        """Return the factors with each joint's base columns multiplied by `scale`, (n,)."""
         r_factors = self.r_factors.copy()
         r_factors[:, :, : self.base_count] *= scale[:, None, None]
         return replace(self, r_factors=r_factors)
 
     def less_rigid(self, base_values: Array) -> QRFactors:
-        """Return the factors of measured minus rigid-body torque of base parameters (b,)."""
+        """Return the factors with the base parameters' torque subtracted from the filtered one."""
         rigid = self.r_factors[:, :, : len(base_values)] @ base_values
         return self.with_effort(self.effort - rigid)
 
     def squares(self, theta: ArrayLike, *, unfiltered: bool = False) -> Array:
         """
-        Return each joint's sum of squared residuals, shape (n,) [N^2 m^2].
+        Return each joint's sum of squared torque residuals, shape (n,) [N^2 m^2].
 
         `theta` are base parameters, then friction parameters, (p,), or base parameters alone,
-        (b,). With `unfiltered` the prediction is compared with the unfiltered torque.
+        (b,). With `unfiltered` the predicted torque is compared with the unfiltered measured
+        torque.
         """
         effort = self.r_factors[:, :, -1 if unfiltered else -2]
         residual = effort - self.predicted(np.asarray(theta, dtype=float))
         return np.asarray(np.sum(residual * residual, axis=1))
 
     def predicted(self, theta: Array) -> Array:
-        """Return the predicted torque, (n, rows) as the rows of R_j; `theta` as for `squares`."""
+        """Return the torque of `theta` (see `squares`) in the rows of R_j, (n, rows of R_j)."""
         n, b = len(self.r_factors), self.base_count
         torque = self.r_factors[:, :, :b] @ theta[:b]
         if len(theta) > b:
@@ -180,10 +182,10 @@ class QRFactors:
 
     def squares_beside_friction(self, model: TorqueModel, base: Array) -> Array:
         """
-        Return each joint's sum of squared residuals after fitting friction to these samples, (n,).
+        Return each joint's squared torque residuals, summed, (n,), with friction fitted here.
 
-        The base parameters (b,) are given. The friction has no offset, because an offset would
-        absorb errors of gravity.
+        The base parameters `base` (b,) are not fitted. The friction has no offset, because an
+        offset would absorb errors of gravity.
         """
         b, terms = self.base_count, model.friction.symbols
         without_offset = [b + k for k, symbol in enumerate(terms) if symbol != OFFSET]
@@ -192,19 +194,19 @@ class QRFactors:
 
     @cached_property
     def _friction_first(self) -> Array:
-        """R_j of [F_j, Y_j, filtered torque] without weights, (n, k + b + 1, k + b + 1)."""
+        """R_j of friction columns, base columns, filtered torque, (n, k + b + 1, k + b + 1)."""
         b = self.base_count
         order = [*range(b, b + self.terms), *range(b), -_EFFORTS]
         return _r_factors(self.r_factors[:, :, order])
 
     def weighted(self, weights: ArrayLike) -> tuple[Array, Array]:
         """
-        Return R, shape (p, p), and z, shape (p,), of least squares with a weight for each joint.
+        Return R (p, p) and z (p,) of the equations R theta = z, with weights (n,) of the joints.
 
         |R theta - z|^2 plus a constant is the sum over joints of weights_j^2 |residual_j|^2, where
-        joints not `shown` count for their friction alone. R is not triangular: the rows with a
-        joint's friction are factored joint by joint, and only the remaining rows, for the base
-        parameters, are factored together.
+        joints not `shown` count for their friction alone. R is not triangular: rows with friction
+        parameters are factored joint by joint, and only rows without friction parameters are
+        factored over all joints.
         """
         k, b = self.terms, self.base_count
         scaled = self._friction_first * np.asarray(weights, dtype=float)[:, None, None]
@@ -221,15 +223,15 @@ class QRFactors:
 
 
 def total(factors: Iterable[QRFactors]) -> QRFactors:
-    """Return the factors of all samples together, of at least one set of factors."""
+    """Return one set of factors for all samples; `factors` must hold at least one set."""
     return reduce(add, factors)
 
 
 def with_load(free: QRFactors, loaded: QRFactors, loads: Array) -> QRFactors:
     """
-    Return the factors of samples without and with a load, with k shared columns for the load.
+    Return the factors of samples recorded without and with a load, with k columns for the load.
 
-    `loads` (b, k) are the changes of the base parameters by each of the load's k parameters.
+    Column i of `loads` (b, k) is the change of the base parameters by a unit of load parameter i.
     """
     columns = loaded.r_factors[:, :, : len(loads)] @ loads
     return free.with_shared(np.zeros_like(columns)) + loaded.with_shared(columns)
@@ -238,9 +240,9 @@ def with_load(free: QRFactors, loaded: QRFactors, loads: Array) -> QRFactors:
 @dataclass(frozen=True, eq=False)
 class Part:
     """
-    The samples of a bag, of a stretch of it, or of several bags, as factors.
+    The samples of a bag, of a stretch of a bag, or of several bags, as QR factors.
 
-    `name` is the bag's name, followed by the stretch's number unless the part is the whole bag.
+    `name` is the bag's name, followed by the stretch's number or the number of further bags.
     """
 
     name: str
@@ -248,28 +250,28 @@ class Part:
 
     @property
     def bag(self) -> str:
-        """Name of the bag that the part belongs to."""
+        """The part's name without a stretch's number."""
         return self.name.partition(STRETCH)[0]
 
     def error(self, theta: Array, unit: Unit) -> float:
-        """Return E of parameters (p,): the root mean square torque error over all joints."""
+        """Return E of `theta` (p,): root mean square torque error over all joints, in `unit`."""
         return ResidualRms.of_squares(
             self.factors.squares(theta), self.factors.samples, unit
         ).whole
 
     def __add__(self, other: Part) -> Part:
-        """Return both parts as one, under the first part's name."""
+        """Return the samples of both parts as one part, with the first part's name."""
         return Part(self.name, self.factors + other.factors)
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
     """
-    One recording as factors; their size does not depend on the length of the recording.
+    One recording reduced to QR factors, whose size does not depend on the recording's length.
 
-    `stretches` are five consecutive stretches that cover the recording, `windows` the factors of
-    `QRFactors.of_windows`. `fastest` and `strongest` (n,) are each joint's largest filtered speed
-    [rad/s] and filtered effort, in the recording's unit.
+    `stretches` are five consecutive stretches that cover the recording, and `windows` the result
+    of `QRFactors.of_windows`. `fastest` and `strongest` (n,) are each joint's largest filtered
+    speed [rad/s] and filtered effort, in the recording's unit.
     """
 
     stretches: tuple[Part, ...]
@@ -288,7 +290,7 @@ class Summary:
         """
         Return the summary of a recording or of a piece of one; summaries of pieces can be added.
 
-        `place` are begin and end of the piece as fractions of the recording, between 0 and 1.
+        `place` holds the piece's begin and end as fractions of the recording, between 0 and 1.
         """
         beside = witnesses(model, motion)
         return cls(
@@ -305,7 +307,7 @@ class Summary:
         )
 
     def __add__(self, other: Summary) -> Summary:
-        """Return the summary of both pieces of a recording."""
+        """Return the summary of two pieces of a recording together."""
         return Summary(
             tuple(one + more for one, more in zip(self.stretches, other.stretches, strict=True)),
             self.windows + other.windows,
@@ -315,13 +317,13 @@ class Summary:
 
     @cached_property
     def whole(self) -> Part:
-        """All stretches as one part."""
+        """All stretches of the recording as one part."""
         joined: Part = reduce(add, self.stretches)
         return replace(joined, name=joined.bag)
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
-    """Return at most ten parts to leave out: bags, groups of bags, or stretches of 1 or 2 bags."""
+    """Return the parts to leave out of fits: bags, groups of bags, or stretches of 1 or 2 bags."""
     if len(summaries) < BY_BAG:
         return [part for one in summaries for part in one.stretches]
     wholes = [one.whole for one in summaries]
@@ -340,11 +342,11 @@ def filter_inflation(options: SignalOptions) -> float:
     """
     Return the number of filtered samples of white noise per independent sample.
 
-    White noise after the zero-phase filter has the spectrum S = |H|^4. A slowly varying weighted
-    sum of such samples has the variance of a sum of independent samples times S(0) / mean(S), the
-    ratio of sampling rate and noise bandwidth. The variances of estimates are multiplied by it.
-    This is the sandwich estimator where the regressor lies inside the pass band, and an upper
-    bound where it does not.
+    White noise after the zero-phase filter has the spectrum S = |H|^4. A sum of filtered samples
+    with slowly varying weights has S(0) / mean(S) (sampling rate over noise bandwidth) times the
+    variance of a sum of independent samples. Variances of estimates are multiplied by this ratio,
+    which gives the sandwich estimator if the regressor lies inside the pass band, and else an
+    upper bound.
     """
     # The bilinear transform that designs the digital filter warps frequency by the tangent.
     edge = np.tan(np.pi * options.cutoff / options.rate)
@@ -357,22 +359,22 @@ def residual_inflation(squares: Array, of_windows: Array) -> Array:
     """
     Return the number of residual samples per independent sample, joint by joint, shape (n,).
 
-    It exceeds `filter_inflation` if errors of the model last longer than filtered noise. `squares`
-    and `of_windows`, (n,), are sums of squared residuals of the samples and of their moving sums
-    (`QRFactors.of_windows`).
+    The number exceeds `filter_inflation` if errors of the model last longer than filtered noise.
+    `squares` (n,) are sums of the samples' squared residuals, `of_windows` (n,) those of moving
+    sums of the residuals (`QRFactors.of_windows`).
     """
     return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
 
 
 def _rows(model: TorqueModel, motion: Motion, beside: Array | None = None) -> Array:
-    """Return all columns of a motion's equations, shape (N, n, b + k + w + 2)."""
+    """Return the equations of N samples, (N, n, columns), columns as in `QRFactors.r_factors`."""
     efforts = np.stack([motion.effort, motion.effort_unfiltered], axis=-1)
     columns = [*model.blocks(motion), *([] if beside is None else [beside]), efforts]
     return np.concatenate(columns, axis=-1)
 
 
 def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
-    """Yield the sums of rows over all windows that overlap a piece, block by block."""
+    """Yield blocks of `_rows` summed over every window of a piece, divided by sqrt(`length`)."""
     last = np.zeros((length, piece.q.shape[1], 0))  # the rows before the block
     for first in range(0, len(piece) + length - 1, _BLOCK):
         part = piece.part(slice(first, min(first + _BLOCK, len(piece))))
@@ -387,14 +389,14 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
 
 
 def _stretches(motion: Motion, place: tuple[float, float]) -> list[slice]:
-    """Return the samples of a piece that lie in each stretch of the whole recording."""
+    """Return the slices of a recording's piece that lie in each of the recording's stretches."""
     within = (np.linspace(0.0, 1.0, _STRETCHES + 1) - place[0]) / (place[1] - place[0])
     edges = (np.clip(within, 0.0, 1.0) * len(motion)).round().astype(int)
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def _r_factors(rows: Array) -> Array:
-    """Return the square triangular factor R of every matrix of a stack, short ones zero-padded."""
+    """Return the square triangular factor R of every matrix of a stack, padded with zero rows."""
     width = rows.shape[-1]
     if rows.shape[1] < width:
         missing = np.zeros((rows.shape[0], width - rows.shape[1], width))

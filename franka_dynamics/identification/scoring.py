@@ -34,9 +34,9 @@ class PartScore:
     """
     Sums of squared residuals of one unseen part, joint by joint, (n,) [N^2 m^2].
 
-    `filtered` and `unfiltered` compare the prediction with the filtered and the unfiltered torque.
-    `rigid` leaves friction and offset out of the prediction. `inertias` has friction, but no
-    offset, fitted to the part itself.
+    `filtered` and `unfiltered` compare the predicted torque with the filtered and the unfiltered
+    measured torque. `rigid` is for a prediction without friction and offset, `inertias` for one
+    with friction, but no offset, fitted to the part itself.
     """
 
     name: str
@@ -54,12 +54,12 @@ class PartScore:
 
     @property
     def rigid_error(self) -> float:
-        """E of the prediction without friction and offset."""
+        """E of the torque predicted without friction and offset, in `unit`."""
         return ResidualRms.of_squares(self.rigid, self.samples, self.unit).whole
 
     @classmethod
     def of(cls, part: Part, model: TorqueModel, parameters: ParameterSet, unit: Unit) -> PartScore:
-        """Return the score of parameters on a part whose efforts are torques."""
+        """Return the errors of `parameters` on a part whose efforts are in N m."""
         theta, factors = parameters.theta, part.factors.with_rigid_scaled(parameters.base_scale)
         return cls(
             part.name,
@@ -78,7 +78,7 @@ class Score:
     Errors of one set of parameters.
 
     `theta` (p,) are the parameters fitted to all recordings, `train` are their errors on all
-    recordings. `parts` are errors on the unseen parts, each by a fit without that part.
+    recordings. `parts` are errors on the unseen parts, each predicted by a fit without that part.
     """
 
     name: str
@@ -88,26 +88,26 @@ class Score:
 
     @property
     def test(self) -> ResidualRms:
-        """Errors on the left-out parts, friction and offset included."""
+        """Torque errors on all unseen parts, of predictions with friction and offset."""
         return self._pooled('filtered')
 
     @property
     def test_rigid(self) -> ResidualRms:
-        """Errors of the prediction without friction and offset, the node's default command."""
+        """Torque errors on all unseen parts, of predictions without friction and offset."""
         return self._pooled('rigid')
 
     @property
     def test_inertias(self) -> ResidualRms:
-        """Errors with friction, but no offset, fitted to each left-out part itself."""
+        """Torque errors with friction, but no offset, fitted to each unseen part itself."""
         return self._pooled('inertias')
 
     @property
     def test_unfiltered(self) -> ResidualRms:
-        """Errors of the same predictions as `test`, compared with the unfiltered effort."""
+        """Errors of the predictions of `test`, compared with the unfiltered measured torque."""
         return self._pooled('unfiltered')
 
     def _pooled(self, kind: str) -> ResidualRms:
-        """Return the errors over all parts together, from one of the sums of `PartScore`."""
+        """Return the errors over all unseen parts, from the sums `kind` of every `PartScore`."""
         squares = np.sum([getattr(one, kind) for one in self.parts], axis=0)
         samples = sum(one.samples for one in self.parts)
         return ResidualRms.of_squares(squares, samples, self.parts[0].unit)

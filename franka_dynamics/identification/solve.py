@@ -21,17 +21,18 @@ from .samples import QRFactors, total
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-# Iterative reweighting: largest number of rounds, and relative change of the noise that ends them.
+# Largest number of rounds of iterative reweighting, and relative change of the noise that ends the
+# rounds.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
-# For the weights, smaller residuals are raised to this fraction of the joints' root mean square,
-# or a wrist's inertias could fit one joint's torque nearly exactly at the cost of all other
-# joints.
+# For the weights, a joint's residual is raised to at least this fraction of the root mean square
+# over joints. Without it a wrist's inertias could fit one joint's torque nearly exactly at the
+# cost of all other joints.
 _LEAST_RESIDUAL = 0.5
-# The prior of friction is this many times wider for published sets. Fitted inertias can absorb
-# friction that the narrow prior suppresses; a published set's inertias cannot, and the comparison
-# would be unfair.
+# For published sets friction has a prior standard deviation this many times wider. Fitted inertias
+# can absorb friction that the narrow prior suppresses; a published set's inertias cannot, and the
+# comparison would be unfair.
 _PUBLISHED_FREEDOM = 10.0
-# Column-scaled condition number above which no estimate without a prior is given.
+# Equations with a larger column-scaled condition number are not solved without a prior.
 SINGULAR = 1e6
 Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
 
@@ -39,11 +40,11 @@ Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
 @dataclass(frozen=True, eq=False)
 class Noise:
     """
-    Noise of the joints' residuals.
+    Noise of the joints' torque residuals.
 
     `deviation` (n,) is the standard deviation of a filtered sample's residual [N m], `inflation`
     (n,) the number of filtered samples per independent sample, and `least` the smallest deviation
-    for the weights, relative to the joints' root mean square.
+    for the weights, relative to the root mean square over joints.
     """
 
     deviation: Array
@@ -64,8 +65,8 @@ class Estimate:
 
     `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
     factor F of the weighted equations and the prior: covariance = (F^T F)^-1. `misfit` (b, b),
-    from `prior_misfit`, adds to the covariance the part of the starting set's error that the prior
-    leaves out.
+    from `prior_misfit`, adds to this covariance the starting set's error as far as the prior
+    leaves it out.
     """
 
     theta: Array
@@ -74,7 +75,7 @@ class Estimate:
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance of theta, (p, p): the posterior's, plus that of `misfit`."""
+        """Covariance of theta, (p, p): posterior covariance, plus the contribution of `misfit`."""
         inverse = np.linalg.inv(self.factor)
         found = np.asarray(inverse @ inverse.T)
         if self.misfit is None:
@@ -89,7 +90,7 @@ class Estimate:
 
     @property
     def condition_number(self) -> float:
-        """Condition number of the equations (and prior), columns scaled to unit length."""
+        """Condition number of the weighted equations with the prior, columns of unit length."""
         return float(np.linalg.cond(self.factor / np.linalg.norm(self.factor, axis=0)))
 
     def determined(self, equations: Equations) -> float:
@@ -105,9 +106,9 @@ class Estimate:
 
 def solve(equations: Sequence[Equations]) -> Estimate:
     """
-    Return the least-squares solution of several sets of equations.
+    Return the least-squares solution of several sets of equations together.
 
-    Stacked, their matrices (r, p) must have full column rank; right-hand sides have shape (r,).
+    The matrices (r, p), stacked, must have full column rank; right-hand sides have shape (r,).
     """
     stacked = np.concatenate([np.column_stack(one) for one in equations])
     triangle = np.asarray(np.linalg.qr(stacked, mode='r'))
@@ -120,9 +121,10 @@ def estimate(
     equations: Equations, prior: Prior, regularization: float, shared: ArrayLike = ()
 ) -> Estimate:
     """
-    Return the parameters that minimise weighted squares plus the cost of the prior.
+    Return the parameters that minimise weighted squared residuals plus the prior's cost.
 
-    `equations` are those of `QRFactors.weighted`; precision and `shared` are as for `Prior.rows`.
+    `equations` are those of `QRFactors.weighted`; `regularization` and `shared` are as for
+    `Prior.rows`.
     """
     return solve([equations, prior.rows(regularization, shared)])
 
@@ -147,10 +149,10 @@ def find_noise(
     """
     Return the joints' noise from the residuals of a fit, by iteratively reweighted least squares.
 
-    `prior`, `regularization` and `shared` are as for `estimate`; the default precision keeps the
-    fit to a poor motion from fitting noise. `inflation` (n,) and `least` are as for `Noise`.
-    Raises IdentificationError if there are fewer independent samples than parameters that the
-    samples determine.
+    `prior`, `regularization` and `shared` are as for `estimate`; the default `regularization`
+    keeps the fit to a poor motion from fitting noise. `inflation` (n,) and `least` become those of
+    the returned `Noise`. Raises IdentificationError if there are fewer independent samples than
+    parameters that the samples determine.
     """
     noise = Noise(np.ones(len(inflation)), inflation, least)
     independent = float(np.sum(factors.samples / inflation))
@@ -176,7 +178,7 @@ def left_out_error(
     parts: Sequence[QRFactors], noise: Noise, prior: Prior, regularization: float
 ) -> float:
     """
-    Return the root mean square residual over all parts, each predicted by a fit to the others.
+    Return the root mean square residual of parts, each predicted by a fit to the other parts.
 
     The residual is the Euclidean norm of the joints' torque errors [N m]. The two or more parts
     are bags or stretches, not samples, because the filter correlates the noise of nearby samples.
@@ -190,7 +192,7 @@ def left_out_error(
 
 def friction_alone(factors: QRFactors, noise: Noise, prior: Prior, base_values: Array) -> Array:
     """
-    Return theta, (p,): a set's base parameters (b,), and friction fitted to the samples.
+    Return theta, (p,): the given base parameters (b,), and friction fitted to the samples.
 
     Friction has the same terms and bounds as in the consistent fit, and a wider prior.
 

@@ -23,21 +23,22 @@ MASS_AND_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten pa
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # Pairs of displacements [rad] at which a slip element saturates: one element for the pre-sliding
 # of bearings and seals, one for the wind-up of the drive. The first pair is used unless another
-# one predicts left-out parts clearly better. An element that saturates above 0.3 rad acts as a
-# spring in most motions and is confused with gravity: on a real FER 0.6 rad raises the error on a
-# left-out stretch from 0.2 to 0.5 N m.
+# pair predicts parts left out of the fit clearly better. A slip element that saturates above 0.3
+# rad acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises
+# the error on a left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Stribeck velocity: friction decreases as a joint reaches this speed [rad/s].
 STRIBECK_VELOCITY = 0.1
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
-# the joint's torque limit. The offset's is ten times smaller, so that it does not absorb gravity.
+# the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
+# not absorb gravity.
 FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # Prior standard deviation of friction if efforts are motor currents, which also overcome the
 # friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
 DRIVE_FRICTION_PART = 0.1
 
 # Usual residual relative to the torque limit, of joints with a limit of 50 N m or more and of
-# other joints; and relative to the friction torque, where that is more.
+# other joints; and relative to the friction torque, if that gives a larger residual.
 _LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES, _FRICTION_LEAVES = 50.0, 0.006, 0.018, 0.5
 
 
@@ -55,7 +56,7 @@ def usual_residual(limit: Array, friction: Array) -> Array:
 @dataclass(frozen=True)
 class FrictionTerms:
     """
-    Friction of each of n joints, linear in its parameters.
+    Friction torque tau_f of each of n joints, linear in the friction parameters.
 
     tau_f = fv dq + fc tanh(dq / width) + fo. With `reaches` [rad] there are also the Stribeck term
     fs tanh(dq / width) exp(-(dq / 0.1)^2), and for each reach a Maxwell-slip element fz z, whose
@@ -73,18 +74,18 @@ class FrictionTerms:
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """Symbols of one joint's terms, in the order of its columns."""
+        """Symbols of one joint's friction terms, in the order of `columns`."""
         slip = [f'{SLIP}{1e3 * one:g}mrad' for one in self.reaches]
         return (VISCOUS, COULOMB, OFFSET, *([STRIBECK, *slip] if slip else []))
 
     @property
     def terms(self) -> int:
-        """Number of terms of one joint."""
+        """Number of friction terms of one joint."""
         return len(self.symbols)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names fv_1, fc_1, fo_1, ... of all parameters, joint by joint."""
+        """Names fv_1, fc_1, fo_1, ... of all friction parameters, joint by joint."""
         return tuple(
             f'{symbol}_{joint}' for joint in range(1, self.n + 1) for symbol in self.symbols
         )
@@ -100,7 +101,8 @@ class FrictionTerms:
         terms = [viscous, coulomb, np.ones_like(velocity)]
         if self.reaches:
             terms.append(coulomb * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
-            # The elements' initial state is unknown: the mean over both extremes is used.
+            # A slip element's initial state is unknown: the mean over its extremes -1 and 1 is
+            # used.
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
@@ -112,7 +114,8 @@ class FrictionTerms:
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # Of viscous friction it is the torque at half of the velocity limit, at least at 1 rad/s.
+        # Viscous friction has this torque at half of the velocity limit, but at no less than 1
+        # rad/s.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART
@@ -120,14 +123,14 @@ class FrictionTerms:
 
     @cached_property
     def braking(self) -> NDArray[np.bool_]:
-        """Whether each parameter must not be negative, so that friction brakes; not offsets."""
+        """Whether each parameter must be nonnegative, so that friction brakes: all but offsets."""
         return np.array([not name.startswith(OFFSET) for name in self.names])
 
     def model(
         self, values: ArrayLike, deviations: ArrayLike
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
-        Return the arm's friction model with given parameters.
+        Return the friction model, for an arm's description, that has the given parameters.
 
         `values` and `deviations` (n terms,) are the parameters in the order of `names` and their
         standard deviations. Slip elements whose amplitude is zero at all joints are left out.
@@ -187,7 +190,7 @@ class TorqueModel:
         )
 
     def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:
-        """Return the model with slip elements of these reaches [rad] only."""
+        """Return the model with one slip element for each of `reaches` [rad], and no others."""
         return replace(self, friction=replace(self.friction, reaches=reaches))
 
     @property
@@ -205,9 +208,9 @@ class TorqueModel:
         Return base parameter columns, (N, n, b), and each joint's friction columns, (N, n, terms).
 
         If the motion was prepared with `columns=friction.columns`, `prepare` computed the friction
-        columns from the recorded samples and filtered them like the torque. Otherwise they are
-        computed here from the filtered velocities; IdentificationError is raised if there are
-        Maxwell-slip elements, which need the recorded positions.
+        columns from the recorded samples and filtered them like the torque. For another motion
+        they are computed from the filtered velocities; IdentificationError is raised if the model
+        has Maxwell-slip elements, which need the recorded positions.
         """
         friction_columns = motion.columns
         if friction_columns is None:
@@ -220,14 +223,14 @@ class TorqueModel:
         return self.base.regressor(motion.q, motion.dq, motion.ddq), friction_columns
 
     def loads(self, arm: ArmDescription) -> Array:
-        """Return the changes of the base parameters, (b, 10), by a load's ten unit parameters."""
+        """Return the base parameters' changes, (b, 10), by units of a load's ten parameters."""
         n, flange = self.n, arm.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]
         return self.base.matrix[:, PER_LINK * (n - 1) : PER_LINK * n] @ np.transpose(columns)
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
-        """Return Y, (..., n, p), from base and friction columns, (..., n, b) and (..., n, k)."""
+        """Return Y (..., n, p), the regressor, of base and friction columns, (..., n, b and k)."""
         n, k = friction_columns.shape[-2:]
         wide = np.zeros((*friction_columns.shape[:-1], n, k))
         joints = np.arange(n)
@@ -235,7 +238,7 @@ class TorqueModel:
         return np.concatenate([rigid, wide.reshape(*friction_columns.shape[:-1], n * k)], axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
-        """Return Y theta for every sample of a motion, shape (N, n) [N m]."""
+        """Return the torque Y theta of every sample of a motion, shape (N, n) [N m]."""
         rigid, friction_columns = self.blocks(motion)
         base, friction = np.split(np.asarray(theta, dtype=float), [len(self.base)])
         terms = friction.reshape(self.n, -1)

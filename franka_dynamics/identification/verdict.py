@@ -1,18 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The decision whether the identified arm is better.
+The decision whether the identified arm is better than the published sets.
 
 E is the root mean square torque error over all joints. An identified arm is better if three
 conditions hold:
 
 1. The identified arm's E is lower than that of the best published set, with friction fitted to the
    same samples, by more than the spread over the parts and by more than 5 %.
-2. The identified arm's E is lower than that of the same published set on every whole bag too.
-3. The identified inertias predict no worse than the starting set's. Here friction is fitted to the
-   unseen part itself, because in joints with more friction than gravity an error of the friction
-   would outweigh errors of the inertias; and without an offset, which would absorb errors of
-   gravity.
+2. The identified arm's E is lower than the best published set's on every bag or group of bags.
+3. The identified inertias predict no worse than the starting set's. For this comparison friction
+   is fitted to the unseen part itself, because in joints with more friction than gravity an error
+   of the friction would outweigh errors of the inertias; an offset, which would absorb errors of
+   gravity, is not fitted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from .samples import STRETCH
 from .scoring import PartScore, Score
 
-# The spread is this many standard errors of the mean difference of two sets' errors.
+# `Verdict.spread` is this many standard errors of the mean difference of two sets' E.
 SPREAD_DEVIATIONS = 2.0
 # Smallest useful reduction of E, relative to the published set's E.
 LEAST_GAIN = 0.05
@@ -34,14 +34,14 @@ LEAST_GAIN = 0.05
 @dataclass(frozen=True)
 class Verdict:
     """
-    Whether an identified arm is better than the best published set with friction fitted alike.
+    Whether an identified arm is better than the best published set, and by how much.
 
-    `best` is the name of that set; empty if there is none. `gain` is the mean over the parts of
-    the best published set's E minus the identified arm's, `spread` twice this mean's standard
-    error (NaN with a single part), and `least` the smallest useful gain. `inertias` and
-    `start_inertias` are E of the identified arm and of the starting set on all unseen parts, each
-    with friction fitted to the part itself. `lost` are whole bags on which the identified arm's E
-    is not below the published set's.
+    `best` is the best published set's name; empty if there is no published set. `gain` is the mean
+    over the parts of the best published set's E minus the identified arm's, `spread` twice this
+    mean's standard error (NaN with a single part), and `least` the smallest useful gain.
+    `inertias` and `start_inertias` are E of the identified arm and of the starting set on all
+    unseen parts, with friction fitted to each part itself. `lost` names the bags, or groups of
+    bags, on which the identified arm's E is not below the best published set's.
     """
 
     best: str
@@ -54,18 +54,18 @@ class Verdict:
 
     @property
     def inertias_hold(self) -> bool:
-        """Whether the inertias predict no worse than the starting set's."""
+        """Whether the identified inertias predict no worse than the starting set's."""
         return self.inertias <= self.start_inertias
 
     @property
     def better(self) -> bool:
-        """Whether the identified arm is better than the best published set."""
+        """Whether the arm beats the best published set, if there is one, and `inertias_hold`."""
         gains = not self.best or self.gain > max(self.spread, self.least)
         return gains and not self.lost and self.inertias_hold
 
 
 def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
-    """Return the verdict on an arm by its score and those of published sets and starting set."""
+    """Return the verdict on an arm from scores of arm, published sets and starting set."""
     inertias = arm.test_inertias.whole, start.test_inertias.whole
     if not published:
         return Verdict('', np.nan, np.nan, *inertias)
@@ -83,7 +83,7 @@ def judge(arm: Score, published: Sequence[Score], start: Score) -> Verdict:
 
 
 def _lost(arm: Sequence[PartScore], published: Sequence[PartScore]) -> tuple[str, ...]:
-    """Return the bags on whose stretches together the arm's E is not below the published set's."""
+    """Return the bags or groups of bags on which the arm's E is not below the published set's."""
     squares: dict[str, float] = {}
     for own, theirs in zip(arm, published):
         bag = own.name.partition(STRETCH)[0]

@@ -12,7 +12,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# Columns behind the n joints' efforts; all before ACCELERATION are efforts or their derivatives.
+# Indices of columns that `witnesses` puts after the n efforts; columns before ACCELERATION are
+# efforts or derivatives of efforts.
 RATE, CURVATURE, ACCELERATION, LEVEL = 0, 1, 2, slice(3, 5)
 _BEHIND = 5
 
@@ -22,8 +23,8 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
     Return the columns of each joint for the search for faults of a log, shape (N, n, n + 5).
 
     For each of N samples and n joints: the efforts of all n joints, the first and second time
-    derivative of the joint's effort, its acceleration, and its gravity torques by the starting set
-    under the two accelerations of `level`.
+    derivative of the joint's effort, the joint's acceleration, and its torques by the starting set
+    under gravity along each of the two vectors of `level`.
     """
     arm = model.base.description
     assert isinstance(arm, ArmDescription)
@@ -44,7 +45,7 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
 
 
 def level(model: TorqueModel) -> Array:
-    """Return two orthogonal accelerations, of gravity's size and perpendicular to it, (2, 3)."""
+    """Return two orthogonal vectors of gravity's size, perpendicular to gravity, (2, 3)."""
     gravity = model.base.gravity[0]
     size = float(np.linalg.norm(gravity))
     if size == 0.0:
