@@ -30,8 +30,8 @@ REST_SPEED = 0.02
 # The arm is at rest after _REST_SAMPLES states in a row with every joint below twice REST_SPEED;
 # the factor of two allows for ripple of the gears.
 _REST_SAMPLES = 20
-# Longest time to come to rest [s]. Braking from 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s; an arm that
-# still moves after LONGEST_BRAKING_S is driven by something else.
+# Longest time in which the braked arm must come to rest [s]. Braking from 2.6 rad/s at 7.5 rad/s^2
+# takes 0.35 s; an arm that still moves after LONGEST_BRAKING_S is driven by something else.
 LONGEST_BRAKING_S = 1.0
 # Braking takes kinetic energy out of a moving arm. If the kinetic energy grows instead, the model
 # or the velocity is wrong. The torque before braking still acts for _LATE_S. When somebody pushes
@@ -53,7 +53,7 @@ _COMPENSATED_BELOW = 0.1
 
 class Braking:
     """
-    Brakes one arm from the request to stop until rest, then holds it if requested.
+    Brakes one arm from the request to stop until rest, then holds the arm if requested.
 
     Attributes
     ----------
@@ -99,8 +99,8 @@ class Braking:
 
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
         rest after LONGEST_BRAKING_S. Braking is always over when the arm gains energy (see
-        `failure`). `state` is trusted and `age` seconds old. `residual`, shape (n,), is the
-        guard's residual at `state` [N m]; default: zero.
+        `failure`). `state` is a trusted joint state, `age` seconds old. `residual`, shape (n,), is
+        the guard's residual at `state` [N m]; default: zero.
         """
         stamp, q, dq = state.stamp, state.q, state.dq
         energy = 0.5 * float(dq @ terms.inertia(q, dq))
@@ -160,11 +160,11 @@ def resting_torque(
 
     The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
     `others`, which keep a free arm at rest if the target is another one. The result is the
-    candidate nearest to the torque `held` that holds the arm now, if they differ by at most 10 %
-    of the torque limits. If no candidate is that near, the result is a candidate plus the weight
-    of a load on the flange, if this sum differs from `held` by at most 25 % of the torque limits.
-    If no load explains `held`, the result is `nominal`, because the arm must not push against a
-    person or a wall for ever.
+    candidate nearest to the torque `held` that holds the arm now, if this candidate differs from
+    `held` by at most 10 % of the torque limits. If no candidate differs that little, the result is
+    a candidate plus the weight of a load on the flange, if this sum differs from `held` by at most
+    25 % of the torque limits. If no load explains `held`, the result is `nominal`, because the arm
+    must not push against a person or a wall for ever.
 
     `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
     load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,

@@ -3,8 +3,8 @@
 """
 The torque law of one set of live parameters: model terms, gains and tracking-error checks.
 
-Creating a ControlLaw takes about a millisecond, too long for a control cycle. So another thread
-creates the ControlLaw, and the control loop then uses the new ControlLaw instead of the old one.
+Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore another
+thread creates the ControlLaw before the control loop uses it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class ControlLaw:
         return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return gravity part plus feedforward at each point, within the limits, (k, n) [N m]."""
+        """Return gravity plus feedforward torque at k points, within torque limits, (k, n)."""
         rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]

@@ -30,11 +30,11 @@ COMMANDING = 'torques are published'
 
 class ControllerStatus(NamedTuple):
     """
-    The controller's mode, the reason for it, and how to make it command again.
+    The controller's mode, the reason for it, and how to make the controller command again.
 
     `reason` is COMMANDING while torques are commanded, else why no torque is commanded.
-    `cleared_by` is what makes the controller command again, empty while it commands. `faulty` is
-    True while a fault is latched: the controller then does not restart by itself.
+    `cleared_by` is what makes the controller command again, empty while torques are commanded.
+    `faulty` is True while a fault is latched: the controller then does not restart by itself.
     """
 
     mode: Mode
@@ -52,8 +52,8 @@ class CycleResult(NamedTuple):
     """
     The result of the control cycle for one joint state.
 
-    `state` has the terms, None if the state is not valid. `limited` is the torque after the
-    limits, None if no torque may be published from this state.
+    `state` has the joint state and its torque terms, None if the joint state is not valid.
+    `limited` is the torque after the limits, None if no torque may be published from this state.
     """
 
     observation: Observation
@@ -92,7 +92,7 @@ class Durations:
         self._count = 0
 
     def add(self, seconds: float) -> None:
-        """Add a duration; once `size` durations are kept, it replaces the oldest."""
+        """Add a duration [s], which replaces the oldest once `size` durations are kept."""
         self._ring[self._count % len(self._ring)] = seconds
         self._count += 1
 

@@ -15,8 +15,8 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bandwidth [rad/s] and damping ratio of the observer. The estimate reaches 91 % of a step of the
-# external torque after 24 ms.
+# Bandwidth [rad/s] and damping ratio of the momentum observer. The estimate reaches 91 % of a step
+# of the external torque after 24 ms.
 BANDWIDTH, DAMPING = 120.0, 0.71
 
 
@@ -24,7 +24,7 @@ def friction_in_effort(
     choice: str, description: ArmDescription, profile: TargetProfile
 ) -> FrictionModel | None:
     """
-    Return the model of the friction that measured efforts contain; None if they contain none.
+    Return the model of the friction in measured efforts; None if the efforts contain no friction.
 
     `choice` is included, excluded or auto. The efforts that a real arm measures contain joint
     friction, those of a simulator without joint friction do not: `auto` decides by the target.
@@ -97,8 +97,8 @@ class MomentumObserver:
             return self._external
         elapsed = -1.0 if last is None else stamp - last[0]
         if last is None or not 0.0 <= elapsed <= LONGEST_STEP_S:
-            # The initial estimate assumes constant momentum: exact at rest; in motion the
-            # estimate's error decays within 30 ms.
+            # The initial estimate of the external torque assumes constant momentum, which is exact
+            # at rest; in motion the error of the estimate decays within 30 ms.
             self._external, self._slope = rate, np.zeros_like(rate)
             return self._external
         # Implicit integration makes the filter stable for any time step.

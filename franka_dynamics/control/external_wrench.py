@@ -5,8 +5,8 @@ The wrench between arm and surroundings, from external joint torques.
 
 Sign and frame are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
 publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
-positive. Axes are those of the base, moments are about the point at which the wrench acts, by
-default the frame's origin. So a wrench F causes tau_ext = J^T F in FCI's sign.
+positive. Axes are those of the base; moments are about the point at which the wrench acts, by
+default the flange's origin. A wrench F in this sign corresponds to tau_ext = J^T F in FCI's sign.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TORQUE_DEVIATION = 0.5
 # its last three axes.
 LENGTH = 0.2
 # A direction is singular, and its estimate damped, if one standard deviation of the joint torques
-# corresponds to more than this force [N], or this force times LENGTH.
+# corresponds to a force above SINGULAR_FORCE [N], or a moment above SINGULAR_FORCE times LENGTH.
 SINGULAR_FORCE = 20.0
 _FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
 # Smallest singular value of the weighted J^T used for the covariance [1/N]. A standard deviation
@@ -116,9 +116,10 @@ class WrenchEstimator:
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
-        """Return the wrench that best explains a torque, (n,) in FCI's sign [N m], at q [rad]."""
+        """Return the wrench that best explains the external `torque`, (n,) in FCI's sign [N m]."""
         jacobian = self.jacobian(q)
-        # Scaled units: torques in their standard deviations, wrench components in newtons.
+        # In `weighed`, torques are in units of their standard deviations, wrench components in
+        # newtons.
         weighed = (jacobian / self._scale[:, None]).T / self.deviation[:, None]
         squares, directions = np.linalg.eigh(weighed.T @ weighed)
         damped = np.maximum(squares, SINGULAR_FORCE**-2)

@@ -11,7 +11,7 @@ RESTART_WINDOW_S = 60.0
 
 
 class ClearedBy(int, Enum):
-    """Ways to clear a fault; a way with a greater number also clears what lesser ways clear."""
+    """Ways to clear a fault; each way also clears the faults that a way listed earlier clears."""
 
     ACKNOWLEDGEMENT = 1
     ACTIVATION = 2
@@ -22,8 +22,8 @@ class FaultLatch:
     """
     Holds at most one fault: the gravest one, and of equally grave faults the first.
 
-    The greater the number of the way that clears a fault (ClearedBy), the graver the fault. A stop
-    after which commanding restarts by itself is no fault, unless there are more than
+    A fault that acknowledgement clears is least grave, one that only configuration clears gravest.
+    A stop after which commanding restarts by itself is no fault, unless there are more than
     `max_restarts` such stops within RESTART_WINDOW_S.
     """
 

@@ -64,13 +64,13 @@ _LATCHING = frozenset(
 )
 
 
-# Conditions in which joint states suffice to brake an arm, even if too slow for commands.
+# Conditions of joint states with which an arm can be braked; TOO_SLOW allows no other command.
 _BRAKING = frozenset({Condition.TRUSTED, Condition.TOO_SLOW})
 
 
 class FeedforwardController:
     """
-    Computes feedforward torques for one arm, and stops it when a check fails.
+    Computes feedforward torques for one arm, and stops the arm when a check fails.
 
     The node calls `update` for each state, publishes the command, then calls `update_monitors`. In
     mode STOPPING the node calls `stop_step` until the result is None. Another thread calls
@@ -129,7 +129,7 @@ class FeedforwardController:
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # in the last command [N m]
-        # Torque law and reference before a change; the next cycle ramps from the torque they give.
+        # Torque law and reference before a change; the next command ramps from the torque of both.
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why no first torque is allowed yet
@@ -181,7 +181,7 @@ class FeedforwardController:
 
     def prepare(self, settings: Settings) -> ControlLaw:
         """
-        Return the control law of other live parameters without using it; this takes a millisecond.
+        Return the control law of other live parameters, not yet in use; takes a millisecond.
 
         Raises
         ------
@@ -215,7 +215,7 @@ class FeedforwardController:
         self.guard.use(law.terms)
         if law.settings.target != before.settings.target:
             # The guard's observations under the old target do not apply to the first torque under
-            # the new one.
+            # the new target.
             self._last_torque_acts = False
             self.guard.restart()
         if law.has_gains and not before.has_gains:
@@ -306,7 +306,7 @@ class FeedforwardController:
         )
 
     def _run_guard(self) -> None:
-        """Let the guard judge the last state, unless the guard has judged this state."""
+        """Let the guard judge the last joint state, unless already judged."""
         if self._unjudged is None:
             return
         (state, effort, limited, desired), self._unjudged = self._unjudged, None
@@ -342,7 +342,7 @@ class FeedforwardController:
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
         """
-        Run the cross-check on a newly stored state; not for the thread that calls `update`.
+        Compare the models at a newly stored state; call from another thread than `update`.
 
         `check_models` takes `lock` only to latch a fault if the models differ; the caller of
         `update` must hold `lock` meanwhile.
@@ -356,7 +356,7 @@ class FeedforwardController:
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
         """
-        Follow a planned motion; while no torque is commanded, only report that it was accepted.
+        Follow a planned motion; while no torque is commanded, only add the event `accepted`.
 
         `mark` is the sender's identifier of the motion.
         """
@@ -382,7 +382,7 @@ class FeedforwardController:
         self.reference.note(ReferenceState.REFUSED, stamp, reason, mark)
 
     def _note_change(self) -> None:
-        """Remember torque law and reference before a change; the next command ramps from them."""
+        """Remember torque law and reference before a change, for a ramp from their torque."""
         if self.mode is Mode.RUNNING and self._before_change is None:
             self._before_change = self.law, copy(self.reference)
 
@@ -443,13 +443,13 @@ class FeedforwardController:
 
     def stop(self, reason: str, *, brake: bool = True, hold: bool = False) -> None:
         """
-        Stop commanding: brake the arm if it moves, then begin the stop sequence.
+        Stop commanding: brake a moving arm, then begin the stop sequence.
 
         `update` brakes, as long as its states are trusted; `stop_step` steps the stop sequence,
-        which ends at the torque of `resting_torque`. `reason` is for log and diagnostics. If
+        which ends at the torque of `_resting_torque`. `reason` is for log and diagnostics. If
         `brake` is False, the stop sequence begins at once. With `hold` an arm at rest is braked
-        too, and held until the fault is cleared, the controller is disabled or braking is
-        impossible.
+        too; the braked arm is held until the fault is cleared, the controller is disabled or
+        braking is impossible.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)
@@ -503,7 +503,7 @@ class FeedforwardController:
 
     def stop_step(self, elapsed: float) -> Array | None:
         """
-        Return the next torque of the stop sequence, (n,) [N m]; None without one or at its end.
+        Return the next torque of the stop sequence, (n,) [N m]; None if no stop sequence runs.
 
         `elapsed` is the time since the last published torque [s], by any clock.
         """
@@ -580,7 +580,7 @@ class FeedforwardController:
             self._state_fault(Condition.STALE, self.supervisor.reason)
 
     def _follow_up(self, observation: Observation) -> bool:
-        """Change the mode as the condition demands; return whether to compute a command."""
+        """Change the mode by the condition of the states; return whether to compute a command."""
         condition = observation.condition
         if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
             return False  # a repeated or late message is no fault
@@ -671,8 +671,8 @@ class FeedforwardController:
             self.stop('the computed torque is not finite', brake=False)
             return None
         if self.output.last is None:
-            # No command acts yet. If nobody carries the arm, begin with the gravity torque, else
-            # with the torque that acts already by the guard's estimate.
+            # No command acts yet. With FirstTorque.AT_ONCE begin with the gravity torque, else
+            # with the torque that, according to the guard, acts already.
             at_once = self._first_torque is FirstTorque.AT_ONCE
             begin = ours if at_once else self.guard.held_torque()
             self.output.take(self.output.clipped(begin), stamp)

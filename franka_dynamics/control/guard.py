@@ -3,10 +3,10 @@
 """
 The guard detects an arm that does not move as the model predicts under the commanded torque.
 
-By a momentum observer it compares three torques of every joint: the commanded torque (with the
-gravity that the target adds), the measured torque, and the torque that the motion needs according
-to the model. A wrong payload, gravity vector, target or hand, a wall or a push shows as a
-difference beyond a bound.
+By a momentum observer the guard compares three torques of every joint: the commanded torque (with
+the gravity that the target adds), the measured torque, and the torque that the motion needs
+according to the model. A wrong payload, gravity vector, target or hand, a wall or a push shows as
+a difference beyond a bound.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
 # which decays with the time constant _LAG_S [s], is added to the allowed joint speed.
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
-# Time [s] and number of states that the guard needs before its first verdict.
+# Time [s] and number of joint states that the guard needs before its first verdict.
 SETTLED_S, _SETTLED_STATES = 0.018, 20
 # Brakes hide any difference, so after the first torque the guard judges only once a joint moved by
 # _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
@@ -61,7 +61,7 @@ class FirstTorque(Enum):
     """How commanding may begin."""
 
     NOT_YET = 'not yet'  # too few states, or something is wrong
-    # Begin with the gravity torque: the arm is braked or falls, or its holder lets it go.
+    # Begin with the gravity torque: the arm is braked or falls, or whoever holds the arm lets go.
     AT_ONCE = 'at once'
     RAMPED = 'ramped'  # begin at the last command, or without one at `Guard.held_torque`
 
@@ -73,9 +73,9 @@ class GuardLimits:
 
     `joint_factors` multiply the bounds on unexplained torque, one factor for all joints or one for
     each joint; `bag replay --learn` finds the factors for an arm. For `payload_time` [s] after a
-    change of payload while torques are commanded, an arm at rest may carry the old load or the new
-    one. `effort_friction` says whether measured torques contain friction: included, excluded or
-    auto (see friction_in_effort).
+    change of payload while torques are commanded, the guard accepts an arm at rest that carries
+    the old load, the new load or a part of the change. `effort_friction` says whether measured
+    torques contain friction: included, excluded or auto (see friction_in_effort).
     """
 
     joint_factors: tuple[float, ...] = (1.0,)
@@ -116,8 +116,8 @@ class Guard:
         if not (factors > 0.0).all():
             raise SettingsError(f'guard.joint_factors must be positive; got {factors.tolist()}.')
         with np.errstate(divide='ignore'):
-            # Reciprocal bounds, (2, n) [1/(N m)], rows MEASURED and COMMANDED; zero without torque
-            # limit.
+            # Reciprocals of the bounds by MEASURED and COMMANDED, shape (2, n) [1/(N m)]; zero for
+            # a joint without torque limit.
             self._per_bound = 1.0 / (np.array([[MEASURED], [COMMANDED]]) * factors * self._effort)
         self._zero = np.zeros(description.n)
         self._no_effort = self._zero.tobytes()
@@ -144,7 +144,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Use another model; a payload mass changed while judging starts `payload_time`."""
+        """Use another model; if the payload mass changes while judging, start `payload_time`."""
         before, self._terms = self._terms, terms
         friction = self._friction_in_effort()
         if self._friction.model is not friction:
@@ -172,8 +172,8 @@ class Guard:
         self._began, self._moved = (stamp, q), moved
         self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
         self._load_change = None
-        # Brakes or another controller may have held the arm, so the observer's estimate is out of
-        # date.
+        # Brakes or another controller may have held the arm before, so the observer's estimate of
+        # the external torque is out of date.
         self._observer.forget_torque()
 
     def end(self) -> None:
@@ -217,10 +217,10 @@ class Guard:
 
     def _note_effort(self, effort: Array | None) -> None:
         """
-        Set `measured`: whether the effort is a measurement.
+        Set the attribute `measured`: whether `effort` is a measured torque.
 
-        An effort is no measurement if it is missing, zero, or constant while the arm moves, or if
-        it equals one of the last three commands although the receiver adds gravity.
+        An effort that is missing, zero, or constant while the arm moves is no measured torque, nor
+        is one of the last three commands if the receiver adds gravity.
         """
         data = b'' if effort is None else effort.tobytes()
         if data != self._last_effort:
@@ -235,7 +235,7 @@ class Guard:
         self.measured = measured
 
     def _ratios(self) -> tuple[Array, Array]:
-        """Return torque minus model, and measured minus commanded torque, as shares of bounds."""
+        """Return measured torque minus model, and minus commanded torque, as shares of bounds."""
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
             by_motion, by_command = (
@@ -279,7 +279,7 @@ class Guard:
             self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
             return ''
         np.maximum(self.largest, self.shares, out=self.largest)
-        # A NaN counts as beyond the bound.
+        # A NaN difference counts as beyond its bound.
         self._over_bound_s = 0.0 if worst <= 1.0 else self._over_bound_s + elapsed
         self._far_over_s = 0.0 if worst <= AT_ONCE else self._far_over_s + elapsed
         if self._over_bound_s >= HOLD_S or self._far_over_s >= AT_ONCE_S:
@@ -316,8 +316,8 @@ class Guard:
         """
         Return which joint's torque the model does not explain in the last state, or ''.
 
-        Meant for an arm at rest, where friction is small: the bound is the bound on measured
-        torques, even if no torque is measured.
+        `unexplained` is for an arm at rest, where friction is small. Therefore the narrower bound
+        for measured torques is applied even if no torque is measured.
         """
         by_motion = np.abs(self.external) * self._per_bound[0]
         joint = int(by_motion.argmax())
@@ -367,7 +367,7 @@ class Guard:
         self, *, braked_until_commanded: bool, held_until_commanded: bool
     ) -> tuple[FirstTorque, str]:
         """
-        Return how commanding may begin; for NOT_YET also the reason, '' if states are too few.
+        Return how commanding may begin, and the reason why not yet ('' if states are too few).
 
         `braked_until_commanded` says whether brakes hold an arm that stands still without effort,
         `held_until_commanded` whether a receiver that adds no gravity carries the arm until the
@@ -397,9 +397,9 @@ class Guard:
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
         The result is the measured effort, if this effort explains how the arm moves. The result is
-        zero for an arm at rest, where an error of the model looks the same. The result is also
-        zero if the target adds gravity, because the target's receiver begins at zero and the
-        effort also shows a person who moves the arm.
+        zero for an arm at rest, where an error of the model looks like a torque that acts. The
+        result is also zero if the target adds gravity, because the target's receiver begins at
+        zero and the effort also shows a person who moves the arm.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms.adds_gravity or not moving or not self._last_effort:
@@ -465,7 +465,7 @@ def _departs(difference: float, per_bound: float, expected: str) -> str:
 
 
 def _less_load(difference: Array, change: Array) -> Array:
-    """Return a torque difference, (n,), less the best-fitting share (0 to 1) of a load change."""
+    """Return a torque difference (n,) without the part that 0 to 1 times `change` explains."""
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * change

@@ -18,8 +18,8 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
-# Learnt bound relative to the largest residual of a recording without contact. Hours of operation
-# bring larger residuals than minutes of recording.
+# Ratio of a learnt bound to the largest residual of a recording without contact. Hours of
+# operation bring larger residuals than minutes of recording.
 LEARNING_MARGIN = 1.5
 # Time after which the observer has settled [s], even if states come slowly or the arm moved at the
 # start of the recording.
@@ -32,9 +32,10 @@ class GuardReplay:
     """
     The largest residual of each joint along a recording.
 
-    `residual` is the largest residual [N m], `share` its ratio to the joint's bound, shape (n,)
-    each. `watched` is the time for which the observer was settled [s]. `stopped` is when the guard
-    would have stopped the arm, counted from the first state [s]; NaN if it would not.
+    `residual` is the largest residual [N m], `share` the ratio of `residual` to the joint's
+    default bound, shape (n,) each. `watched` is the time during which the observer was settled,
+    that is residuals counted [s]. `stopped` is when the guard would have stopped the arm, counted
+    from the first state [s]; NaN if it would not.
     """
 
     share: Array

@@ -21,8 +21,8 @@ from ..errors import ReferenceRefusedError
 # Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
 # profile overshoots a little.
 _SHARE = 0.99
-# Time in which the acceleration rises to its limit [s]. The resulting jerk limit keeps the arm
-# from shaking.
+# Time in which the acceleration rises to its limit [s]. This time sets the jerk limit: a larger
+# jerk would shake the arm.
 _RISE_S = 0.02
 # Limits of a joint whose arm file states none: of velocity, and of acceleration when the joint is
 # brought to rest [rad/s, rad/s^2]
@@ -38,10 +38,10 @@ def join(
     begin: float, current: ReferencePoint, motion: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
     """
-    Return a motion that leads from `current` at `begin` [s] to another motion and then follows it.
+    Return a motion from the state `current` at `begin` [s] to `motion`, then along `motion`.
 
-    The other motion ends at rest; the returned motion may reach this end later. Returns None if no
-    transition within the arm's limits was found.
+    `motion` ends at rest; the returned motion may reach the end of `motion` later. Returns None if
+    no transition within the arm's limits was found.
     """
     if motion.times[0] <= begin:
         difference = np.abs(np.subtract(motion.sample(begin), current)).max()
@@ -72,7 +72,7 @@ def leading_to(
             return None
         if late >= motion.end or found.duration <= late - begin + _JOINED:
             break
-        # _NEAR_S is added because the motion goes on during the transition and stamps are rounded.
+        # _NEAR_S allows for the motion that goes on during the transition and for rounded stamps.
         early, late = late, begin + found.duration + _NEAR_S
         found = way(late)
     else:
@@ -120,7 +120,8 @@ def _profile(
     """
     Return ruckig's motion from the state `current` to a target state; None if ruckig finds none.
 
-    Without a target the motion comes to rest at any position. The motion takes at least `seconds`.
+    Without a target state ruckig's motion ends at rest at any position. ruckig's motion takes at
+    least `seconds`.
     """
     try:
         import ruckig

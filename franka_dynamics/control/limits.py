@@ -15,13 +15,13 @@ from ..typing import Array
 # FCI's limit of the torque rate, applied to every arm even if the arm file has a larger rate or
 # none.
 MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
-# A receiver applies a new torque within one cycle of 1 ms, even if states come more slowly. So a
-# command changes by at most the rate limit times LONGEST_STEP_S [s].
+# A receiver applies a new torque within one cycle of 1 ms, even if states come more slowly. A
+# command therefore changes by at most the rate limit times LONGEST_STEP_S [s].
 LONGEST_STEP_S = 1e-3
 
 
 class LimitedTorque(NamedTuple):
-    """A limited torque, shape (n,) [N m], and its values before the torque and the rate limit."""
+    """Torques (n,) [N m] after both limits, before the rate limit, and before the torque limit."""
 
     torque: Array
     within_limit: Array
@@ -52,12 +52,13 @@ class TorqueLimiter:
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the torque limits, shape (n,) [N m]."""
-        # minimum and maximum rather than clip, which takes twice as long on seven numbers.
+        # np.minimum and np.maximum rather than np.clip, which takes twice as long on seven
+        # numbers.
         return np.minimum(np.maximum(torque, -self._effort), self._effort)
 
     def limit(self, desired: Array, previous: Array | None, elapsed_s: float) -> LimitedTorque:
         """
-        Return the torque nearest to `desired`, which is finite, within both limits, (n,) [N m].
+        Return the torque nearest to the finite `desired` within torque and rate limit, (n,) [N m].
 
         `previous` is the last published torque; if it is None, only the torque limit applies.
         `elapsed_s` is the time since `previous`, counted as at most 1 ms and at least zero.
@@ -90,7 +91,7 @@ class CommandOutput(TorqueLimiter):
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:
         """
-        Return a torque that ramps to `desired` after a start or a change, shape (n,) [N m].
+        Return `desired`, reached by a ramp after commanding starts or the law changes, (n,) [N m].
 
         `desired` is the torque for the state stamped `stamp` [s] with the present settings and
         reference, `before` the torque for this state with the settings and reference before a
@@ -126,6 +127,6 @@ class CommandOutput(TorqueLimiter):
 
 
 def all_finite(values: Array) -> bool:
-    """Return whether all values are finite."""
+    """Return whether all entries of a vector are finite."""
     # A finite sum proves that all values are finite, and takes less time than isfinite.
     return math.isfinite(sum(values.tolist())) or bool(np.isfinite(values).all())

@@ -15,7 +15,7 @@ _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20
 
 
 def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
-    """Return s times (s,) [s] and the states (s, n) of a motion there, to check its limits."""
+    """Return times (s,) [s] and desired states (s, n) of a motion, to check limits at."""
     share = _SAMPLES // max(1, len(motion.times) - 1)
     return motion.sample_many(min(max(share, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT))
 

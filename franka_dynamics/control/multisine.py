@@ -27,8 +27,8 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
 
     `duration` is in seconds, `amplitude` the largest deflection of a joint [rad], reduced so that
     the joint uses at most 80 % of the room to its position limits and of its limits of velocity
-    and acceleration. Raises SettingsError if the arm has no home pose, or a number is not
-    positive.
+    and acceleration. Raises SettingsError if the arm has no home pose, or `duration` or
+    `amplitude` is not positive.
     """
     pose = description.home
     if pose is None:
@@ -54,7 +54,7 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
 
 
 def _unit_motion(n: int, s: Array) -> Array:
-    """Return the positions of the unscaled motion at fractions s of its duration, (len(s), n)."""
+    """Return joint positions (len(s), n) before scaling, at fractions s of the duration."""
     cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(n)], dtype=float)
     wave = 0.5 * np.sin(2.0 * np.pi * s[:, None, None] * cycles).sum(-1)
     x = np.clip(np.minimum(s, 1.0 - s) / _FADE, 0.0, 1.0)[:, None]
@@ -64,7 +64,7 @@ def _unit_motion(n: int, s: Array) -> Array:
 def _largest_scale(
     description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array], amplitude: float
 ) -> Array:
-    """Return the largest scale of each joint's motion within limits and amplitude, shape (n,)."""
+    """Return the largest scales (n,) of the joints' motions that keep to limits and amplitude."""
     position, velocity, acceleration = (np.abs(rows).max(axis=0) for rows in unit)
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)

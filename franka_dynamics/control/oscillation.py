@@ -22,15 +22,15 @@ MOST_PHASE = 0.5 * math.pi  # smallest lambda T at which the loop is unstable wi
 # of the torque limit, and for a joint without a torque limit [N m].
 _LEAST_SHARE, _WITHOUT_LIMIT = 0.02, 2.0
 # A sustained oscillation has at least _SWINGS swings in a row, at most _LONGEST_SWING_S [s] apart,
-# which means 5 Hz or faster. The last swing is at least _LASTING times the largest one, unlike
-# that of a decaying oscillation.
+# which means 5 Hz or faster. The last swing is at least _LASTING times the largest swing; a
+# decaying oscillation has a smaller last swing.
 _SWINGS, _LONGEST_SWING_S, _LASTING = 8, 0.1, 0.5
 # A diverging oscillation grows by more than the factor _GROWTH in each of _GROWN swings in a row.
 _GROWN, _GROWTH = 2, 2.0
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:
-    """Return the largest eigenvalue of M^-1 kd [1/s], for M of shape (n, n) and kd of (n,)."""
+    """Return the largest eigenvalue of M^-1 diag(kd) [1/s]; shapes of M and kd: (n, n), (n,)."""
     return float(np.linalg.eigvals(np.linalg.solve(inertia, np.diag(kd))).real.max())
 
 

@@ -40,8 +40,8 @@ MOST_POINTS = 2000
 # feedback torque.
 MOST_START_DISTANCE = 0.1  # rad or m
 # Time from the latest state to the start of a trajectory, which leaves time to plan: a constant
-# time, and a time per point [s]. If planning took longer, planning is repeated with four times the
-# lead.
+# time, and a time per point [s]. If planning takes longer than this lead, planning is repeated
+# with four times the lead.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
@@ -92,7 +92,7 @@ def plan(
 
     One point at time zero is a set-point of a stream. A request without points ends the present
     motion, as in joint_trajectory_controller. All other requests are trajectories. If a request
-    has velocities but no accelerations, `with_accelerations` adds them.
+    has velocities but no accelerations, `with_accelerations` adds accelerations.
 
     `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default `now`,
     or at a later start of the request. `current` is the desired state when the motion begins, or
@@ -194,7 +194,7 @@ def _in_arm_order(request: TrajectoryRequest, description: ArmDescription) -> Tr
 
 
 def _optional(request: TrajectoryRequest) -> dict[str, Array]:
-    """Return the velocities, accelerations and efforts that a request has."""
+    """Return those of velocities, accelerations and effort that are not None, by name."""
     rows = {
         'velocities': request.velocities,
         'accelerations': request.accelerations,
@@ -265,7 +265,7 @@ def _trajectory(
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, begin, current, description)
     trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
-    # The motion leads to the first point from the current state.
+    # The motion leads from `current` to the first point.
     if request.times[0] > 0.0 and times[0] > begin:
         return Trajectory.at(begin, current).then(trajectory)
     _require_reachable(description, trajectory.sample(begin).q, current.q)
@@ -296,7 +296,7 @@ def _require_at_desired(description: ArmDescription, desired: Array, measured: A
 
 
 def _too_far(q: Array, other: Array) -> tuple[int, float]:
-    """Return the joint with the largest distance, and the distance, 0 if small enough."""
+    """Return the joint with the largest |q - other|, and this distance, or 0 if near enough."""
     distance = np.abs(q - other)
     joint = int(distance.argmax())
     return joint, float(distance[joint]) if distance[joint] > MOST_START_DISTANCE else 0.0
@@ -314,9 +314,9 @@ def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
     """
     Return a request with accelerations added if it has velocities but no accelerations.
 
-    Without accelerations M ddq would not be fed forward. At an inner point the acceleration is the
-    mean of the accelerations of the two cubics that meet there. At the last point, and at a first
-    point with zero velocity, the acceleration is zero.
+    Without accelerations the torque M ddq would not be fed forward. At an inner point the
+    acceleration is the mean of the accelerations of the two cubics that meet there. At the last
+    point, and at a first point with zero velocity, the acceleration is zero.
     """
     t, q, dq = request.times, request.positions, request.velocities
     if dq is None or request.accelerations is not None:
@@ -389,7 +389,8 @@ def follow_request(
             planned = joined
         with lock:
             _require_following(controller)
-            # A set-point is followed at once; a trajectory only if its start has not passed.
+            # The controller follows a set-point at once, a trajectory only if its start has not
+            # passed.
             latest = controller.latest
             if isinstance(planned, ReferencePoint) or (latest is not None and latest[0] <= begin):
                 controller.follow(planned, mark)

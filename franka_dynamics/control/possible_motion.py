@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks whether a joint state is possible for the arm, and consistent with the one before."""
+"""Checks whether a joint state is possible for the arm, and consistent with the state before."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Condition(str, Enum):
 
 ORDER_WINDOW = 50  # number of latest states within which rare events are counted
 # Tolerated position beyond a joint limit [rad], tolerated speed relative to the velocity limit,
-# and tolerated position change beyond that speed [rad].
+# and tolerated position change beyond the one at the tolerated speed [rad].
 _POSITION_SLACK = 0.2
 _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # Tolerated difference between position and integrated velocity [rad], the time constant with which
@@ -54,9 +54,9 @@ class PossibleMotion:
     Checks joint states against joint limits, and positions against velocities.
 
     The guard cannot replace the check of positions against velocities, because the guard takes the
-    motion from velocities alone. Measured on a simulated FER that moves at 0.6 rad/s while its
-    measured positions stand still: PossibleMotion stops the arm after 46 ms; otherwise the arm
-    reaches 2.5 rad/s before its tracking error stops it.
+    motion from velocities alone. On a simulated FER that moves at 0.6 rad/s while its reported
+    positions stand still, this check stops the arm after 46 ms; without the check, the arm reaches
+    2.5 rad/s before its tracking error stops the arm.
     """
 
     def __init__(self, description: ArmDescription) -> None:
@@ -104,12 +104,12 @@ class PossibleMotion:
         self, q: Array, before: Array, dq: Array, elapsed: float
     ) -> tuple[Condition, str] | None:
         """
-        Return condition and sentence if a state does not follow from the one before, else None.
+        Return condition and sentence if a state contradicts the state before, else None.
 
-        A state does not follow if a joint moved faster than it can, or not as its velocity says.
-        `q` and `before` are the present positions and those of the state before, `elapsed` > 0
-        seconds earlier; `dq` are the present velocities. `unlike` also remembers `dq` for the next
-        call.
+        States contradict if a joint moved faster than possible, or not as its velocity says. `q`
+        are the present joint positions, `before` the joint positions of the state before,
+        `elapsed` > 0 seconds earlier; `dq` are the present velocities. `unlike` also remembers
+        `dq` for the next call.
         """
         speeds = dq.tolist()
         short = elapsed <= _LONGEST_GAP_S

@@ -5,7 +5,7 @@ The receiving end of a torque topic, which stops the arm when torques cease.
 
 A sender that was killed or cut off sends nothing more, so only the receiver can end the sender's
 last torque. The simulated arm and the node beside plain Gazebo use this class; the generated
-ros2_control controller does the same in C++.
+ros2_control controller does the same as this class in C++.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# Within a time-out at most this many messages get lost. A message whose number is further ahead
-# comes from another sender.
+# At most _LOST_AT_MOST messages get lost within a time-out. A message with a number further ahead
+# of the last one comes from another sender.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
@@ -57,11 +57,11 @@ class TorqueReceiver:
     sends what.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
-    receiver's robot compensates gravity; gravity_vector and payload are those of the arm. A torque
-    is applied for at most `timeout` seconds by the stamps of the states, unless the next torque
-    comes. `holding`, shape (n,), is applied from the beginning [N m]; leave it out if brakes hold
-    the arm. Raises SettingsError if payload or target are wrong, InertiaError if the last link is
-    not physical with the payload.
+    receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
+    arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
+    next torque comes. `holding`, shape (n,) [N m], is a torque that is applied from the beginning;
+    None: brakes hold the arm. Raises SettingsError if payload or target are wrong, InertiaError if
+    the last link is not physical with the payload.
     """
 
     def __init__(
@@ -91,9 +91,9 @@ class TorqueReceiver:
         Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
 
         After a refused torque the last accepted torque stays until the time-out. A second sender
-        is followed only once the first one has been silent for the time-out. Each sender numbers
-        its own messages one by one; `number` is None if the middleware gives no number; without
-        numbers every sender is followed.
+        is followed only once the first one has been silent for the time-out. `number` counts the
+        messages of a sender, None if the middleware does not number messages; without numbers
+        every sender is followed.
         """
         given, last = np.array(torque, dtype=float), self._number
         refusal = None

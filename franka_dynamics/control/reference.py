@@ -14,7 +14,8 @@ import numpy as np
 
 from ..typing import Array
 
-# A stream counts as abandoned if no set-point follows for this long; the arm is then held [s].
+# A stream counts as abandoned, and the arm is held, after STREAM_TIMEOUT_S without a set-point
+# [s].
 STREAM_TIMEOUT_S = 0.1
 _MOST_EVENTS = 1000  # most events that are kept while none is read
 _REPLACED = 'another reference took its place'
@@ -43,7 +44,7 @@ class Trajectory:
     """
     A motion through points, joined by quintics as in joint_trajectory_controller.
 
-    Before the first point the first position is held, after the last point the last one.
+    The first position is held before the first point, the last position after the last point.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ class Trajectory:
         return _evaluate(self._powers[segment], (time - start) / (end - start), end - start)
 
     def sample_many(self, per_segment: int) -> tuple[Array, ReferencePoint]:
-        """Return times (s,), `per_segment` in each segment and the last one, and states (s, n)."""
+        """Return times and desired states: `per_segment` in each segment, and at the end."""
         segments = np.repeat(np.arange(len(self.times) - 1), per_segment)
         s = np.tile(np.arange(per_segment) / per_segment, len(self.times) - 1)
         durations = np.diff(self.times)[segments]
@@ -110,7 +111,7 @@ class Trajectory:
     @cached_property
     def _powers(self) -> Array:
         """
-        Polynomial coefficients of position, d/ds and d^2/ds^2 of it, shape (k - 1, 6, 3, n).
+        Polynomial coefficients of position and its derivatives by s, shape (k - 1, 6, 3, n).
 
         The lowest power comes first; s runs from 0 to 1 within a segment. The coefficients are
         computed before a motion is followed, by the check of its limits.
@@ -134,7 +135,7 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StreamedMotion(Trajectory):
-    """A motion made from streamed points, with their times [s] and positions, shape (k, n)."""
+    """A motion made from streamed `points`, positions of shape (k, n), at `point_times` [s]."""
 
     point_times: Array
     points: Array
@@ -167,7 +168,7 @@ class ReferenceState(str, Enum):
 
 class ReferenceEvent(NamedTuple):
     """
-    One event of a reference.
+    A change of a reference's state.
 
     `number` counts references. `stamp` is the stamp of the joint state [s]. `goal` is the last
     position of the reference, shape (n,) [rad or m], None for a refused reference and for a
@@ -218,9 +219,10 @@ class ReferenceSource:
     """
     The present desired state: none yet, a held position, a set-point or a trajectory.
 
-    After a stream or a trajectory has ended, its last position is held. Until a later trajectory
-    begins, the present reference stays. The queue `events` reports what becomes of each reference,
-    in order; its reader removes the events. A stream of set-points counts as one reference.
+    After a stream or a trajectory has ended, its last position is held. The present reference is
+    followed until a later trajectory begins. The queue `events` reports what becomes of each
+    reference, in order; its reader removes the events. A stream of set-points counts as one
+    reference.
     """
 
     def __init__(self) -> None:
@@ -248,12 +250,12 @@ class ReferenceSource:
 
     def follow(self, planned: Trajectory | ReferencePoint, now: float, mark: str = '') -> None:
         """
-        Follow a trajectory, or a set-point until the next one comes or STREAM_TIMEOUT_S passes.
+        Follow a trajectory, or a set-point until the next set-point or STREAM_TIMEOUT_S.
 
-        Until a trajectory begins, the present reference stays. Adds events. `now` is the stamp of
-        the latest joint state [s], `mark` the sender's identifier of the reference. A streamed
-        reference continues the present stream, if there is one, instead of replacing it, and keeps
-        the stream's mark.
+        The present reference is followed until the trajectory begins. Adds events. `now` is the
+        stamp of the latest joint state [s], `mark` the sender's identifier of the reference. A
+        streamed reference continues the present stream, if there is one, instead of replacing it,
+        and keeps the stream's mark.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now
@@ -306,7 +308,7 @@ class ReferenceSource:
         successor: _Followed | None,
         reason: str = _REPLACED,
     ) -> None:
-        """Add the event that ends a reference, unless the successor continues its stream."""
+        """Add the event that ends a reference, unless `successor` continues the same stream."""
         if one is None or (successor is not None and successor.number == one.number):
             return
         if successor is not None and one.begun and stamp >= one.end:

@@ -34,7 +34,7 @@ class RunningCrosscheck:
         self.checks = 0
 
     def offer(self, state: StateTerms, terms: TermModel) -> None:
-        """Store a state and its model for `run`, once per period."""
+        """Store a joint state and the model for the comparison by `run`, once per period."""
         if self._period > 0.0 and abs(state.stamp - self._offered_at) >= self._period:
             self._offered_at = state.stamp
             self._offered = state, terms

@@ -21,7 +21,7 @@ from ..parameter_schema import check, ParameterSpec, specs
 @dataclass(frozen=True)
 class TargetProfile:
     """
-    What a receiver of torques (a target) adds to them by itself.
+    What a torque target (the receiver of torques) adds to the commanded torques by itself.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -30,7 +30,7 @@ class TargetProfile:
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
     (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says whether brakes hold an arm that
-    stands still without effort; if so, the full gravity torque may be commanded at once.
+    stands still without effort; if so, the first command may be the full gravity torque.
     """
 
     name: str
@@ -75,7 +75,7 @@ _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
 
 
 class StateSource(str, Enum):
-    """State at which Coriolis and inertia terms are evaluated; gravity always uses MEASURED."""
+    """State at which Coriolis and inertia terms are taken; gravity: always the measured state."""
 
     MEASURED = 'measured'
     REFERENCE = 'reference'
@@ -97,9 +97,9 @@ class Settings:
     One consistent set of live parameters.
 
     Each field is the node's parameter of the same name; config/feedforward/default.yaml explains
-    it. A single kp, kd or max_tracking_error applies to all joints. The payload is mass [kg],
-    centre of mass [m] in the flange frame, and inertia about the centre of mass [kg m^2] in the
-    order xx, xy, xz, yy, yz, zz.
+    the parameters. A single kp, kd or max_tracking_error applies to all joints. The payload is
+    mass [kg], centre of mass [m] in the flange frame, and inertia about the centre of mass [kg
+    m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     target: str = DEFAULT_TARGET
@@ -175,8 +175,7 @@ class Settings:
         if (off[2].any() and self.profile.receiver_adds_gravity) or (
             off.any() and gravity[:2].any()
         ):
-            # The model takes the gravity vector in the space frame, the robot takes it in the base
-            # frame.
+            # The model takes the gravity vector in the space frame, the robot in the base frame.
             raise SettingsError(
                 f'the arm file {description.file or description.name} rotates the base, and then '
                 f'gravity_vector {list(self.gravity_vector)} with target {self.target} cannot be '

@@ -20,8 +20,8 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-# Points nearer to the start than this fraction of the shortest interval between points are
-# skipped.
+# Points that follow the start of the motion by less than _PASSED times the shortest interval
+# between points are skipped.
 _PASSED = 0.5
 _ITERATIONS = 60  # of Jacobi's method for the spline; the error shrinks to 2^-60
 
@@ -43,9 +43,9 @@ def upsample(
     except the last point. If stopping at the last point exceeds the limits, because the points end
     in motion (a policy sends its next points before these points end), the motion is braked after
     the last point. If the spline exceeds the limits at its start, ruckig computes a transition
-    from `current` to the spline. If the transition exceeds the limits too, a motion through all
-    points is returned, which exceeds the jerk limit alone or is refused by the caller's check of
-    limits.
+    from `current` to the spline. If the transition exceeds the limits too, `upsample` returns a
+    motion through all points, which exceeds the jerk limit alone or is refused by the caller's
+    check of limits.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq

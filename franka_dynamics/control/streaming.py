@@ -48,7 +48,7 @@ def continue_stream(
     before: Trajectory | None,
 ) -> StreamedMotion:
     """
-    Return the new motion after one more point of a stream.
+    Return the motion that follows a stream after one more point.
 
     The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
     `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
@@ -88,13 +88,14 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return a motion to rest through the coming points, else one by ruckig, else None."""
+    """Return a motion through coming points to rest, if need be with ruckig; None: impossible."""
     through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):
         return through
-    # First attempt: ruckig leads to the coming points, extended beyond the last point at constant
-    # velocity. Second attempt: ruckig leads to rest at the last point.
+    # In the first attempt ruckig computes a transition to the coming points, extended beyond the
+    # last point at constant velocity; in the second attempt, a transition to rest at the last
+    # point.
     end, (q, dq, _) = coming.end, coming.point(-1)
     ahead = ReferencePoint(q + _CATCH_UP_S * dq, dq, np.zeros_like(q))
     for motion in (

@@ -35,7 +35,8 @@ class Observation(NamedTuple):
     """
     The verdict on one joint state.
 
-    `valid`: torque terms may be computed from the state. `trusted`: a torque may be commanded.
+    `valid`: torque terms may be computed from the state. `trusted`: a torque may be commanded from
+    the state.
     """
 
     condition: Condition
@@ -54,8 +55,8 @@ _CLOCK_LEAP_S = 1.0
 # network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
 # back.
 _MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
-# A pause of this process up to this duration [s] does not count as silence of the arm. No single
-# piece of the process's work takes 50 ms, and an arm may coast for 50 ms.
+# A pause of this process of up to MOST_FORGIVEN_S [s] does not count as silence of the arm. No
+# single piece of the process's work takes 50 ms, and an arm may coast for 50 ms.
 MOST_FORGIVEN_S = 0.05
 _RATE_WINDOW = 20  # number of latest messages of which the median period is taken
 _SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own periods
@@ -167,7 +168,7 @@ class StateSupervisor:
 
     def ignore_next_gap(self) -> None:
         """
-        Do not count the next gap between states as silence, because this process was busy.
+        Do not count the next gap between states as silence: this process was busy.
 
         A gap longer than MOST_FORGIVEN_S still counts as silence.
         """
@@ -249,7 +250,7 @@ class StateSupervisor:
     def _judge(
         self, elapsed: float, age: float | None, patience: float, held_age: float
     ) -> Observation:
-        """Judge a state by the topic's rate, the gap before it and its age; set the condition."""
+        """Set the condition by the topic's rate, the gap before a state and the state's age."""
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period

@@ -30,11 +30,11 @@ class FrictionFeedforward:
     Friction torque to be commanded for a reference velocity.
 
     The torque has the direction of the reference velocity, and is zero at rest. The torque should
-    not exceed the arm's friction, because too much torque may cause a limit cycle, too little only
-    a tracking error. So the coefficients of a linear model are reduced by two standard deviations
-    (if the arm file states standard deviations), and Maxwell-slip elements of uncertain state
-    count with their smallest torque. In `torque` the Maxwell-slip elements follow the measured
-    position.
+    not exceed the arm's friction, because too much torque may cause a limit cycle, too little
+    torque only a tracking error. Therefore the coefficients of a linear model are reduced by two
+    standard deviations (if the arm file states standard deviations), and Maxwell-slip elements of
+    uncertain state count with their smallest torque. In `torque` the Maxwell-slip elements follow
+    the measured position.
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -67,7 +67,7 @@ class FrictionFeedforward:
         return self._least(velocity, bounds)
 
     def _least(self, dq: Array, bounds: Array) -> Array:
-        """Return the least friction along dq, (..., n), for bounds (2, ..., k, n) of k slips."""
+        """Return the least friction along dq, (..., n), from the bounds of the slip states."""
         along = np.sign(dq)
         if self._linear is None:
             least = along * self._model.torque(dq)
@@ -107,8 +107,8 @@ class TermModel:
     `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
     receiver's gravity compensation models it, None if there is none or it equals `true`: FCI
     assumes gravity (0, 0, -9.81) in the base frame and the payload set in Desk or by setLoad.
-    `friction` is the friction to command, None if it is switched off. `description` is the arm
-    without the settings' payload.
+    `friction` gives the friction torque to command, None if terms.friction is off. `description`
+    is the arm without the settings' payload.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
@@ -140,8 +140,8 @@ class TermModel:
         """
         Return the part of `gravity` = g(q) that the target does not add itself, shape (n,) [N m].
 
-        This part is exactly zero for a target that compensates gravity, unless the base is
-        inclined or the target does not know the payload.
+        The returned torque is exactly zero for a target that compensates gravity, unless the base
+        is inclined or the target does not know the payload.
         """
         if not self.adds_gravity:
             return gravity

@@ -38,7 +38,7 @@ class GoalError(IntEnum):
 
 
 class FilledGoal(NamedTuple):
-    """A motion, the torque at each of its k points, (k, n) [N m], and its start [s]; 0: now."""
+    """A motion, the torque at its k points, (k, n) [N m], and its start [s]; 0: start now."""
 
     motion: Trajectory
     efforts: Array
@@ -58,10 +58,10 @@ def fill(
     Points without accelerations get accelerations, so that M ddq is fed forward. A goal with one
     point at time zero is accepted if the arm is at this point.
 
-    `law` has the arm's limits and terms. The latest joint state has the stamp `stamp` [s] and the
-    positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal starts, if a
-    motion is under way; else the arm is at rest. Raises ReferenceRefusedError if the motion cannot
-    be followed.
+    `law` gives the arm's limits and the torques. The latest joint state has the stamp `stamp` [s]
+    and the positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal
+    starts, if a motion is under way; else the arm is at rest. Raises ReferenceRefusedError if the
+    motion cannot be followed.
     """
     planned = plan(
         request,
@@ -85,13 +85,13 @@ def with_torques(
     motion: Trajectory, torques: Callable[[Trajectory], Array]
 ) -> tuple[Trajectory, Array]:
     """
-    Return a motion for joint_trajectory_controller, and the torque at each point, (k, n) [N m].
+    Return a motion that ends without acceleration, and the torque at its k points, (k, n) [N m].
 
     joint_trajectory_controller repeats the last point, effort included, until another goal comes.
     A motion that ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on
-    the arm for ever. So such a motion gets one more point at rest at the same position, after the
-    time that the change of torque takes at MOST_RATE. `torques` returns the torque at every point
-    of a motion.
+    the arm for ever. Such a motion therefore gets one more point at rest at the same position,
+    after the time that the change of torque takes at MOST_RATE. `torques` returns the torque at
+    every point of a motion.
     """
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)
