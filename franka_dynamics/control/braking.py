@@ -33,11 +33,11 @@ _REST_SAMPLES = 20
 # Longest time in which the braked arm must come to rest [s]. Braking from 2.6 rad/s at 7.5 rad/s^2
 # takes 0.35 s; an arm that still moves after LONGEST_BRAKING_S is driven by something else.
 LONGEST_BRAKING_S = 1.0
-# Braking takes kinetic energy out of a moving arm. If the kinetic energy grows instead, the model
-# or the velocity is wrong. The torque before braking still acts for _LATE_S. When somebody pushes
-# the arm or lets it go, the residual follows late, so the energy may grow for _GAINING_S. Once the
-# arm has come to rest, its energy is no longer checked, because only a person or a load can move
-# the arm then.
+# Braking takes kinetic energy out of a moving arm. If the kinetic energy of a braked arm grows,
+# the model or the velocity is wrong. The torque before braking still acts for _LATE_S. When
+# somebody pushes the arm or lets it go, the residual follows late, so the energy may grow for
+# _GAINING_S. Once the arm has come to rest, its energy is no longer checked, because only a person
+# or a load can move the arm then.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
 # Rates at which braking follows a growing and a fading residual [1/s]; a compensated residual that
 # outlasts a push would drive the arm. The product of rate and age of the state is at most
@@ -161,10 +161,10 @@ def resting_torque(
     The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
     `others`, which keep a free arm at rest if the target is another one. The result is the
     candidate nearest to the torque `held` that holds the arm now, if this candidate differs from
-    `held` by at most 10 % of the torque limits. If no candidate differs that little, the result is
-    a candidate plus the weight of a load on the flange, if this sum differs from `held` by at most
-    25 % of the torque limits. If no load explains `held`, the result is `nominal`, because the arm
-    must not push against a person or a wall for ever.
+    `held` by at most 10 % of the torque limits. Else the result is a candidate plus the weight of
+    a load on the flange, if the sum of both differs from `held` by at most 25 % of the torque
+    limits. If no load explains `held`, the result is `nominal`, because the arm must not push
+    against a person or a wall for ever.
 
     `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
     load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,

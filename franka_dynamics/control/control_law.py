@@ -4,7 +4,7 @@
 The torque law of one set of live parameters: model terms, gains and tracking-error checks.
 
 Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore another
-thread creates the ControlLaw before the control loop uses it.
+thread creates each ControlLaw before the control loop uses the ControlLaw.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class MomentumObserver:
 
     The estimate is in FCI's sign: tau_ext = tau_J - model = -J^T (wrench applied to the arm).
 
-    `model` is the arm with its payload, under the gravity that acts on it.
+    `model` is the arm with its payload, under the gravity that acts on the arm.
     """
 
     def __init__(self, model: PinocchioModel) -> None:

@@ -6,7 +6,8 @@ The wrench between arm and surroundings, from external joint torques.
 Sign and frame are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
 publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
 positive. Axes are those of the base; moments are about the point at which the wrench acts, by
-default the flange's origin. A wrench F in this sign corresponds to tau_ext = J^T F in FCI's sign.
+default the flange's origin. A wrench F on the surroundings corresponds to tau_ext = J^T F in FCI's
+sign.
 """
 
 from __future__ import annotations
@@ -88,9 +89,9 @@ class WrenchEstimator:
     manipulators through kinematically singular configurations", J. Robotic Systems 5(6)); d then
     grows from zero, so that the wrench does not jump.
 
-    `frame` is a joint's number or 'flange'. `offset`, shape (3,), is the point in that frame at
-    which the wrench acts, such as a tool centre point [m]. Raises FrameError if there is no such
-    frame, and SettingsError if the offset is not three numbers within 10 m.
+    `frame` is a joint's number or 'flange'. `offset`, shape (3,), is the point in `frame` at which
+    the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame` does not exist,
+    and SettingsError if `offset` is not three numbers within 10 m.
     """
 
     def __init__(

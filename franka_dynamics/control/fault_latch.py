@@ -23,8 +23,8 @@ class FaultLatch:
     Holds at most one fault: the gravest one, and of equally grave faults the first.
 
     A fault that acknowledgement clears is least grave, one that only configuration clears gravest.
-    A stop after which commanding restarts by itself is no fault, unless there are more than
-    `max_restarts` such stops within RESTART_WINDOW_S.
+    Stops after which commanding restarts by itself are no fault, up to `max_restarts` stops within
+    RESTART_WINDOW_S.
     """
 
     def __init__(self, max_restarts: int) -> None:

@@ -122,14 +122,14 @@ class FeedforwardController:
         self._stop_goal = self._zero
         self._stopped_by_state = False
         self._rest_position: Array | None = None  # where the last stop sequence began
-        # Whether the last published torque may still act, and nothing has moved the arm since the
+        # Whether the last published torque may still act, and the arm has hardly moved since the
         # stop.
         self._last_torque_acts = False
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # in the last command [N m]
-        # Torque law and reference before a change; the next command ramps from the torque of both.
+        # Torque law and reference before a change, from whose torque the next command ramps.
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why no first torque is allowed yet
@@ -404,7 +404,7 @@ class FeedforwardController:
         return self.faults.reason
 
     def status(self) -> ControllerStatus:
-        """Return the mode, its reason, and what makes the controller command again."""
+        """Return the mode, why the mode is so, and what makes the controller command again."""
         fault, supervisor = self.faults.reason, self.supervisor
         if fault:
             return ControllerStatus(self.mode, fault, self.faults.cleared_by, True)
@@ -473,8 +473,8 @@ class FeedforwardController:
         Latch a fault: brake, and command nothing more until the fault is cleared as `until` says.
 
         If acknowledgement clears the fault, the arm is held at rest until the acknowledgement, as
-        long as joint states are trusted. After other faults (a second sender, models that differ)
-        the stop sequence follows the braking.
+        long as joint states are trusted. After a fault that acknowledgement does not clear, the
+        stop sequence follows the braking.
         """
         self.faults.latch(reason, until)
         hold = until <= ClearedBy.ACKNOWLEDGEMENT
@@ -540,8 +540,8 @@ class FeedforwardController:
             ours,
             (self._zero, gravity),
             # A target that carries the arm gets no torque for an undeclared load, because a person
-            # who leans on the arm looks the same. For other targets the undeclared load is
-            # negative if the arm lacks the declared payload.
+            # who leans on the arm looks the same. For a target that does not carry the arm, the
+            # undeclared load is negative if the arm lacks the declared payload.
             None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,

@@ -37,8 +37,8 @@ MEASURED, COMMANDED = 0.10, 0.20
 HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
 # Allowed joint speed without a reference, and largest allowed speed, both as fractions of the
 # velocity limit; the guard stops the arm if a joint is faster for FAST_S [s]. Under weak gains an
-# arm overshoots its reference and lags behind. So _OVERSHOOT times the reference's joint speed,
-# which decays with the time constant _LAG_S [s], is added to the allowed joint speed.
+# arm overshoots its reference and lags behind. Therefore _OVERSHOOT times the reference's joint
+# speed, which decays with the time constant _LAG_S [s], is added to the allowed joint speed.
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
 # Time [s] and number of joint states that the guard needs before its first verdict.
@@ -219,8 +219,9 @@ class Guard:
         """
         Set the attribute `measured`: whether `effort` is a measured torque.
 
-        An effort that is missing, zero, or constant while the arm moves is no measured torque, nor
-        is one of the last three commands if the receiver adds gravity.
+        An effort that is missing, zero, or constant while the arm moves is no measured torque. If
+        the receiver adds gravity, an effort equal to one of the last three commands is none
+        either.
         """
         data = b'' if effort is None else effort.tobytes()
         if data != self._last_effort:
@@ -314,7 +315,7 @@ class Guard:
 
     def unexplained(self) -> str:
         """
-        Return which joint's torque the model does not explain in the last state, or ''.
+        Return a phrase naming a joint whose torque the model does not explain now, or ''.
 
         `unexplained` is for an arm at rest, where friction is small. Therefore the narrower bound
         for measured torques is applied even if no torque is measured.

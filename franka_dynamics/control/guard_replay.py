@@ -55,7 +55,7 @@ def replay_guard(
     progress: Callable[[int, int], None] | None = None,
 ) -> GuardReplay:
     """
-    Run the guard's observer over recorded states, one by one, as the node does.
+    Run the guard's momentum observer over recorded joint states, one by one.
 
     `arm` includes the payload that the arm carried during the recording. Torques of the friction
     model `arm.friction`, unless None, are subtracted from the measured efforts (by default the
@@ -95,7 +95,7 @@ def learnt(found: GuardReplay) -> tuple[float, ...]:
     Return guard.joint_factors learnt from the replay of a recording without contact.
 
     Each joint's bound becomes LEARNING_MARGIN times its largest residual, but never lower than the
-    default: a short recording can show that a bound is too low, not that it is too high.
+    default: a short recording can show that a bound is too low, not that a bound is too high.
     """
     factors = np.maximum(1.0, LEARNING_MARGIN * found.share)
     # Factors are rounded up, so that a factor in a parameter file is never too low.

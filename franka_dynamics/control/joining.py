@@ -21,8 +21,8 @@ from ..errors import ReferenceRefusedError
 # Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
 # profile overshoots a little.
 _SHARE = 0.99
-# Time in which the acceleration rises to its limit [s]. This time sets the jerk limit: a larger
-# jerk would shake the arm.
+# Time in which the acceleration rises to its limit [s]. The jerk limit is at most the acceleration
+# limit divided by _RISE_S: a larger jerk would shake the arm.
 _RISE_S = 0.02
 # Limits of a joint whose arm file states none: of velocity, and of acceleration when the joint is
 # brought to rest [rad/s, rad/s^2]
@@ -96,7 +96,7 @@ def begun_at(begin: float, motion: Trajectory) -> Trajectory:
 
 def to_rest(motion: Trajectory, description: ArmDescription) -> Trajectory:
     """
-    Return a motion, continued from its last point to rest as soon as the limits allow.
+    Return `motion` and its continuation from the last point to rest, as short as limits allow.
 
     Raises ReferenceRefusedError if the last point exceeds the limits of velocity or acceleration,
     or ruckig is missing.
@@ -161,7 +161,7 @@ def _profile(
 def _sampled(
     begin: float, current: ReferencePoint, profile: Any, target: ReferencePoint | None
 ) -> Trajectory:
-    """Return the point `current` and points sampled from ruckig's motion, the last one exact."""
+    """Return the point `current` and points sampled from ruckig's motion; the last is exact."""
     count = max(1, int(np.ceil(profile.duration / _PROFILE_STEP_S)))
     # The profile is sampled at the rounded absolute times, so that states and times match.
     times = begin + np.linspace(0.0, profile.duration, count + 1)

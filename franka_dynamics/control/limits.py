@@ -21,7 +21,7 @@ LONGEST_STEP_S = 1e-3
 
 
 class LimitedTorque(NamedTuple):
-    """Torques (n,) [N m] after both limits, before the rate limit, and before the torque limit."""
+    """Torques (n,) [N m]: limited in value and rate; limited in value only; not limited."""
 
     torque: Array
     within_limit: Array
@@ -84,7 +84,7 @@ class CommandOutput(TorqueLimiter):
         self._since = 0.0
 
     def take(self, torque: Array, stamp: float) -> None:
-        """Remember a command, shape (n,) [N m], and the stamp of its joint state [s]."""
+        """Remember a command, shape (n,) [N m], and the stamp of the joint state it is for [s]."""
         self.last, self.stamp = torque, stamp
 
     def glide(

@@ -39,9 +39,9 @@ MOST_POINTS = 2000
 # A reference that starts further than MOST_START_DISTANCE from the arm would be a step of the
 # feedback torque.
 MOST_START_DISTANCE = 0.1  # rad or m
-# Time from the latest state to the start of a trajectory, which leaves time to plan: a constant
-# time, and a time per point [s]. If planning takes longer than this lead, planning is repeated
-# with four times the lead.
+# Lead time from the latest state to the start of a trajectory, for planning: a constant time, and
+# a time per point [s]. If planning takes longer, planning is repeated with four times the lead
+# time.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 
@@ -91,7 +91,7 @@ def plan(
     Return the trajectory or set-point that the arm is to follow.
 
     One point at time zero is a set-point of a stream. A request without points ends the present
-    motion, as in joint_trajectory_controller. All other requests are trajectories. If a request
+    motion, as in joint_trajectory_controller. Every other request is a trajectory. If a request
     has velocities but no accelerations, `with_accelerations` adds accelerations.
 
     `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default `now`,
@@ -284,7 +284,7 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
 
 
 def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
-    """Refuse a motion that begins at `desired` while the arm is too far from there."""
+    """Refuse a motion that begins at `desired` while the arm is too far from `desired`."""
     joint, distance = _too_far(measured, desired)
     if distance:
         raise ReferenceRefusedError(

@@ -32,7 +32,7 @@ class Condition(str, Enum):
 
 ORDER_WINDOW = 50  # number of latest states within which rare events are counted
 # Tolerated position beyond a joint limit [rad], tolerated speed relative to the velocity limit,
-# and tolerated position change beyond the one at the tolerated speed [rad].
+# and tolerated position change beyond tolerated speed times elapsed time [rad].
 _POSITION_SLACK = 0.2
 _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # Tolerated difference between position and integrated velocity [rad], the time constant with which
@@ -55,8 +55,8 @@ class PossibleMotion:
 
     The guard cannot replace the check of positions against velocities, because the guard takes the
     motion from velocities alone. On a simulated FER that moves at 0.6 rad/s while its reported
-    positions stand still, this check stops the arm after 46 ms; without the check, the arm reaches
-    2.5 rad/s before its tracking error stops the arm.
+    positions stand still, PossibleMotion stops the arm after 46 ms; without PossibleMotion, the
+    arm reaches 2.5 rad/s before its tracking error stops the arm.
     """
 
     def __init__(self, description: ArmDescription) -> None:

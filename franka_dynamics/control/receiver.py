@@ -22,8 +22,8 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# At most _LOST_AT_MOST messages get lost within a time-out. A message with a number further ahead
-# of the last one comes from another sender.
+# At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is further
+# ahead of the last number comes from another sender.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
@@ -49,7 +49,7 @@ class Refusal(str, Enum):
 
 class TorqueReceiver:
     """
-    Follows the torques of one sender; when they cease, stops the arm by the receiver's model.
+    Follows the torques of one sender; stops the arm by its own model when the torques cease.
 
     If nothing else compensates gravity, the receiver holds the stopped arm at rest until a sender
     comes; if the robot compensates gravity, the torque goes to zero once braking has ended. The
@@ -91,8 +91,8 @@ class TorqueReceiver:
         Follow a torque, shape (n,) [N m], and return None, or return why it is refused.
 
         After a refused torque the last accepted torque stays until the time-out. A second sender
-        is followed only once the first one has been silent for the time-out. `number` counts the
-        messages of a sender, None if the middleware does not number messages; without numbers
+        is followed only once the followed sender has been silent for the time-out. `number` counts
+        the messages of a sender, None if the middleware does not number messages; without numbers
         every sender is followed.
         """
         given, last = np.array(torque, dtype=float), self._number

@@ -111,7 +111,7 @@ class Trajectory:
     @cached_property
     def _powers(self) -> Array:
         """
-        Polynomial coefficients of position and its derivatives by s, shape (k - 1, 6, 3, n).
+        Polynomials in s of position, velocity and acceleration: coefficients (k - 1, 6, 3, n).
 
         The lowest power comes first; s runs from 0 to 1 within a segment. The coefficients are
         computed before a motion is followed, by the check of its limits.
@@ -219,7 +219,7 @@ class ReferenceSource:
     """
     The present desired state: none yet, a held position, a set-point or a trajectory.
 
-    After a stream or a trajectory has ended, its last position is held. The present reference is
+    The last position of a stream or a trajectory that has ended is held. The present reference is
     followed until a later trajectory begins. The queue `events` reports what becomes of each
     reference, in order; its reader removes the events. A stream of set-points counts as one
     reference.
@@ -254,8 +254,8 @@ class ReferenceSource:
 
         The present reference is followed until the trajectory begins. Adds events. `now` is the
         stamp of the latest joint state [s], `mark` the sender's identifier of the reference. A
-        streamed reference continues the present stream, if there is one, instead of replacing it,
-        and keeps the stream's mark.
+        streamed reference continues a stream that is followed now, and keeps the mark of this
+        stream.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now
@@ -281,7 +281,7 @@ class ReferenceSource:
         self._held = self._now = self._next = None
 
     def at(self, stamp: float) -> ReferencePoint | None:
-        """Return the state that the present references desire at a stamp [s], if any."""
+        """Return the desired state at a stamp [s], None without reference and held position."""
         for one in (self._next, self._now):
             if one is not None and stamp >= one.begin:
                 return one.at(stamp)

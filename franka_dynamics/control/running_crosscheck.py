@@ -12,7 +12,7 @@ from ..dynamics.newton_euler import NewtonEulerModel
 
 class RunningCrosscheck:
     """
-    Compares gravity plus Coriolis torque with the Newton-Euler recursion once per period.
+    Compares gravity plus Coriolis torque of the node's model and the Newton-Euler model.
 
     A comparison takes about a millisecond, so the control cycle only stores a state with `offer`,
     and another thread may call `run`.

@@ -33,7 +33,7 @@ class SupervisionLimits:
 
 class Observation(NamedTuple):
     """
-    The verdict on one joint state.
+    The verdict of StateSupervisor on one joint state.
 
     `valid`: torque terms may be computed from the state. `trusted`: a torque may be commanded from
     the state.
@@ -209,7 +209,7 @@ class StateSupervisor:
         return Observation(self.condition, self.reason, valid=True)
 
     def _backwards(self, stamp: float, elapsed: float, q: Array, arrival: float) -> Observation:
-        """Judge a state older than the last: reset clock, second publisher or late message."""
+        """Judge a state with an older stamp: reset clock, second publisher or late message."""
         self._late_messages += 1
         if elapsed < -_CLOCK_LEAP_S or self._late_messages >= _ALL_BEHIND:
             self._first(stamp, q, arrival)

@@ -128,7 +128,7 @@ class TermModel:
         self.friction = None if friction is None else FrictionFeedforward(friction)
 
     def at(self, stamp: float, q: Array, dq: Array, ddq: Array | None) -> StateTerms:
-        """Return the terms at a state; `ddq`, shape (n,), is the reference's, None without one."""
+        """Return torque terms; `ddq` (n,) is the reference's; None: the inertia term is zero."""
         inertia = self._zero if ddq is None else self.inertia(q, ddq)
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 

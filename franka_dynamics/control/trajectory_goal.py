@@ -89,9 +89,9 @@ def with_torques(
 
     joint_trajectory_controller repeats the last point, effort included, until another goal comes.
     A motion that ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on
-    the arm for ever. Such a motion therefore gets one more point at rest at the same position,
-    after the time that the change of torque takes at MOST_RATE. `torques` returns the torque at
-    every point of a motion.
+    the arm for ever. A motion with a deceleration at the end therefore gets one more point at rest
+    at the same position, after the time that the change of torque takes at MOST_RATE. `torques`
+    returns the torque at every point of a motion.
     """
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)
