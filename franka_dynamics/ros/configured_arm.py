@@ -217,7 +217,7 @@ class ConfiguredArm:
 
     def run_due(self) -> float:
         """
-        Publish stop steps, check for silence and other publishers; return when to call again [s].
+        Publish stop steps, detect silence and other publishers; return time until next call [s].
 
         The control thread calls `run_due` after each event. Executor timers are not used, because
         on a busy machine such timers were seen not to fire; the cause is unknown.

@@ -73,7 +73,7 @@ class DemoPlan:
     """
     The arm, the nodes' parameters for it, durations [s] and the amplitude of the joints [rad].
 
-    `payload` has the parameter payload, or is empty.
+    `payload` maps the parameter name payload to a value, or is empty.
     """
 
     arm: ArmDescription
@@ -213,7 +213,7 @@ class _Session:
             {**arm, 'step_log': str(log), **(lockstep if self._pacing == LOCKSTEP else {})},
         )
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
-        # behind. Long time-outs keep the node from stopping the arm for either reason.
+        # behind. With long time-outs the node does not stop the arm when joint states are late.
         self._nodes.start(
             'feedforward_node',
             {
@@ -236,7 +236,7 @@ class _Session:
         )
 
     def _hold(self, text: str, duration: float) -> tuple[float, float]:
-        """Wait for a duration; return start and end. Times are simulated [s]."""
+        """Wait for a duration; return start and end, in simulated time [s]."""
         start = self._arms_time()
         self._until(
             text,

@@ -33,8 +33,8 @@ class StatusPublisher:
     def __init__(self, node: Any, arm: str, topic: str = '/diagnostics', qos: Any = 10) -> None:
         self._node, self._arm = node, arm
         self._name = node.get_fully_qualified_name().lstrip('/')
-        # No lifecycle publisher, because an inactive node must be able to say why it does not
-        # command.
+        # Diagnostics have no lifecycle publisher, because an inactive node must be able to say why
+        # it does not command.
         self._publisher = node.create_publisher(DiagnosticArray, topic, qos)
 
     def status(

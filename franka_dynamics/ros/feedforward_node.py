@@ -247,11 +247,11 @@ class FeedforwardNode(LifecycleNode):
             self._arm = None
 
     def run_due(self) -> float:
-        """Do the control thread's due work; return the time until the next work is due [s]."""
+        """Publish stop steps and run checks that are due; return time until next call [s]."""
         return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
 
     def run_beside(self) -> float:
-        """Do the service thread's due work; return the time until the next work is due [s]."""
+        """Apply parameters, cross-check and publish diagnostics; return time until next call [s]."""
         self._live.apply(self._apply_settings)
         return self.arm.run_beside() if self._subscriptions_of_activation else _IDLE_S
 

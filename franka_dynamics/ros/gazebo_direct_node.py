@@ -36,8 +36,8 @@ from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
 HOLDING = 'every force topic has a listener'
-# The arm counts as held after the holding torque was sent this many times, because this node
-# cannot see whether the bridge has found Gazebo's subscribers.
+# The arm counts as held after the holding torque was sent _SENT_BEFORE_HOLDING times, because this
+# node cannot see whether the bridge has found Gazebo's subscribers.
 _SENT_BEFORE_HOLDING = 200
 _LOG_PERIOD_S = 1.0
 _SPIN_S = 0.1
@@ -95,7 +95,7 @@ class GazeboDirectNode(Node):
         self._commands.note()
 
     def _note_held(self) -> None:
-        """Log that the arm is held; the launch file waits for this."""
+        """Log that the arm is held; the launch file waits for this line of the log."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
             if self._held == _SENT_BEFORE_HOLDING:

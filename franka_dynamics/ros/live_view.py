@@ -40,8 +40,8 @@ class LiveView:
     Collects joint states and torque terms of one arm from their topics.
 
     Subscriptions are best effort with depth 1 and read once per update, so that the view hardly
-    loads a running controller. g and C dq are computed here if those of the node are missing or
-    older than 0.5 s.
+    loads a running controller. g and C dq are computed from the arm's model if the node's are
+    missing or older than 0.5 s.
     """
 
     def __init__(

@@ -101,7 +101,7 @@ class NodeView:
         return float(value) if isinstance(value, int | float) else float('nan')
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return the data for JSON: numbers as numbers, unknown values as null."""
+        """Return the node's data for JSON: numbers as numbers, unknown values as null."""
         return {
             'node': self.name,
             'silent': self.silent(now),

@@ -289,7 +289,7 @@ class NodeClient:
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
             for one in read_statuses(message):
-                # Reports on other motions arrive too.
+                # Reports on motions of other clients arrive too.
                 if one.values.get('frame_id') == mark:
                     state, reason = one.values.get('state', ''), one.values.get('reason', '')
 

@@ -173,13 +173,14 @@ def use_isolated_network() -> None:
     """
     Set the environment so that torques reach no other node: UDP on 127.0.0.1, own domain.
 
-    To be called before rclpy.init. The discovery range LOCALHOST would stay off the network as
-    well, but with rmw_fastrtps it implies shared memory and unicast discovery: discovery was seen
-    to take three seconds, and processes to crash at exit. Discovery by multicast on the loopback
-    interface takes 0.12 s.
+    Call use_isolated_network before rclpy.init. The discovery range LOCALHOST would stay off the
+    network as well, but with rmw_fastrtps it implies shared memory and unicast discovery:
+    discovery was seen to take three seconds, and processes to crash at exit. Discovery by
+    multicast on the loopback interface takes 0.12 s.
 
     The ROS domain is a random one that no other process has claimed by this function and
-    in which no node runs; OSError if there is none. The claim lasts until this process ends.
+    in which no node runs; OSError if there is none. The domain stays claimed until this process
+    ends.
     """
     profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
@@ -199,7 +200,7 @@ def _free_domain() -> int:
         try:
             claim.bind(f'\0franka_dynamics/domain/{domain}')
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-                # The discovery port of the domain (RTPS 2.5, 9.6.2), which every node in it binds.
+                # Every node in a domain binds the domain's discovery port (RTPS 2.5, 9.6.2).
                 probe.bind(('', 7400 + 250 * domain))
         except OSError:
             claim.close()

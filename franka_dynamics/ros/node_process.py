@@ -88,7 +88,7 @@ def _plain(error: RuntimeError) -> str:
 REFUSED, INPUT_AT_FAULT = 1, 2
 
 
-# A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT) must not leave a torque on the arm either.
+# A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 

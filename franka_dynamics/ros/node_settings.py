@@ -45,7 +45,7 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
 
 
 def settings_from(values: dict[str, Any]) -> Settings:
-    """Return the live settings from parameter values."""
+    """Return the Settings of the feedforward from parameter values."""
     settings = made_of(Settings, values)
     return replace(
         settings,

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of NODES, and the parameter files generated from them."""
+"""The parameters of this package's nodes, and the parameter files generated from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NODES = tuple(_FILES)
 
 @functools.cache
 def table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters of one of NODES."""
+    """Return the parameters of a node, by its name."""
     return tuple(spec for name in _FILES[node] for spec in specs(name))
 
 

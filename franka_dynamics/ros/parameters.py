@@ -127,8 +127,8 @@ class LiveParameters:
     applied together.
 
     The node has declared all parameters of `table`; those of `live` may change while it commands.
-    `judge` gets all live values after a change and raises FrankaDynamicsError to refuse it. While
-    `active` returns True, `while_inactive` parameters are fixed.
+    `judge` gets all values of `live` after a change and raises FrankaDynamicsError to refuse it.
+    While `active` returns True, `while_inactive` parameters are fixed.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class LiveParameters:
                 service.callback = _short_answers(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
-        """If live values changed since the last call, call `use` with all of them; log changes."""
+        """If values of `live` changed since the last call, pass all to `use`; log changes."""
         if not self._changed:
             return
         changed = self._changed

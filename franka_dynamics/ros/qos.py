@@ -8,7 +8,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 # Publishers are reliable, because a default subscriber gets nothing from a best-effort one. Their
 # depth is 1, because an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-# Best effort with depth 1: after a pause a subscriber gets only the newest joint state.
+# Joint states: best effort, depth 1; after a pause a subscriber gets only the newest one.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # The command watch reads its queue fifty times a second. Between two readings about twenty of the
 # node's own commands come, which must not displace a message of another sender.
@@ -19,7 +19,7 @@ REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 REFERENCE_STATE_QOS = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
-# Like the publisher of robot_state_publisher: late subscribers get the last message.
+# QoS of robot_state_publisher's topic: late subscribers get the last message.
 DESCRIPTION_QOS = QoSProfile(
     depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
 )

@@ -10,12 +10,12 @@ import resource
 
 # The priority of ros2_control's controller manager.
 PRIORITY = 50
-# An environment variable instead of a ROS parameter, because it is needed before a node exists.
+# The switch is an environment variable, because no ROS parameter exists before a node.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
 # Fast DDS's variables for the choice of transports.
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
-# Flags of mlockall from <sys/mman.h>: present pages, future pages, and only when first used.
+# Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
 _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
 _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
@@ -24,10 +24,10 @@ def request_realtime(default: str = ON) -> str:
     """
     Request SCHED_FIFO, lock this process's memory; return '' or why SCHED_FIFO failed.
 
-    To be called before rclpy.init, so that the middleware's threads inherit the scheduling.
-    Without SCHED_FIFO everything works, but a busy machine delays cycles. The environment variable
-    FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for this package's
-    simulated arm, because a simulation can wait.
+    Call request_realtime before rclpy.init, so that the middleware's threads inherit the
+    scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
+    environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for
+    this package's simulated arm, because a simulation can wait.
 
     Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise:
     threads busy-wait for the locks of its shared memory, and under SCHED_FIFO they were seen to
@@ -70,8 +70,8 @@ def lower_priority() -> None:
     """
     Under SCHED_FIFO, give this thread a lower priority than the control thread.
 
-    This thread's own priority may be the highest one, because libfranka raises the thread that
-    connects.
+    This thread's own priority may be the highest one, because libfranka raises the priority of the
+    thread that connects.
     """
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         priority = min(PRIORITY, os.sched_getparam(0).sched_priority)

@@ -120,16 +120,17 @@ def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """
     Return efforts, or None if all are exactly zero or all are NaN, which means not measured.
 
-    Drivers without torque sensors, Gazebo's among them, fill the field with zeros, and
+    Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never
     measures exactly zero at every joint.
     """
-    # Plain Python numbers, because numpy warns about some NaN patterns that a message may hold.
+    # Efforts become Python numbers, because numpy warns about some NaN patterns that a message may
+    # hold.
     values = effort.tolist()
     return effort if any(values) and not all(map(math.isnan, values)) else None
 
 
 def command_bytes(torque: NDArray[np.float64]) -> bytes:
     """Return the serialized std_msgs/Float64MultiArray that carries a torque, shape (n,)."""
-    # Bytes, by which the command watch recognises the node's own commands.
+    # A command is sent as bytes, by which the command watch recognises the node's own commands.
     return bytes(serialize_message(Float64MultiArray(data=doubles(torque))))

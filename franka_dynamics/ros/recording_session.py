@@ -27,7 +27,7 @@ from .received import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 
-# A depth at which the recorder loses no message while the disk is busy.
+# The queue is so deep that the recorder loses no message while the disk is busy.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -48,7 +48,7 @@ class BagRecorder:
                 "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
             ) from error
         types = get_typestore(Stores.ROS2_JAZZY)
-        # By topic: number of messages, time of the first (clock [s]), and the newest message.
+        # For each topic the number of messages, time of the first (clock [s]), and newest message.
         self.counts = dict.fromkeys(topics, 0)
         self.first: dict[str, float | None] = dict.fromkeys(topics)
         self.newest: dict[str, bytes] = {}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray
 
-# Indexed by the level numbers of diagnostic_msgs.
+# Severities; the index of each is its level number in diagnostic_msgs.
 LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 SIMULATED_ARM = 'Simulated arm'
 

@@ -56,12 +56,12 @@ class _Heard:
 
     @property
     def age(self) -> float:
-        """Median age of the stamps by this machine's clock [s]."""
+        """Median age of the joint states' stamps by this machine's clock [s]."""
         return sorted(self.ages)[len(self.ages) // 2] if self.ages else 0.0
 
     @property
     def off_the_clock(self) -> bool:
-        """Whether the stamps differ from this machine's clock by more than 0.1 s."""
+        """Whether joint states' stamps differ from this machine's clock by more than 0.1 s."""
         return abs(self.age) > _OLD_S
 
     @property

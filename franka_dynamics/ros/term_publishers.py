@@ -24,7 +24,7 @@ from ..typing import Array
 
 _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
-# Makes a message of a state, its command and its stamp, or None.
+# A function that makes a message of a state, its command and stamp; None without data.
 Maker = Callable[[StateTerms, Array | None, Time], Any]
 
 
@@ -52,7 +52,8 @@ class TermPublishers:
         square = [f'{row}/{column}' for row in self._names for column in self._names]
         twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        # By topic: the names of the numbers, and the function that returns them, None if unknown.
+        # For each topic the names of its numbers, and a function that returns the numbers, or None
+        # if unknown.
         arrays: dict[str, tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = {
             'feedforward': (self._names, lambda _, command: command),
             'gravity': (self._names, lambda state, _: state.gravity),

@@ -3,9 +3,10 @@
 """
 An action server in front of joint_trajectory_controller that fills in feedforward torques.
 
-A client such as MoveIt sends its FollowJointTrajectory goal here. The node sends the goal, with
-`effort` at every point, to the controller's own action, and returns the controller's feedback,
-result and error codes to the client. A goal that cannot be followed is aborted with a sentence.
+A client such as MoveIt sends its FollowJointTrajectory goal to this node. The node sends the goal,
+with `effort` at every point, to the controller's own action, and returns the controller's
+feedback, result and error codes to the client. A goal that cannot be followed is aborted with a
+sentence.
 """
 
 from __future__ import annotations

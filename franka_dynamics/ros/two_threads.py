@@ -26,8 +26,8 @@ from .realtime import lower_priority
 from ..errors import shortened
 
 # Python's thread switch interval [s]: how long a computing thread keeps the interpreter while the
-# control thread must answer a joint state. From 1 ms on, torques were seen to be late; Python's
-# default is 5 ms.
+# control thread must answer a joint state. At intervals from 1 ms on, torques were seen to be
+# late; Python's default is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
 _LOG_PERIOD_S = 1.0
 
@@ -132,7 +132,7 @@ class ServiceThread:
                     throttle_duration_sec=_LOG_PERIOD_S,
                 )
             except InvalidHandle as error:
-                # The other thread destroyed the entity after its event was queued, as at
+                # Another thread destroyed the entity after its event was queued, as at
                 # deactivation. rclpy's other executors ignore InvalidHandle, too.
                 self._logger.debug(f'what was to be served is gone: {error}')
             except BaseException as error:
