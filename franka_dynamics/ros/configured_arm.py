@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One configured arm of the feedforward node, from joint states to published torques."""
+"""The feedforward node's work for one configured arm: joint states in, torques out."""
 
 from __future__ import annotations
 

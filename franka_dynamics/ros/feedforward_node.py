@@ -251,7 +251,7 @@ class FeedforwardNode(LifecycleNode):
         return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
 
     def run_beside(self) -> float:
-        """Apply parameters, cross-check and publish diagnostics; return time until next call [s]."""
+        """Apply parameters, cross-check, publish diagnostics; return time until next call [s]."""
         self._live.apply(self._apply_settings)
         return self.arm.run_beside() if self._subscriptions_of_activation else _IDLE_S
 

@@ -102,7 +102,8 @@ class GazeboDirectNode(Node):
                 self.get_logger().info(HOLDING)
 
     def run(self, stop: StopRequest) -> int:
-        """Pass states and commands on until asked to stop; return the exit code."""
+        """Pass on states from Gazebo and torques to Gazebo until a signal; return the exit
+        code."""
         executor = EventsExecutor()
         executor.add_node(self)
         try:

@@ -27,7 +27,7 @@ _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 class JointReading(NamedTuple):
     """
-    The arm's joints in one joint state message; arrays of shape (n,), SI units.
+    The state of the arm's joints from one message; arrays of shape (n,), SI units.
 
     `effort` is None if the message has none, or only zeros, or only NaN.
     """

@@ -36,7 +36,7 @@ class Status(NamedTuple):
 
 
 def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
-    """Yield the statuses of a message."""
+    """Yield the diagnostic statuses in a message."""
     for entry in message.status:
         node, found, subject = entry.name.partition(': ')
         number = entry.level[0]

@@ -66,14 +66,15 @@ class _Heard:
 
     @property
     def stamped_rate(self) -> float:
-        """Rate by the stamps [Hz]; simulated time may be slower or faster than the clock."""
+        """Rate of joint states by their stamps [Hz]; simulated time may be slower or faster than
+        the clock."""
         span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
         return (self.count - 1) / span if span > 0.0 else 0.0
 
 
 def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
-    Listen for a while and yield a line for each check.
+    Listen to joint states and diagnostics, and yield a line for each check.
 
     `topic` and `command` are full names; `listen` is how long to listen [s]: diagnostics come once
     per second.

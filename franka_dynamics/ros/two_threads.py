@@ -49,7 +49,8 @@ class NodePart:
 
 
 class ControlThreadCalls:
-    """Runs functions for other threads on the control thread, between its events."""
+    """Runs functions for other threads on the control thread, between the events that it
+    handles."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
