@@ -102,8 +102,7 @@ class GazeboDirectNode(Node):
                 self.get_logger().info(HOLDING)
 
     def run(self, stop: StopRequest) -> int:
-        """Pass on states from Gazebo and torques to Gazebo until a signal; return the exit
-        code."""
+        """Pass on Gazebo's states, and torques to Gazebo, until a signal; return exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
         try:

@@ -29,8 +29,7 @@ class ReferenceReports(StatusPublisher):
         self._logger, self._controller = node.get_logger(), controller
 
     def note(self) -> None:
-        """Publish and log all events of references since the last call; cheap if there are
-        none."""
+        """Publish and log all events of references since the last call."""
         events = self._controller.reference.events
         while events:
             self._report(events.popleft())
@@ -139,8 +138,7 @@ class ClockLog:
         self.stands = False
 
     def note(self, clock: float, now: float) -> None:
-        """Log if the clock [s] stopped or went on since the last call; `now` is steady time
-        [s]."""
+        """Log if the clock [s] stopped or went on since the last call, at a steady time [s]."""
         if clock != self._seen:
             if self.stands:
                 self._logger.info(f'simulated time goes on at {clock:.3f} s')

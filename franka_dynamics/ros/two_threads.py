@@ -49,8 +49,7 @@ class NodePart:
 
 
 class ControlThreadCalls:
-    """Runs functions for other threads on the control thread, between the events that it
-    handles."""
+    """Runs functions for other threads on the control thread, between that thread's events."""
 
     def __init__(self) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
