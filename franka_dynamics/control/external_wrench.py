@@ -24,9 +24,9 @@ from ..errors import SettingsError, shortened
 from ..typing import Array
 
 # Standard deviation of the estimated external torque of the strongest joints while nobody touches
-# the arm [N m]. Measured with the momentum observer on recordings of two real FERs that moved at
-# up to 85 % and 55 % of their velocity limits. The standard deviation of weaker joints shrinks
-# with the cube root of the torque limit.
+# the arm [N m]. TORQUE_DEVIATION was measured with the momentum observer on recordings of two real
+# FERs that moved at up to 85 % and 55 % of their velocity limits. The standard deviation of weaker
+# joints shrinks with the cube root of the torque limit.
 TORQUE_DEVIATION = 0.5
 # Length that makes moments comparable to forces [m]: about the distance of a Franka's flange from
 # its last three axes.

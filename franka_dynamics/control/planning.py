@@ -40,8 +40,8 @@ MOST_POINTS = 2000
 # feedback torque.
 MOST_START_DISTANCE = 0.1  # rad or m
 # Lead time from the latest state to the start of a trajectory, for planning: a constant time, and
-# a time per point [s]. If planning takes longer, planning is repeated with four times the lead
-# time.
+# a time per point [s]. If planning takes longer than the lead time, planning is repeated with four
+# times the lead time.
 _LEAD_S, _POINT_LEAD_S, _LEAD_ATTEMPTS = 0.02, 4e-5, 3
 
 

@@ -240,7 +240,7 @@ class ReferenceSource:
 
     @property
     def motion(self) -> Trajectory | None:
-        """The trajectory that waits to begin, else the one followed now; None for a set-point."""
+        """The waiting trajectory, else the present trajectory; None for a set-point or none."""
         latest = self._next or self._now
         return latest.planned if latest and isinstance(latest.planned, Trajectory) else None
 
