@@ -222,7 +222,7 @@ class _Session:
                 'max_state_age': 0.0,
                 'state_timeout': 1.0 if self._pacing == WALL else 10.0,
                 'min_input_rate': 10.0,
-                # No bound: the tracking error under gravity torque and a weak PD is a result.
+                # The tracking error has no bound: under gravity torque and weak PD it is a result.
                 'max_tracking_error': [0.0],
             },
             {'feedforward/command': 'effort_controller/commands'},

@@ -110,7 +110,7 @@ class StateLog:
             else:
                 self._logger.info('the fault was cleared')
         if controller.waits_for and not self._refusal_logged:
-            # The refusal is logged once: the residual may cross its bound at every state.
+            # Why no torque is commanded is logged once: the residual may cross its bound often.
             self._refusal_logged = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True
