@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Read, prepare and summarise bags, in this process or in another that can open their files."""
+"""Read, prepare and summarise bags, in any process that can open the bags' files."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ class BagNote:
     A report's entry about one bag.
 
     `messages` is the number of joint states read, `samples` the number of samples after resampling
-    and trimming, `duration` is in seconds, and `digest` is a hash of positions and efforts, by
-    which a recording that is given twice is found.
+    and trimming, `duration` is in seconds, and `digest` is a hash of positions and efforts, to
+    find a recording given twice.
     """
 
     bag: str
@@ -218,7 +218,7 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return usable sources' results, test sources last, their number, and unusable bags' errors.
+    Return usable sources' results (tests last), the number of tests, and unusable bags' errors.
 
     Raises RecordingError if no bag to fit, or no test bag, can be used; the error of the first
     unusable bag unless `skip_failures`; IdentificationError if two bags hold the same recording;
@@ -255,7 +255,6 @@ def gathered(
 
 
 def _require_different(notes: Sequence[BagNote]) -> None:
-    """Raise IdentificationError if two bags hold the same recording."""
     first: dict[str, str] = {}
     for other in notes:
         if other.digest in first:

@@ -48,14 +48,14 @@ NO_GRAVITY = (0.0, 0.0, 0.0)
 # mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # Order in which a body's parameters are eliminated if there is a choice. The paper eliminates YY,
-# mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The order of the others
-# keeps the same parameters near the base as the paper.
+# mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The order of all other
+# parameters keeps those near the base that the paper keeps.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
 }
 # The elimination order holds for a joint axis along its link's z. In a standard DH row with alpha
-# = +-pi/2 the axis is along the link's y; then y and z are exchanged.
+# = +-pi/2 the axis is along the link's y; in that case y and z of the order are exchanged.
 _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
@@ -64,11 +64,11 @@ _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
 # smaller. Independent columns have components of 1e-5 in unusual geometries and 0.1 in real arms;
 # rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# A coefficient this near to an integer, times the condition number of the kept columns, is
-# rounded.
+# A coefficient is rounded if it is nearer to an integer than this number times the condition
+# number.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
-# Relative tolerance for a gravity vector to lie in the span of others.
+# Relative tolerance for a gravity vector to lie in the span of other gravity vectors.
 _SPAN_TOLERANCE = 1e-9
 
 
@@ -77,7 +77,7 @@ class RankGap:
     """
     How clearly kept columns of the regressor differ from removed columns.
 
-    A column is kept if its component orthogonal to the earlier columns is significant.
+    A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
     column; `largest_dropped` is the largest one of a removed column, relative to that column. The
     unit of length is the arm's largest length.
@@ -90,7 +90,7 @@ class RankGap:
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """
-    Base parameters: their columns of the regressor, and the map from standard parameters.
+    Base parameters: indices of regressor columns, and the map from standard parameters.
 
     With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @ (matrix @
     X) for every state: the regressor's columns stay, the parameters are regrouped. Columns and map
@@ -212,7 +212,7 @@ class BaseParameters:
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm for customised equations and `NewtonEulerModel`, never
-        in a simulator. A tree of bodies cannot be regrouped like this.
+        in a simulator. A tree of bodies has no such grouped form.
 
         Parameters
         ----------

@@ -41,12 +41,11 @@ def contradictions(
     """
     Return sentences on bags that seem to come from different arms or loads.
 
-    Two bags contradict each other if a fit to both has much larger residuals than separate fits,
-    per degree of freedom, because a fit to a short bag also fits its noise. There is one sentence
-    for a bag that contradicts every bag it was compared with, and one for any other contradicting
-    pair. If no bags contradict each other, bags are reported whose residual under `theta` (p,),
-    the parameters fitted to all bags, is far above the median bag's. Efforts are in N m; `noise`
-    is from the fit to all bags.
+    Two bags contradict each other if one fit to both has much larger residuals than separate fits,
+    per degree of freedom. There is one sentence for a bag that contradicts every bag it was
+    compared with, and one for any other contradicting pair. If no bags contradict each other, bags
+    are reported whose residual under `theta` (p,), the parameters fitted to all bags, is far above
+    the median bag's. Efforts are in N m; `noise` is from the fit to all bags.
     """
     if len(bags) < 2:
         return ()

@@ -5,10 +5,10 @@ Physically consistent standard parameters, fitted to torques by semidefinite pro
 
 Every link's pseudo-inertia must be positive definite (Wensing, Kim and Slotine 2018, IEEE RA-L
 3(1)), and its centre of mass must lie in a box around the link (Sousa and Cortesao 2014, IJRR
-33(6)).
-Friction must brake. The prior about the starting set determines the parameters that torques do
-not. If a hand is mounted, the last link must also be physical without it, so that the hand can be
-removed. The problem is convex, and its size does not depend on the number of samples.
+33(6)). Friction must brake. The prior about the starting set determines the parameters that
+torques do not. If a hand is mounted, the last link must also be physical without it, so that the
+hand can be removed. The fit is a convex problem, whose size does not depend on the number of
+samples.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ..typing import Array
 _MASS, _MOMENT = PER_LINK - 1, slice(PER_LINK - 4, PER_LINK - 1)
 # Largest ratio of a link's fitted to its starting mass, and of starting to fitted mass.
 MASS_FACTOR = 3.0
-# Smallest precision of the prior. Without a prior a link could become a flat body or a point, on
-# the boundary of the cone of physical links.
+# Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
+# point, on the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
 # The last link without the hand keeps at least this fraction of its starting pseudo-inertia.
 _LEAST_REST = 1e-3
@@ -97,8 +97,8 @@ def fit_consistent(
     applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = equations
     b, f = len(prior.model.base), len(prior.friction_deviations)
-    # The unknowns are changes from the reference in units of the prior's standard deviations, so
-    # that the solver's numbers are of order one.
+    # The unknowns are changes from the starting set in units of the prior's standard deviations,
+    # so that the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
     change, friction = cp.Variable(len(root)), cp.Variable(f)
     divergence, constraints = _links(cp, prior, root, change, start)
@@ -111,7 +111,8 @@ def fit_consistent(
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; dividing the cost by the geometric mean of the two keeps it near one.
+    # solver's tolerance; a cost divided by the geometric mean of squares and divergence is near
+    # one.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
@@ -173,7 +174,7 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Solve equivalent problems in turn until cvxpy solves one to full accuracy, or raise."""
+    """Try scalings of one problem in turn until cvxpy solves it to full accuracy, or raise."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
@@ -192,10 +193,11 @@ def _solve(cp: Any, problems: list[Any]) -> None:
     )
 
 
-# Margin around the collision shapes. The FER's capsules enclose the joints but not the necks
-# between them: published centres of mass lie up to 57 mm outside.
+# Margin of the centre of mass's bounds around a link's collision shapes. The FER's capsules
+# enclose the joints but not the necks between them: published centres of mass lie up to 57 mm
+# outside.
 CENTER_MARGIN_M = 0.06
-# Margin around the starting set's own centre of mass, which may lie outside the shapes.
+# Margin of the bounds around the link's starting centre of mass, which may lie outside the shapes.
 _START_MARGIN_M = 0.01
 
 

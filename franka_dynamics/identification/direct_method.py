@@ -215,7 +215,7 @@ def idle_combinations(
 
     Steps a and c of the paper, done numerically: DE and DU are evaluated at random states, with
     lengths in units of the largest. The paper checks the conditions only near the base, because
-    later joints have no relations but (20) and (21).
+    later joints have no relations but eq. (20) and (21).
     """
     rows, vectors = rows_of(arm), gravity_vectors(gravity)
     if rotor_inertia is None:

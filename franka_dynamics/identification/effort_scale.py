@@ -84,7 +84,7 @@ def find_effort_scale(
                 'it.'
             )
     sizes, relative = np.log(np.abs(alone.slopes)), alone.deviations / np.abs(alone.slopes)
-    # Weight of each joint in the common factor.
+    # Weight of each joint's scale in the scales' common factor.
     share = 1.0 / (relative**2 + _STARTING_SET_PART**2)
     share /= share.sum()
     # A poorly determined slope begins with the size of the joints' weighted median.
@@ -152,12 +152,7 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
 
 
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
-    """
-    Return the factors on an arm's rigid-body torque that fit the joints' efforts best, (n,).
-
-    If effort scales were identified, the torques of starting and published sets are multiplied by
-    these factors, for a fair comparison.
-    """
+    """Return the factors on an arm's rigid-body torque that fit the joints' efforts, (n,)."""
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
 
@@ -177,7 +172,7 @@ class _JointFits(NamedTuple):
 
 
 def _median(values: Array, weights: Array) -> float:
-    """Return the weighted median, with half of the weight on each side."""
+    """Return the weighted median of the values."""
     order = np.argsort(values)
     middle = np.cumsum(weights[order]) - 0.5 * weights[order]
     return float(np.interp(0.5, middle, values[order]))
@@ -187,7 +182,7 @@ def _with_inertias(
     factors: QRFactors, base_values: Array, rotors: Array | None = None
 ) -> _JointFits:
     """
-    Fit each joint's effort separately.
+    Fit each joint's effort separately, to find its effort per torque.
 
     The unknowns are a factor on the rigid-body torque of the base parameters (b,), the joint's
     friction and, if `rotors` (n, b) is given, its rotor inertia. Row j of `rotors` holds the base
@@ -199,7 +194,8 @@ def _with_inertias(
         free = [] if rotors is None else [rows[:, :b] @ rotors[joint]]
         friction = rows[:, b : b + factors.terms]
         columns = np.column_stack([rows[:, :b] @ base_values, *free, friction])
-        # A nearly flat prior, because columns may be zero or linearly dependent.
+        # A nearly flat prior on the fit's unknowns, whose columns may be zero or linearly
+        # dependent.
         lengths = np.linalg.norm(columns, axis=0)
         known = np.diag(_FAINT * np.where(lengths > 0.0, lengths, 1.0))
         solved = solve([(columns, rows[:, -2]), (known, np.zeros(len(lengths)))])

@@ -9,9 +9,9 @@ IEEE T-RA 13(5)):
     q_j(t) = s_j + sum over k of a_jk sin(k w t) + b_jk (cos(k w t) - 1),    w = 2 pi / period
 
 With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
-acceleration, at the end of every period. The optimised coefficients multiply an orthonormal basis
-of all series that meet these two conditions on a_jk and b_jk. Sequential quadratic programming
-improves the best of some random series within the limits.
+acceleration, at the end of every period. The coefficients to optimise belong to an orthonormal
+basis of all series that end every period so. Sequential quadratic programming improves the best of
+some random series within the limits.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class FourierTrajectory:
     coefficients: Array
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError for a period that is not positive and finite."""
+        """Check the period."""
         if not 0.0 < self.period < np.inf:
             raise IdentificationError(f'The period is {self.period} s; it must be positive.')
 
@@ -114,8 +114,7 @@ def random_trajectory(
     """
     Return a random trajectory, scaled down as far as the limits require.
 
-    Raises IdentificationError if the start pose violates a limit, or no amplitude of the
-    trajectory keeps the limits.
+    Raises IdentificationError if the start pose violates a limit or no amplitude keeps the limits.
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
@@ -178,8 +177,8 @@ def optimise(
     Return a trajectory within the limits that determines the base parameters well.
 
     Sequential quadratic programming improves the best of `draws` random trajectories in at most
-    `iterations` steps. The result is checked at 2000 samples, and its amplitude reduced if a limit
-    is violated there. `start` (n,) is the pose at the beginning and the end [rad], `period` is in
+    `iterations` steps. The limits are checked at 2000 samples, and the amplitude reduced if a
+    limit is violated. `start` (n,) is the pose at the beginning and the end [rad], `period` is in
     s. `progress` is called with the number of steps done and their largest number.
 
     Raises IdentificationError if the start pose violates a limit or no motion about it keeps the
@@ -230,7 +229,7 @@ def repeated(
     def recorded(count: int) -> ExcitationProblem:
         return replace(problem, duration=count * period)
 
-    # More repetitions never increase a deviation.
+    # More repetitions of the motion never increase a predicted standard deviation.
     while fewest < most:
         middle = (fewest + most) // 2
         one = recorded(middle)
@@ -264,7 +263,7 @@ def _improve(
         margins = smooth_least(problem.limits_left(*states)) - _ROOM
         return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
 
-    # SLSQP asks for criterion and margins separately; the cache computes both once per point.
+    # Caches, because SLSQP asks for a point's criterion and margins separately.
     @lru_cache(maxsize=1)
     def at(x: bytes) -> Array:
         return values(np.frombuffer(x))

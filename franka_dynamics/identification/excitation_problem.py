@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Criterion and limits of a motion for identification.
+Criterion and limits for the optimisation of a motion for identification.
 
 The standard deviations of all parameters are predicted before the arm moves: the covariance of the
 estimate from torques with known noise along the motion (Swevers et al. 1997, "Optimal robot
@@ -68,7 +68,7 @@ class ExcitationLimits:
     tool: float = option('length of the mounted tool', 'M', default=0.15)
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError for a fraction outside its range."""
+        """Check the fraction."""
         if not 0.0 < self.fraction <= 1.0:
             raise IdentificationError(
                 f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'
@@ -137,7 +137,7 @@ class ExcitationProblem:
             self._samples_each(rows) * np.swapaxes(stacked, -1, -2) @ stacked
             + self._prior_information
         )
-        # In units of their prior standard deviations all parameters are of order one.
+        # Parameters in units of their prior standard deviations are of order one.
         scale = self.prior.deviations
         return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
 

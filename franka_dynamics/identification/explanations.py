@@ -4,9 +4,9 @@
 Search for simple faults of a log that explain the residual torque of a fit.
 
 Each candidate fault changes the recorded efforts or adds columns to the regressor. All parameters
-are then fitted again under the same prior, and the residuals with and without the candidate are
-compared. The columns were stored beside the regressor (`witnesses`), so that no recording is read
-again for these:
+are fitted again with the candidate, under the same prior, and the residuals with and without the
+candidate are compared. The columns were stored beside the regressor (`witnesses`), so that no
+recording is read again for these:
 
 - wrong gain of one joint's effort: the column is its rigid-body torque of the starting set;
 - wrong sign of one joint's effort, or the efforts of two joints exchanged;
@@ -40,12 +40,12 @@ from .witnesses import ACCELERATION, CURVATURE, LEVEL, level, RATE
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# Threshold of `better` for each kind of fault. On sound logs (two FER, four runs of a UR10e, a
-# TX40, 16 simulated FR3) `better` of 'load' is up to 0.1, of 'tilt' and 'exchanged' less. On
-# faulty logs `better` is 5 to 19 for exchanged efforts, 2.9 for a load of 0.3 kg from the middle
-# on, 11 for gravity tilted by 10 degrees. For gains the threshold is of `likely`, which is at
-# least 0.08 for 0.8 and 1.25 times the effort of any of the joints 1 to 6 of two FER, and 0.01 for
-# the gain of 6.9 by which the TX40's coupled wrist is fitted.
+# Threshold of `Explanation.better` above which a fault of each kind is reported. On sound logs
+# (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to 0.1, of
+# 'tilt' and 'exchanged' less. On faulty logs `better` is 5 to 19 for exchanged efforts, 2.9 for a
+# load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. For gains the threshold
+# is of `likely`, which is at least 0.08 for 0.8 and 1.25 times the effort of any of the joints 1
+# to 6 of two FER, and 0.01 for the gain of 6.9 by which the TX40's coupled wrist is fitted.
 _CLEAR = {
     'gain': 0.03,
     'sign': 0.4,
@@ -55,28 +55,28 @@ _CLEAR = {
     'load': 0.5,
     'contact': 1.0,
 }
-# Smallest size of a fault: logarithm of the gain, delay [s], tilt [degrees], mass [kg].
+# Smallest reported fault: logarithm of a gain, delay [s], tilt [degrees], mass of a load [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
-# A fault must also be larger than this many of its standard deviations. On sound logs (two FER, 16
-# simulated FR3 with friction that no column describes) the logarithms of fitted gains are up to
-# 0.14 (0.10 among gains above one standard deviation) and 1.2 standard deviations. Gains of 0.8
-# and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of 0.15 or more, 1.9
-# deviations or more.
+# A fault smaller than this many of its standard deviations is not reported. On sound logs (two
+# FER, 16 simulated FR3 with friction that no column describes) the logarithms of fitted gains are
+# up to 0.14 (0.10 among gains above one standard deviation) and 1.2 standard deviations. Gains of
+# 0.8 and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of 0.15 or more,
+# 1.9 deviations or more.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
 # reaches this value and no fault has a larger one; all faults are then tried again with rotor
 # inertias in the fit.
 _ROTORS_BETTER = 0.3
-# For `better` and for `likely`, smaller residuals are raised to this part of the usual residual,
+# For `better` and for `likely`, residuals are raised to at least this part of the usual residual,
 # because lowering an already small residual explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
 _MOST_BAGS = 10  # number of bags in which a change of load is searched for
 _ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
 _HELD = 1e4  # factor on the prior's rows of negative friction parameters
-# Contact is assumed where the squared residual is this factor above its median, and for a margin
-# before and after. If contact would last more than this fraction of a recording, the fit is bad
-# instead.
+# Contact is assumed while the squared residual is above this multiple of its median, and for a
+# margin before and after. If contact would last more than this fraction of a recording, the fit is
+# bad instead.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
@@ -377,8 +377,8 @@ def diagnose(
     `unseen` (n,) is the root mean square of each joint's residual on the left-out parts [N m].
     `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m. Prior,
     precision and noise are those of the fit to all parts, and `theta` (p,) the base and friction
-    parameters of that fit. Gains are not tried unless `scales_known`, because identified effort
-    scales absorb wrong gains.
+    parameters of that fit. Effort gains are tried only if `scales_known`, because identified
+    effort scales absorb wrong gains.
     """
     whole = total(part.factors for part in parts)
     alone = np.where(np.arange(len(theta)) < whole.base_count, 0.0, theta)
@@ -402,10 +402,11 @@ def contacts(
     """
     Return the intervals of a motion in which the arm seems to touch something, or None.
 
-    During a contact the residual of a fit to the other samples is far above its median; 0.2 s
-    before and after are included. None is returned without contacts, if contacts cover more than
-    30 % of the motion, or if residuals outside contacts are not much lower. The motion's efforts
-    are in N m, `where` is the bag's name; the other arguments are as for `diagnose`.
+    During a contact the residual of a fit to all samples without contact is far above its median;
+    an interval includes 0.2 s before and after. None is returned without contacts, if contacts
+    cover more than 30 % of the motion, or if residuals outside contacts are not much lower. The
+    motion's efforts are in N m, `where` is the bag's name; prior, precision and noise are from the
+    fit to all parts.
     """
     model = prior.model
     usual = usual_residual(prior.effort, np.zeros(model.n))

@@ -42,7 +42,7 @@ def scales_shown(
     per independent sample, and, if the arm has no torque limits, through `prior.effort`.
     """
     n, b = prior.model.n, len(prior.model.base)
-    # The usual residual is taken as noise, because it includes errors of the model.
+    # The usual residual is taken as noise, because usual residuals include errors of the model.
     noise = Noise(usual_residual(prior.effort, np.zeros(n)), inflation)
     shown = np.empty(n, dtype=bool)
     for joint in range(n):

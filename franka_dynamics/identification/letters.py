@@ -6,10 +6,10 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990.
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
 The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
-for its r_4 (`d`). Equal lengths get the same symbol, with its sign, so that terms cancel as they
-do in numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols,
-CA2 and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that equals no
-symbol's value stays a number. Needs sympy.
+for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as they do in
+numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols, CA2
+and SA2 for alpha_2, CT2 and ST2 for theta_2. A coefficient near the base that equals no symbol's
+value stays a number. Needs sympy.
 """
 
 from __future__ import annotations

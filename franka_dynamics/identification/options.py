@@ -95,7 +95,7 @@ class IdentificationOptions:
     )
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError for an option's value outside its range."""
+        """Check every option's value."""
         if self.friction not in FRICTIONS:
             raise IdentificationError(
                 f'There is no friction model {self.friction!r}; choose {" or ".join(FRICTIONS)}.'

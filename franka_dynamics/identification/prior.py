@@ -21,11 +21,11 @@ theta is therefore taken from the samples, and the covariance of the estimate is
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
 
 C_m is the prior's covariance of masses and centres of mass. C_I is the prior's covariance of
-inertias about the centres of mass, which gravity does not show and in which published sets err far
-more. The precisions t_m and t_I are the smallest that agree with the samples: where the likelihood
-with all parameters integrated out (the evidence; MacKay 1992, "Bayesian interpolation", Neural
-Computation 4(3)) has fallen by one standard deviation from its maximum. A t_m or t_I above s
-counts as s.
+inertias about the centres of mass, which gravity torques do not show and in which published sets
+err far more. The precisions t_m and t_I are the smallest that agree with the samples: where the
+likelihood with all parameters integrated out (the evidence; MacKay 1992, "Bayesian interpolation",
+Neural Computation 4(3)) has fallen by one standard deviation from its maximum. A t_m or t_I above
+s counts as s.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ MINIMUM_GYRATION_M = 0.01
 # acceleration [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest recorded torque times this factor. The
-# prior standard deviation of its friction is then a tenth of the largest torque, which may be
-# nearly all friction; a smaller deviation would suppress real friction.
+# joint's prior friction is then a tenth of the largest torque, which may be nearly all friction; a
+# smaller prior would suppress real friction.
 _LIMIT_PER_EFFORT = 5.0
 # Default precision: masses of the starting set are trusted to 32 %. Fits with this precision
 # predict left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as

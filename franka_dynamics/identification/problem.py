@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
-# Other slip elements replace the default ones only if they lower the error on left-out parts by
+# Other slip elements replace the default ones only if the error on left-out parts decreases by
 # more than this fraction.
 _CLEARLY = 0.01
 
@@ -50,7 +50,8 @@ class Problem:
 
     `model` has the slip elements of all `choices`. `inflation` (n,) is the number of filtered
     samples per independent sample, `strongest` (n,) the largest effort of each joint in the
-    recording's unit, and `unit` the unit of torque errors. `shown` is as for `QRFactors`.
+    recording's unit, and `unit` the unit of torque errors. `shown` becomes the `shown` of
+    `QRFactors`.
     """
 
     model: TorqueModel
@@ -140,7 +141,7 @@ class Problem:
         """
         Return the problem with `inflation` raised to the value computed from residuals.
 
-        The residuals are those of a first fit to `summaries`, with the default slip elements.
+        The residuals are from a first fit to `summaries`, with the default slip elements.
         """
         scale, model = self.effort_scale(parts(summaries)).scale, self.choices[0]
         factors = self.of(model, total(one.whole.factors for one in summaries), scale)

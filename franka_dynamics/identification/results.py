@@ -33,12 +33,12 @@ class Fit:
     """
     All parameters fitted to one set of samples.
 
-    `prior` has the chosen friction terms, and `noise` is that of the joints' residuals. `base` are
+    `prior` has the chosen friction terms, `noise` the noise of the joints' residuals. `base` are
     base parameters and friction under the prior, `consistent` is the physically consistent arm.
     `sets` are the parameters of `base` and `consistent`, then of the starting set and the
     published sets with friction fitted to the same samples. `scale` turns recorded efforts into
     torques. `precision` has the smallest precisions of the starting set that agree with the
-    samples; the standard deviations of `base` follow from them.
+    samples; the standard deviations of `base` depend on `precision`.
     """
 
     prior: Prior

@@ -66,7 +66,7 @@ class QRFactors:
         """
         Return the factors of a motion's N samples, computed block by block to save memory.
 
-        `beside`, (N, n, w), are the columns that the function `witnesses` returns.
+        `beside`, (N, n, w), are the columns that `witnesses()` returns for the motion.
         """
         blocks = (slice(k, k + _BLOCK) for k in range(0, len(motion), _BLOCK))
         rows = (
@@ -121,7 +121,7 @@ class QRFactors:
 
     @property
     def beside(self) -> Array:
-        """Columns of every R_j from the function `witnesses`, shape (n, rows of R_j, w)."""
+        """Columns of every R_j for the w columns of `witnesses()`, shape (n, rows of R_j, w)."""
         first = self.base_count + self.terms
         return self.r_factors[:, :, first : first + self.witnesses]
 
@@ -182,7 +182,7 @@ class QRFactors:
 
     def squares_beside_friction(self, model: TorqueModel, base: Array) -> Array:
         """
-        Return each joint's squared torque residuals, summed, (n,), with friction fitted here.
+        Return each joint's sum of squared torque residuals, (n,), after fitting its friction.
 
         The base parameters `base` (b,) are not fitted. The friction has no offset, because an
         offset would absorb errors of gravity.

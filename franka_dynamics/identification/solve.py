@@ -25,8 +25,8 @@ from ..typing import Array
 # rounds.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
 # For the weights, a joint's residual is raised to at least this fraction of the root mean square
-# over joints. Without it a wrist's inertias could fit one joint's torque nearly exactly at the
-# cost of all other joints.
+# over joints. With its own residual as weight a wrist's inertias could fit one joint's torque
+# nearly exactly at the cost of all other joints.
 _LEAST_RESIDUAL = 0.5
 # For published sets friction has a prior standard deviation this many times wider. Fitted inertias
 # can absorb friction that the narrow prior suppresses; a published set's inertias cannot, and the
@@ -65,8 +65,7 @@ class Estimate:
 
     `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
     factor F of the weighted equations and the prior: covariance = (F^T F)^-1. `misfit` (b, b),
-    from `prior_misfit`, adds to this covariance the starting set's error as far as the prior
-    leaves it out.
+    from `prior_misfit`, adds the starting set's error that the prior leaves out.
     """
 
     theta: Array
@@ -97,9 +96,9 @@ class Estimate:
         """
         Return the number of parameters determined by the samples rather than by the prior.
 
-        These effective degrees of freedom are the trace of the matrix that maps measured to fitted
-        torques (Hastie, Tibshirani and Friedman 2009, "The Elements of Statistical Learning",
-        section 7.6).
+        The number (effective degrees of freedom) is the trace of the matrix that maps measured to
+        fitted torques (Hastie, Tibshirani and Friedman 2009, "The Elements of Statistical
+        Learning", section 7.6).
         """
         return float(np.sum(np.linalg.solve(self.factor.T, equations[0].T) ** 2))
 

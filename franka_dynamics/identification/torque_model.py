@@ -114,8 +114,8 @@ class FrictionTerms:
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # Viscous friction has this torque at half of the velocity limit, but at no less than 1
-        # rad/s.
+        # Viscous friction has the prior's torque at half of the velocity limit, but at 1 rad/s or
+        # more.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART
@@ -209,8 +209,8 @@ class TorqueModel:
 
         If the motion was prepared with `columns=friction.columns`, `prepare` computed the friction
         columns from the recorded samples and filtered them like the torque. For another motion
-        they are computed from the filtered velocities; IdentificationError is raised if the model
-        has Maxwell-slip elements, which need the recorded positions.
+        friction columns are computed from filtered velocities; IdentificationError is raised if
+        the model has Maxwell-slip elements, which need the recorded positions.
         """
         friction_columns = motion.columns
         if friction_columns is None:
@@ -230,7 +230,7 @@ class TorqueModel:
         return self.base.matrix[:, PER_LINK * (n - 1) : PER_LINK * n] @ np.transpose(columns)
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
-        """Return Y (..., n, p), the regressor, of base and friction columns, (..., n, b and k)."""
+        """Return the regressor Y of all parameters, (..., n, p), from the columns of `blocks`."""
         n, k = friction_columns.shape[-2:]
         wide = np.zeros((*friction_columns.shape[:-1], n, k))
         joints = np.arange(n)
