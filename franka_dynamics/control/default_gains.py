@@ -34,8 +34,8 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     Return weak gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
 
     The gains are in proportion to the inertia that each joint has at the arm's home pose while the
-    other joints are free. With these gains a single joint has a damping ratio of 0.82, and its
-    tracking error decays at RATE / 2 [1/s].
+    other joints are free. With the default gains a single joint has a damping ratio of 0.82, and
+    its tracking error decays at RATE / 2 [1/s].
     """
     kd = RATE * _inertia_at_home(arm)
     return RATIO * kd, kd

@@ -30,7 +30,7 @@ _PROGRESS_EVERY = 500
 @dataclass(frozen=True, eq=False)
 class GuardReplay:
     """
-    The largest residual of each joint along a recording.
+    Largest residual, the measured torque minus the model, of each joint along a recording.
 
     `residual` is the largest residual [N m], `share` the ratio of `residual` to the joint's
     default bound, shape (n,) each. `watched` is the time during which the observer was settled,
