@@ -118,7 +118,7 @@ class BagNote:
 
 @dataclass(frozen=True, eq=False)
 class BagResult:
-    """Summary, signal options and note (bags only) of a source, or an unusable bag's error."""
+    """A source's summary, signal options and, for a bag, note; or an unusable bag's error."""
 
     summary: Summary | None
     signal: SignalOptions

@@ -404,7 +404,8 @@ def _stacked_regressor(
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # The root bodies' position does not affect torques, but a large one would blur rank decisions.
+    # The root bodies' position does not affect torques, but a large position would blur rank
+    # decisions.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
@@ -421,7 +422,7 @@ def _stacked_regressor(
 
 
 def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> Array:
-    """Return `_unit` to the power of length in each standard parameter's unit, (p,)."""
+    """Return the unit of each standard parameter, (p,), if lengths are in units of `_unit`."""
     twists, unit = as_tree(description).twists, _unit(description)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)

@@ -214,8 +214,8 @@ def idle_combinations(
     Return each link's parameter combinations that meet conditions (13) to (15).
 
     Steps a and c of the paper, done numerically: DE and DU are evaluated at random states, with
-    lengths in units of the largest. The paper checks the conditions only near the base, because
-    later joints have no relations but eq. (20) and (21).
+    lengths in units of the arm's largest. The paper checks the conditions only near the base,
+    because later joints have no relations but eq. (20) and (21).
     """
     rows, vectors = rows_of(arm), gravity_vectors(gravity)
     if rotor_inertia is None:
@@ -282,7 +282,6 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
 
 
 def _at(row: Row, q: float, turns: bool) -> Row:
-    """Return a DH row with its joint at position q [rad or m]."""
     if not turns:
         return row._replace(r=row.r + q)
     c, s = math.cos(q), math.sin(q)

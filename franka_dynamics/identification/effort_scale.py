@@ -9,7 +9,7 @@ Meas. Control 136(5)). Motion determines the joints' scales only relative to eac
 twice the masses with twice the scales need the same currents. The scales' common factor is a
 weighted median of the joints' scales with the starting inertias. A joint has more weight in the
 median if its current determines its scale better. Wrong inertias of a few links hardly change the
-median.
+scales' median.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROUNDS = 12  # Gauss-Newton steps, each with new weights
 _COMMON_DEVIATION = 1e-4
 # Assumed relative error, besides noise, of a joint's scale computed with the starting inertias.
 _STARTING_SET_PART = 0.1
-# Prior standard deviation of the logarithm of a joint's scale, about its initial value.
+# Prior standard deviation of the logarithm of a joint's scale, about the scale's first guess.
 _PRIOR_DEVIATION = 1.0
 # A scale with a larger relative standard deviation is set to the median of the other joints'
 # scales.
@@ -69,7 +69,7 @@ def find_effort_scale(
     The efforts of `factors` are in the recording's unit. The prior's inertias fix the scales'
     common factor. `arm` is the starting set, for joint names and torque limits; `inflation` (n,)
     is the number of samples per independent sample. Raises IdentificationError if a joint's effort
-    shows no torque of the model.
+    contains no rigid-body torque.
     """
     base, n = prior.model.base, prior.model.n
     b = len(base)

@@ -10,8 +10,7 @@ IEEE T-RA 13(5)):
 
 With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
 acceleration, at the end of every period. The coefficients to optimise belong to an orthonormal
-basis of all series that end every period so. Sequential quadratic programming improves the best of
-some random series within the limits.
+basis of all series that keep these two equations.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory within all limits, its predicted deviations, and random trajectories.
+    An optimised trajectory within all limits, compared with random trajectories.
 
     `deviations` (p,) are the predicted standard deviations of all parameters, `left_open` (b,) the
     remaining fractions of the prior standard deviations of the base parameters. `random_worst` has
@@ -220,8 +219,7 @@ def repeated(
     Return the motion with its deviations after repetitions, and the number of repetitions.
 
     The number of repetitions is the smallest, from `fewest` to `most`, that identifies all
-    essential base parameters, or `most` if no such number does. The problem's `duration` is not
-    used.
+    essential base parameters, or `most` if no such number does. `problem.duration` is not used.
     """
     period = found.trajectory.period
     states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)

@@ -41,7 +41,7 @@ IDENTIFIABLE = 0.5
 # parameters of robots", CDC).
 _ESSENTIAL, _RANDOM_STATES = 0.1, 500
 _SHARPNESS = 8  # exponent of the power mean that replaces the maximum over parameters
-# Exponent r of `smooth_least`, whose bound is log(100) / 200 below 100 equal values.
+# Exponent r of `smooth_least`: the bound for 100 equal values is log(100) / 200 below them.
 _MARGIN_SHARPNESS = 200.0
 _RESTING = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 

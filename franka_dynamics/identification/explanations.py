@@ -15,7 +15,8 @@ recording is read again for these:
 - tilted gravity: the starting set's gravity torques under two horizontal accelerations;
 - a load on the flange that came or went between two stretches of a recording.
 
-Contacts are searched for sample by sample (`contacts`). Faults are reported, never corrected.
+Contacts of the arm are searched for sample by sample (`contacts`). Faults are reported, never
+corrected.
 
 A joint's weight follows from its usual residual (`usual_residual`) if its own residual is smaller.
 Model errors are as large as the usual residual, so that the standard deviation of a gain or a
@@ -117,7 +118,7 @@ class Explanation:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the first of `values` itself, also for a gain."""
+        """Standard deviation of `values[0]`: of a gain itself, not of its logarithm."""
         gain = self.kind == 'gain' and self.values[0] > 0.0
         return self.deviation * self.values[0] if gain else self.deviation
 
@@ -172,7 +173,7 @@ class _Search:
 
     @cached_property
     def before(self) -> Array:
-        """Root mean square residual of each joint without any fault, shape (n,) [N m]."""
+        """Each joint's root mean square residual in a fit without any fault, shape (n,) [N m]."""
         return self.fitted(self.whole)[0]
 
     def fitted(self, factors: QRFactors) -> tuple[Array, Array, Array]:
@@ -200,8 +201,8 @@ class _Search:
             rows, right = self.prior.rows(self.regularization, np.full(more, wide))
             found = solve([equations, (held[:, None] * rows, right)])
             residual = np.sqrt(factors.squares(found.theta) / factors.samples)
-            # Negative friction is held near zero, as in the consistent arm, because a joint
-            # whose torque is friction alone would fit with either sign of its effort.
+            # Negative friction parameters are held near zero, as in the consistent arm, because a
+            # joint whose torque is friction alone would fit with either sign of its effort.
             held[b + more :][braking & (found.theta[b + more :] < 0.0)] *= _HELD
         return residual, found.theta[b : b + own], found.deviations[b : b + own]
 

@@ -19,8 +19,8 @@ from .solve import estimate, Noise
 from .torque_model import usual_residual
 from ..typing import Array
 
-# A motion shows a joint's effort scale if the standard deviation of the scale's logarithm is
-# smaller: a factor of two is then about two standard deviations or more.
+# A motion shows a joint's effort scale if the logarithm of the scale has a smaller standard
+# deviation than this: a wrong factor of two is about two standard deviations then.
 NOT_SHOWN = 0.35
 
 

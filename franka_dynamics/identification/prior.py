@@ -176,7 +176,7 @@ class Prior:
 
     def rows(self, regularization: float, shared: ArrayLike = ()) -> tuple[Array, Array]:
         """
-        Return the prior as least-squares equations: p + k rows of a matrix and right-hand side.
+        Return the prior as least-squares equations: matrix (p + k, p + k), right side (p + k,).
 
         Parameters
         ----------

@@ -29,8 +29,8 @@ _REWEIGHTINGS, _SETTLED = 20, 1e-6
 # nearly exactly at the cost of all other joints.
 _LEAST_RESIDUAL = 0.5
 # For published sets friction has a prior standard deviation this many times wider. Fitted inertias
-# can absorb friction that the narrow prior suppresses; a published set's inertias cannot, and the
-# comparison would be unfair.
+# can absorb friction that the narrow prior suppresses; a published set's inertias cannot, and a
+# comparison with it would be unfair.
 _PUBLISHED_FREEDOM = 10.0
 # Equations with a larger column-scaled condition number are not solved without a prior.
 SINGULAR = 1e6

@@ -22,10 +22,10 @@ from ..typing import Array
 MASS_AND_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # Pairs of displacements [rad] at which a slip element saturates: one element for the pre-sliding
-# of bearings and seals, one for the wind-up of the drive. The first pair is used unless another
-# pair predicts parts left out of the fit clearly better. A slip element that saturates above 0.3
-# rad acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises
-# the error on a left-out stretch from 0.2 to 0.5 N m.
+# of bearings and seals, one for the wind-up of the drive. The first pair of displacements is used
+# unless another pair predicts parts left out of the fit clearly better. A slip element that
+# saturates above 0.3 rad acts as a spring in most motions and is confused with gravity: on a real
+# FER 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Stribeck velocity: friction decreases as a joint reaches this speed [rad/s].
 STRIBECK_VELOCITY = 0.1
