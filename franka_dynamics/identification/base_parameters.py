@@ -80,7 +80,7 @@ class RankGap:
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
     column; `largest_dropped` is the largest one of a removed column, relative to that column. The
-    unit of length is the arm's largest length.
+    regressor is computed with the arm's largest length as unit.
     """
 
     smallest_kept: float

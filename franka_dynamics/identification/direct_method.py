@@ -14,9 +14,9 @@ misprints corrected; docs/theory/errata.md):
 A combination x of link j's parameters can be added to those of link j - 1, as lambda^j' x, if x
 DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
 every direction, the combinations x are the regrouping relations (20) and (21); near the base there
-are more. One pass from the last link to the first regroups all parameters. The pass works on
-floats, which gives the map of `base_parameters`, and on symbols, which gives section 9 of the
-paper (letters.py).
+are more. One pass from the last link to the first regroups all parameters. This pass over the
+links works on floats, which gives the map of `base_parameters`, and on symbols, which gives
+section 9 of the paper (letters.py).
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the verdict is better, and the recordings are sound or accepted by `anyway`."""
+        """Whether `verdict.better`, and the recordings are sound or accepted by `anyway`."""
         return self.verdict.better and (self.diagnosis.sound or self.options.anyway)
 
     def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:
