@@ -35,6 +35,13 @@ from ..urdf.source import described
 _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 
+def description_or_tree(
+    robot: ArmDescription | BodyTree | str | Path,
+) -> ArmDescription | BodyTree:
+    """Return a tree of bodies as it is, or an arm's description, loaded if its name is given."""
+    return robot if isinstance(robot, BodyTree) else described(robot)
+
+
 class TorqueDerivatives(NamedTuple):
     """Derivatives of the torques tau = M ddq + C dq + g, each of shape (..., n, n)."""
 
@@ -90,9 +97,7 @@ class BatchModel:
             raise JointVectorError(
                 f'threads is {threads}; give at least 1, or None for one per processor.'
             )
-        self.description = (
-            description if isinstance(description, BodyTree) else described(description)
-        )
+        self.description = description_or_tree(description)
         self.threads = available_threads() if threads is None else threads
         self._gravity = tuple(gravity_vector(gravity).tolist())
         self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}

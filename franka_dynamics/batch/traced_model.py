@@ -7,11 +7,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 import functools
+from pathlib import Path
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from .batch_model import BatchModel
+from .batch_model import BatchModel, description_or_tree
 from ..arm import ArmDescription
 from ..arrays import require_states
 from ..codegen.emit import python_callable
@@ -75,7 +76,7 @@ class TracedModel(LibraryModel):
 
     Parameters
     ----------
-    description : ArmDescription or BodyTree
+    description : ArmDescription, str, Path or BodyTree
         The arm with hand and payload, or a tree of bodies, as for `BatchModel`.
     xp : module
         The library: numpy, jax.numpy, torch, cupy; anything with sin, cos and stack.
@@ -88,7 +89,7 @@ class TracedModel(LibraryModel):
 
     def __init__(
         self,
-        description: ArmDescription | BodyTree,
+        description: ArmDescription | BodyTree | str | Path,
         xp: Any,
         gravity: ArrayLike = GRAVITY,
         *,
@@ -100,7 +101,7 @@ class TracedModel(LibraryModel):
                 f'{getattr(xp, "__name__", type(xp).__name__)} has no {missing[0]}; give the '
                 'module of an array library, such as jax.numpy or torch.'
             )
-        self.description = description
+        self.description = description_or_tree(description)
         self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
         # A quantity's function is built once, because torch.compile cannot trace the code
@@ -155,14 +156,14 @@ class KernelModel(LibraryModel):
 
     def __init__(
         self,
-        description: ArmDescription | BodyTree,
+        description: ArmDescription | BodyTree | str | Path,
         gravity: ArrayLike = GRAVITY,
         *,
         threads: int | None = None,
     ) -> None:
-        self.description = description
         self.traced = TracedModel(description, self.xp, gravity)
-        self._model = BatchModel(description, gravity, threads=threads)
+        self.description = self.traced.description
+        self._model = BatchModel(self.description, gravity, threads=threads)
 
 
 # A function that takes each input's columns and a dict, and fills the dict with the result's

@@ -81,9 +81,9 @@ class BodyTree:
         for what, count in (('inertias', len(self.inertias)), ('names', len(names))):
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
-        _require_pose(self.tool, 'The tool')
+        require_pose(self.tool, 'The tool')
         for i, (parent, twist) in enumerate(zip(parents, self.twists)):
-            _require_pose(self.placements[i], names[i])
+            require_pose(self.placements[i], names[i])
             if not BASE <= parent < i:
                 raise TreeError(
                     f'The parent of the body moved by {names[i]} is body {parent}; it must be one '
@@ -188,7 +188,7 @@ class BodyTree:
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
 
 
-def _require_pose(pose: Array, what: str) -> None:
+def require_pose(pose: Array, what: str) -> None:
     """Raise TreeError if a pose is not a rigid transform; `what` begins the message."""
     try:
         rigid_transform(pose)

@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BodyTree
+from .body_tree import BodyTree, require_pose
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
-from ..arm.inertia import rigid_transform
 from ..arm.sampling import JointStates
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
@@ -63,9 +62,7 @@ class Loop:
     Raises
     ------
     TreeError
-        If the directions have another shape.
-    InertiaError
-        If a loop frame is not a rigid transform.
+        If the directions have another shape, or a loop frame is not a rigid transform.
 
     """
 
@@ -78,7 +75,7 @@ class Loop:
     def __post_init__(self) -> None:
         """Check the poses and shapes, and make the arrays read-only."""
         for pose in (self.first_frame, self.second_frame):
-            rigid_transform(pose)
+            require_pose(pose, 'A loop frame')
         shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
         freeze(self, TreeError, 'a loop', **shapes)
 

@@ -196,6 +196,11 @@ def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, me
         ClosedChain(tiny_tree(), active, loops)
 
 
+def test_a_loop_frame_that_is_not_rigid_is_refused():
+    with pytest.raises(TreeError, match='A loop frame is not'):
+        Loop(0, 1, SPHERICAL, first_frame=2.0 * np.eye(4))
+
+
 def test_a_chain_without_loops_is_refused():
     with pytest.raises(TreeError, match='at least one Loop'):
         ClosedChain(FIVE_BAR.tree, range(FIVE_BAR.tree.n), ())
