@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .external_torque import LONGEST_STEP_S, MomentumObserver
-from .guard import AT_ONCE, HOLD_S, MEASURED
+from .guard import AT_ONCE, AT_ONCE_S, HOLD_S, MEASURED
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -69,7 +69,8 @@ def replay_guard(
         MomentumObserver(PinocchioModel(arm, gravity)),
         FrictionState(arm.friction),
     )
-    largest, watched, over, stopped = np.zeros(arm.n), 0.0, 0.0, float('nan')
+    largest, watched, stopped = np.zeros(arm.n), 0.0, float('nan')
+    over, far_over = 0.0, 0.0  # time beyond the bounds, and beyond AT_ONCE times the bounds [s]
     since = last = float(time[0])
     states = zip(time.tolist(), q, dq, effort)
     for count, (stamp, position, velocity, torque) in enumerate(states, start=1):
@@ -82,7 +83,8 @@ def replay_guard(
             watched += stamp - last
             worst = float((np.abs(external) / bound).max())
             over = over + stamp - last if worst > 1.0 else 0.0
-            if (over >= HOLD_S or worst > AT_ONCE) and not stopped >= 0.0:
+            far_over = far_over + stamp - last if worst > AT_ONCE else 0.0
+            if (over >= HOLD_S or far_over >= AT_ONCE_S) and not stopped >= 0.0:
                 stopped = stamp - float(time[0])
         last = stamp
         if progress is not None and count % _PROGRESS_EVERY == 0:

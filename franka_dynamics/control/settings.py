@@ -218,7 +218,8 @@ class Settings:
             most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
             if (gain < 0.0).any() or (gain > most).any():
                 joint = int(np.flatnonzero((gain < 0.0) | (gain > most))[0])
-                bound = f' ({share:g} times its torque limit)' if np.isfinite(effort[joint]) else ''
+                known = np.isfinite(effort[joint])
+                bound = f' ({share:g} times its torque limit)' if known else ''
                 raise SettingsError(
                     f'{name} must be within 0 and {most[joint]:g} at '
                     f'{description.joint_names[joint]}{bound}; got {gain[joint]:g}.'

@@ -19,7 +19,11 @@ RTOL = 1e-10
 @pytest.fixture(params=['fer', 'rpr'], scope='module')
 def stacks(request):
     arm = load(request.param)
-    return TracedModel(request.param, np, GRAVITY), PinocchioModel(arm, GRAVITY), sample_states(arm, 30)
+    return (
+        TracedModel(request.param, np, GRAVITY),
+        PinocchioModel(arm, GRAVITY),
+        sample_states(arm, 30),
+    )
 
 
 def test_traced_torques_are_pinocchios(stacks):

@@ -16,6 +16,7 @@ from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
 
@@ -326,6 +327,17 @@ def test_factors_that_fit_no_arm_are_refused(factors):
 
 def replayed(recording):
     return replay_guard(FER, recording.time, recording.q, recording.dq, recording.effort)
+
+
+def test_a_replay_stops_three_milliseconds_after_four_times_the_bound():
+    # The observer is a second-order filter of 120 rad/s with damping 0.71. So a step of 60 N m at
+    # joint 1 exceeds four times the bound, 34.8 N m, after 13.5 ms.
+    time = np.arange(0.0, 0.6, 1e-3)
+    q = np.tile(FER.home, (len(time), 1))
+    effort = PinocchioModel(FER).gravity(q)
+    effort[time >= 0.5, 0] += 60.0
+    found = replay_guard(FER, time, q, np.zeros_like(q), effort)
+    assert found.stopped == pytest.approx(0.5 + 0.0135 + 0.003, abs=1.5e-3)
 
 
 def test_the_guard_stops_no_recording_of_a_real_arm_at_30_hz(fer_recording):
