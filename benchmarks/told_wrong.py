@@ -107,7 +107,7 @@ class Case:
 
 @dataclass
 class Row:
-    """One run's largest speed [rad/s], displacement [rad] and torque at the end [N m]."""
+    """One run: largest joint speed [rad/s] and displacement [rad], last command's torque [N m]."""
 
     arm: str
     case: str

@@ -67,7 +67,8 @@ def payload_array(inertia: LinkInertia) -> Array:
     """
     Return a body's mass, centre of mass and inertia about that (xx xy xz yy yz zz), shape (10,).
 
-    `inertia` is about the flange's origin, in the flange frame. A centre of mass or moments below
+    `inertia` holds the body's mass, first moment and inertia about the flange's origin, in the
+    flange frame. A centre of mass or moments below
     rounding error become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)

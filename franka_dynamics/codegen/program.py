@@ -5,8 +5,9 @@ The outputs of an expression graph as a list of statements.
 
 Values that depend on parameters alone are computed by separate statements, the preparation.
 
-The statements' right-hand sides are valid in Python and in C: +, -, *, parentheses, names and
-literals. A variable may hold the negative of a value; its name is then m_ and the value's name.
+The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, parentheses,
+names and literals. A variable may hold the negative of a value; its name is then m_ and the
+value's name.
 The sums and products that use a negated variable absorb the sign, so that few negations remain.
 """
 

@@ -100,7 +100,7 @@ class Braking:
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
         rest after LONGEST_BRAKING_S. Braking is always over when the arm gains energy (see
         `failure`). `state` is a trusted joint state, `age` seconds old. `residual`, shape (n,), is
-        the guard's residual at `state` [N m]; default: zero.
+        the guard's `command_residual` at `state` [N m]; default: zero.
         """
         stamp, q, dq = state.stamp, state.q, state.dq
         energy = 0.5 * float(dq @ terms.inertia(q, dq))

@@ -30,9 +30,10 @@ _PROGRESS_EVERY = 500
 @dataclass(frozen=True, eq=False)
 class GuardReplay:
     """
-    Largest residual, the measured torque minus the model, of each joint along a recording.
+    Result of running the guard's momentum observer over a recording.
 
-    `residual` is the largest residual [N m], `share` the ratio of `residual` to the joint's
+    `residual` is the largest magnitude of the observer's estimate of measured torque minus model
+    [N m], `share` the ratio of `residual` to the joint's
     default bound, shape (n,) each. `watched` is the time during which the observer was settled,
     that is residuals counted [s]. `stopped` is when the guard would have stopped the arm, counted
     from the first state [s]; NaN if it would not.

@@ -250,7 +250,7 @@ class StateSupervisor:
     def _judge(
         self, elapsed: float, age: float | None, patience: float, held_age: float
     ) -> Observation:
-        """Set the condition by the topic's rate, the gap before a state and the state's age."""
+        """Set `condition` by the rate of the states, the gap before this state and its age."""
         limits = self.limits
         known = len(self._periods) >= min(_RATE_WINDOW, limits.recovery_samples)
         slow = self.period > self.slow_period

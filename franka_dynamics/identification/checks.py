@@ -80,11 +80,11 @@ def contradictions(
         sentences.append(f'{len(pairs) - _MOST_PAIRS} more pairs of bags contradict each other')
     if not sentences and len(bags) > 2:
         residuals = np.array([np.sqrt(one.squares(theta).sum() / one.samples) for one in factors])
-        usual = float(np.median(residuals))
+        median = float(np.median(residuals))
         sentences += [
             f'{names[k]} has a residual of {residuals[k]:.3f} N m, where the median over the bags '
-            f'is {usual:.3f} N m{_CAUSES}'
-            for k in np.flatnonzero(residuals > _OUTLIER_FACTOR * usual)
+            f'is {median:.3f} N m{_CAUSES}'
+            for k in np.flatnonzero(residuals > _OUTLIER_FACTOR * median)
         ]
     return tuple(sentences)
 
@@ -139,7 +139,11 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return sentences on bags with another hand than declared, and at most one on a load.
+    Return sentences on bags whose flange contradicts the declared hand, and one on the weight.
+
+    The first sentences name bags with something on the flange though no hand is declared, or with
+    nothing though a hand is. The last one, if any, says that the flange carries more or less than
+    the declared hand.
 
     Every bag (a part with efforts in N m) is judged by `mounted_verdict`, with `candidates`:
     published sets without a hand and with each hand. The load in the declared hand is estimated

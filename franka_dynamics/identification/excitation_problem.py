@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior
 from .samples import QRFactors
-from .torque_model import TorqueModel, usual_residual
+from .torque_model import normal_residual, TorqueModel
 from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
@@ -106,8 +106,8 @@ class ExcitationProblem:
 
     @cached_property
     def noise(self) -> Array:
-        """Each joint's usual residual (`usual_residual`), assumed as its noise, (n,) [N m]."""
-        return usual_residual(self.prior.effort, np.zeros(self.arm.n))
+        """Each joint's normal residual (`normal_residual`), assumed as its noise, (n,) [N m]."""
+        return normal_residual(self.prior.effort, np.zeros(self.arm.n))
 
     @cached_property
     def _prior_information(self) -> Array:

@@ -18,9 +18,9 @@ recording is read again for these:
 Contacts of the arm are searched for sample by sample (`contacts`). Faults are reported, never
 corrected.
 
-A joint's weight follows from its usual residual (`usual_residual`) if its own residual is smaller.
-Model errors are as large as the usual residual, so that the standard deviation of a gain or a
-delay covers model errors.
+A joint's weight follows from its normal residual (`normal_residual`) if its own residual is
+smaller. Model errors are as large as the normal residual, so that the standard deviation of a
+gain or a delay covers model errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .joint_scale import scale_column
 from .prior import Prior
 from .samples import Part, QRFactors, total, with_load
 from .solve import estimate, Noise, solve
-from .torque_model import MASS_AND_MOMENT, usual_residual
+from .torque_model import MASS_AND_MOMENT, normal_residual
 from .witnesses import ACCELERATION, CURVATURE, LEVEL, level, RATE
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -68,7 +68,7 @@ _DEVIATIONS = 1.5
 # reaches this value and no fault has a larger one; all faults are then tried again with rotor
 # inertias in the fit.
 _ROTORS_BETTER = 0.3
-# For `better` and for `likely`, residuals are raised to at least this part of the usual residual,
+# For `better` and for `likely`, residuals are raised to at least this part of the normal residual,
 # because lowering an already small residual explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
@@ -101,7 +101,7 @@ class Explanation:
     `before` and `after` (n,) are root mean squares of each joint's residual without and with the
     fault in the fit [N m]; for contacts, over all samples and over the samples without contact.
     `better` is the sum over the joints of log(before / after), where residuals below a quarter of
-    the usual residual are raised to that quarter; `better` decides whether a fault other than a
+    the normal residual are raised to that quarter; `better` decides whether a fault other than a
     gain is reported. `likely` is the same sum with 2 % in place of a quarter; `likely` decides
     whether a gain is reported, and which of several faults.
     """
@@ -154,7 +154,7 @@ class _Search:
     """
     The samples and settings with which every candidate fault is fitted.
 
-    `usual` is each joint's usual residual (n,) [N m]. Gains of efforts are tried only if
+    `normal` is each joint's normal residual (n,) [N m]. Gains of efforts are tried only if
     `scales_known`; with `rotors` every fit includes rotor inertias.
     """
 
@@ -162,7 +162,7 @@ class _Search:
     prior: Prior
     regularization: float
     noise: Noise
-    usual: Array
+    normal: Array
     scales_known: bool = True
     rotors: bool = False
 
@@ -195,7 +195,7 @@ class _Search:
         residual, braking = self.noise.deviation, self.prior.model.friction.braking
         held = np.ones(b + more + len(braking))
         for _ in range(_ROUNDS):
-            noise = replace(self.noise, deviation=np.maximum(residual, self.usual))
+            noise = replace(self.noise, deviation=np.maximum(residual, self.normal))
             equations = factors.weighted(noise.weights)
             wide = 1.0 / (_FAINT * (1.0 + np.linalg.norm(equations[0])))
             rows, right = self.prior.rows(self.regularization, np.full(more, wide))
@@ -211,7 +211,7 @@ class _Search:
     ) -> Explanation:
         """Fit a candidate fault and return it with the fitted parameters of its columns."""
         after, values, deviations = self.fitted(factors)
-        shrunk = _shrunk(self.before, after, self.usual)
+        shrunk = _shrunk(self.before, after, self.normal)
         spread = float(deviations[0]) if len(deviations) else 0.0
         return Explanation(
             kind, tuple(values.tolist()), joints, where, self.before, after, *shrunk, spread
@@ -302,10 +302,10 @@ def _likely(one: Explanation) -> float:
     return one.likely
 
 
-def _shrunk(before: Array, after: Array, usual: Array) -> tuple[float, float]:
+def _shrunk(before: Array, after: Array, normal: Array) -> tuple[float, float]:
     """Return `better` and `likely` of an `Explanation`."""
     each = (
-        np.log(np.maximum(before, part * usual) / np.maximum(after, part * usual)).sum()
+        np.log(np.maximum(before, part * normal) / np.maximum(after, part * normal)).sum()
         for part in (_RESOLVED, _FINELY)
     )
     better, likely = map(float, each)
@@ -333,7 +333,7 @@ class Diagnosis:
     """
     Each joint's residual on unseen parts, and a fault of the recordings if one is clear.
 
-    `times` (n,) are residuals on unseen parts divided by usual residuals. `gains` are the
+    `times` (n,) are residuals on unseen parts divided by normal residuals. `gains` are the
     best-fitting effort gains, faulty or not, of joints whose gain the motion shows; empty if the
     effort scales were identified. `fault` is the fault that best explains the residuals, or None.
     `rotors` are missing rotor inertias, if they explain the residuals at least as well as any
@@ -348,7 +348,7 @@ class Diagnosis:
 
     @property
     def suspicious_joints(self) -> tuple[int, ...]:
-        """Indices of joints with an unseen residual above five times the usual residual."""
+        """Indices of joints with an unseen residual above five times the normal residual."""
         return tuple(int(joint) for joint in np.flatnonzero(self.times > MOST_TIMES))
 
     @property
@@ -357,8 +357,8 @@ class Diagnosis:
         return self.fault is None and not self.suspicious_joints and not self.scale_doubts
 
 
-# Largest accepted ratio of unseen to usual residual. The worst joints' ratios are 0.4 for two FER,
-# 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that is not modelled.
+# Largest accepted ratio of unseen to normal residual. The worst joints' ratios are 0.4 for two
+# FER, 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that is not modelled.
 MOST_TIMES = 5.0
 
 
@@ -373,7 +373,7 @@ def diagnose(
     scales_known: bool = True,
 ) -> Diagnosis:
     """
-    Compare the residuals on unseen parts with usual residuals, and search for faults of the log.
+    Compare the residuals on unseen parts with normal residuals, and search for faults of the log.
 
     `unseen` (n,) is the root mean square of each joint's residual on the left-out parts [N m].
     `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m. Prior,
@@ -384,8 +384,8 @@ def diagnose(
     whole = total(part.factors for part in parts)
     alone = np.where(np.arange(len(theta)) < whole.base_count, 0.0, theta)
     friction_rms = np.linalg.norm(whole.predicted(alone), axis=1) / np.sqrt(whole.samples)
-    usual = usual_residual(prior.effort, friction_rms)
-    search = _Search(parts, prior, regularization, noise, usual, scales_known)
+    normal = normal_residual(prior.effort, friction_rms)
+    search = _Search(parts, prior, regularization, noise, normal, scales_known)
     rotating = search.rotating()
     known = prior.model.base.rotor_inertia or rotating.better < _ROTORS_BETTER
     rotors = None if known else rotating
@@ -394,7 +394,7 @@ def diagnose(
         best = _best(replace(search, rotors=True))
     elif best is not None:
         rotors = None
-    return Diagnosis(unseen / usual, search.gains, best, rotors)
+    return Diagnosis(unseen / normal, search.gains, best, rotors)
 
 
 def contacts(
@@ -410,14 +410,14 @@ def contacts(
     fit to all parts.
     """
     model = prior.model
-    usual = usual_residual(prior.effort, np.zeros(model.n))
+    normal = normal_residual(prior.effort, np.zeros(model.n))
     touched, residuals = np.zeros(len(motion), dtype=bool), []
     for _ in range(_CONTACT_ROUNDS):
         factors = QRFactors.of(model, motion.part(~touched))
         theta = estimate(factors.weighted(noise.weights), prior, regularization).theta
         residual = motion.effort - model.torque(motion, theta)
         residuals.append(residual)
-        size = np.sum((residual / usual) ** 2, axis=1)
+        size = np.sum((residual / normal) ** 2, axis=1)
         far = size > _CONTACT_FACTOR * np.median(size)
         window = 1 + 2 * round(_CONTACT_MARGIN_S * motion.options.rate)
         touched = np.convolve(far, np.ones(window), mode='same') > 0.5
@@ -434,6 +434,6 @@ def contacts(
         where,
         before,
         after,
-        *_shrunk(before, after, usual),
+        *_shrunk(before, after, normal),
     )
     return found if found.is_fault else None

@@ -16,7 +16,7 @@ import numpy as np
 from .prior import Prior
 from .samples import QRFactors
 from .solve import estimate, Noise
-from .torque_model import usual_residual
+from .torque_model import normal_residual
 from ..typing import Array
 
 # A motion shows a joint's effort scale if the logarithm of the scale has a smaller standard
@@ -42,8 +42,8 @@ def scales_shown(
     per independent sample, and, if the arm has no torque limits, through `prior.effort`.
     """
     n, b = prior.model.n, len(prior.model.base)
-    # The usual residual is taken as noise, because usual residuals include errors of the model.
-    noise = Noise(usual_residual(prior.effort, np.zeros(n)), inflation)
+    # The normal residual is taken as noise, because normal residuals include errors of the model.
+    noise = Noise(normal_residual(prior.effort, np.zeros(n)), inflation)
     shown = np.empty(n, dtype=bool)
     for joint in range(n):
         more = factors.with_shared(scale_column(factors, prior, joint))

@@ -271,7 +271,9 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
 
 def _spreads(prior: Prior) -> tuple[Array, Array]:
     """
-    Return factors of C_m and C_I (module docstring), the base parameters' covariances, (b, k).
+    Return factors F, shape (b, k), of the base parameters' covariances C_m and C_I = F F^T.
+
+    The module's docstring defines both covariances.
 
     With a link's pseudo-inertia P = U U^T, U block upper triangular, the prior's changes of P are
     U S U^T. S is symmetric and Gaussian with standard deviation one on the diagonal and sqrt(1/2)

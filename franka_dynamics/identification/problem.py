@@ -87,9 +87,9 @@ class Problem:
         """Return the scale of each joint's effort [N m per unit], estimated if it is unknown."""
         if not self.options.scale_unknown:
             return EffortScale.given(self.options.known_scale(self.model.n))
-        usual = self.choices[0]
-        factors = self.of(usual, total(part.factors for part in samples))
-        prior = self.prior(usual, np.ones(self.model.n))
+        default = self.choices[0]
+        factors = self.of(default, total(part.factors for part in samples))
+        prior = self.prior(default, np.ones(self.model.n))
         return find_effort_scale(factors, prior, self.start, self.inflation)
 
     def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
@@ -102,9 +102,9 @@ class Problem:
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
         """Return the trial of the default slip elements, or of clearly better predicting ones."""
-        usual, *others = (self._trial(model, given, scale) for model in self.choices)
-        best = min((usual, *others), key=lambda one: one.error)
-        return best if best.error < (1.0 - _CLEARLY) * usual.error else usual
+        default, *others = (self._trial(model, given, scale) for model in self.choices)
+        best = min((default, *others), key=lambda one: one.error)
+        return best if best.error < (1.0 - _CLEARLY) * default.error else default
 
     def __call__(self, given: Sequence[Part]) -> Fit:
         """Return the fit to all samples of the given parts."""

@@ -37,20 +37,20 @@ FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
 DRIVE_FRICTION_PART = 0.1
 
-# Usual residual relative to the torque limit, of joints with a limit of 50 N m or more and of
+# Normal residual relative to the torque limit, of joints with a limit of 50 N m or more and of
 # other joints; and relative to the friction torque, if that gives a larger residual.
-_LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES, _FRICTION_LEAVES = 50.0, 0.006, 0.018, 0.5
+_LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
 
 
-def usual_residual(limit: Array, friction: Array) -> Array:
+def normal_residual(limit: Array, friction: Array) -> Array:
     """
-    Return the usual residual: root mean square of a good fit's error on unseen torque, (n,) [N m].
+    Return the root mean square of a good fit's error on unseen torque, shape (n,) [N m].
 
     `limit` and `friction` (n,) are the joints' torque limits and the root mean square of their
     friction.
     """
-    part = np.where(limit >= _LARGE_NM, _LARGE_LEAVES, _SMALL_LEAVES)
-    return np.asarray(np.maximum(part * limit, _FRICTION_LEAVES * friction))
+    part = np.where(limit >= _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
+    return np.asarray(np.maximum(part * limit, _FRICTION_SHARE * friction))
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,9 @@ def demo_report(
     """
     Return the report of a demonstration.
 
-    `residual` is the largest torque difference in the node's cross-check [N m], `errors` are the
-    error messages of both nodes, and `lost` says whether the simulated arm reported an error.
+    `residual` is the largest torque difference in the node's cross-check [N m, relative above
+    1 N m], `errors` are the error messages of both nodes, and `lost` says whether the simulated
+    arm reported an error.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity

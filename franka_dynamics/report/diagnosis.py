@@ -21,7 +21,7 @@ def diagnosis_lines(result: Identification) -> list[str]:
         each = ', '.join(f'{names[j]} {found.times[j]:.0f} times' for j in found.suspicious_joints)
         lines.append(
             'Recordings and model do not agree: residuals of unseen torque are too large '
-            f'({each} the usual residual of such a joint; up to {MOST_TIMES:g} times is accepted).'
+            f'({each} the normal residual of such a joint; at most {MOST_TIMES:g} times).'
         )
     lines += [
         f'The identified effort scales are doubtful: {doubt}. Give them with --effort-scale.'

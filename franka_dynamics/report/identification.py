@@ -65,7 +65,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'accepted': result.accepted,
         },
         'diagnosis': {
-            'times_the_usual_residual': result.diagnosis.times,
+            'times_the_normal_residual': result.diagnosis.times,
             'sound': result.diagnosis.sound,
             'gains': result.diagnosis.gains,
             'fault': result.diagnosis.fault,

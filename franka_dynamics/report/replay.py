@@ -14,7 +14,7 @@ from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
 from ..arm.hand_file import NO_HAND
 from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
-from ..identification.torque_model import usual_residual
+from ..identification.torque_model import normal_residual
 from ..recordings.mounted import MountedVerdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
@@ -75,7 +75,7 @@ def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
 
 
-# A published set fits if no joint's error is above this multiple of an identified arm's usual
+# A published set fits if no joint's error is above this multiple of an identified arm's normal
 # residual. On two real FER the largest multiple of the set gaz2019 is 1.1; if its inertias are
 # changed by 10 %, the largest multiple is 2 to 5.
 _FITS = 2.0
@@ -85,8 +85,8 @@ _NAMED = 3
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
     """Return sentences: if any inertial set fits, the best set, and sets as good as the best."""
     limit = best.arm.limit('effort')
-    usual = usual_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
-    times = best.whole.joints / usual
+    normal = normal_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
+    times = best.whole.joints / normal
     worst = int(np.argmax(times))
     if times[worst] > _FITS:
         load = (

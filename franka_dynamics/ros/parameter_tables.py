@@ -87,7 +87,7 @@ def _head(text: str) -> list[str]:
 
 
 def _note(spec: ParameterSpec) -> str:
-    """Return type, range, and when the parameter may be changed, in brackets."""
+    """Return, in one pair of brackets, type, range, and when the parameter may be changed."""
     changes = '' if spec.read_only else 'inactive' if spec.while_inactive else 'running'
     parts = [spec.kind, constraints(spec), changes and f'may be changed while {changes}']
     return f'({"; ".join(part for part in parts if part)})'

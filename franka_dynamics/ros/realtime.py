@@ -70,8 +70,8 @@ def lower_priority() -> None:
     """
     Under SCHED_FIFO, give this thread a lower priority than the control thread.
 
-    This thread's own priority may be the highest one, because libfranka raises the priority of the
-    thread that connects.
+    This thread may have inherited the highest priority, because libfranka raises the priority of
+    the thread that connects.
     """
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         priority = min(PRIORITY, os.sched_getparam(0).sched_priority)

@@ -44,7 +44,8 @@ class PublisherCounts:
     def __init__(self) -> None:
         self._last: int | None = None
         self._highest: int | None = None  # number before the numbers fell last
-        # Count of messages at each of the last two returns above the highest number.
+        # How many messages had arrived when the numbers last rose above `_highest`: the last two
+        # times.
         self._returns: deque[int] = deque(maxlen=2)
         self._taken = 0
 

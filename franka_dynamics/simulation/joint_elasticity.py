@@ -96,7 +96,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
 
 
 class ElasticDrive:
-    """The motors of an arm with elastic joints; the links begin at rest at `q`, (n,) [rad]."""
+    """The motors of an arm with elastic joints, first at rest at the links' `q`, (n,) [rad]."""
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         self._joints = elasticity

@@ -61,7 +61,7 @@ class UrdfVerdict:
 
     @property
     def exact(self) -> bool:
-        """Whether the inertials are the published ones up to the decimals of the URDF."""
+        """Whether all inertials equal the published ones within 1e-6; rounded ones do not."""
         return self.nearest is not None and self.nearest.worst is Match.EXACT
 
     def summary(self) -> str:
