@@ -11,8 +11,8 @@ Each round calls every candidate in turn, so that other work on the machine dist
 candidates. The table gives the median time over the rounds, and the median of each round's ratio
 of times. A candidate's first call in a round wakes threads and fills caches and is not counted.
 The load by other processes is printed, and marked above 0.1 cores. On a shared machine `--least`
-takes the shortest call instead of the median: usually undisturbed on one thread, hardly ever on
-all threads.
+takes the shortest call instead of the median: other work usually spares the shortest call on one
+thread, hardly ever on all threads.
 """
 
 from __future__ import annotations

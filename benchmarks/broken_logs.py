@@ -162,7 +162,7 @@ def cases() -> Iterator[Case]:
 
 
 def outcome(case: Case, log: Recording, published: float) -> str:
-    """Return whether identify refused the log (cause), or accepted it (prediction error E)."""
+    """Return a text: refused by identify and the cause, or accepted and the prediction error E."""
     _, expected, change, arm, options = case
     broken = change(log)
     wrong = faults(broken, arm, gravity=options.gravity)

@@ -55,7 +55,7 @@ def one_run(number: int, options: list[str], environment: dict[str, str]) -> str
 
 
 def main() -> None:
-    """Print a line for each run of the demonstration, beside --busy busy processes."""
+    """Run the demonstration beside `--busy` busy processes; print a line for each run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--runs', type=int, default=10)
     parser.add_argument(

@@ -364,7 +364,7 @@ def check(options: argparse.Namespace, folder: Path) -> Iterator[Figure]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the checks; return 1 if a check fails or misses a bound, 0 if none or no Gazebo."""
+    """Run the checks; return 1 if a check fails or misses a bound, else (or without Gazebo) 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--robot-type', default='fr3')
     parser.add_argument(

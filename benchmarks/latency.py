@@ -117,7 +117,7 @@ class Probe:
         self._reply = _SECOND.unpack_from(data, len(data) - _FROM_END)[0]
 
     def learn(self, device: str) -> None:
-        """Learn how a reply depends on the number of the state that it answers."""
+        """Learn a reply's second value as a line over the number of the answered state."""
         ends = []
         for number in (0, _STATES - 1):
             until = time.monotonic() + _START_S

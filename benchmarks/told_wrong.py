@@ -5,11 +5,11 @@ Simulate arms whose controller has a wrong setting or wrong sensors, and print t
 
 Each case is run with and without measured effort, with no, gentle and firm gains (some cases with
 fewer gains), on each arm. A row has the fastest joint's speed, the largest displacement of a joint
-and the largest joint torque at the end. `make told-wrong` runs all cases (ten minutes of processor
-time); `--json FILE` keeps the rows, and `--against FILE` compares with rows that were kept before.
-`--healthy N` instead runs motions at 90 % of the limits on N random realistic arms of each type,
-with correct settings; the guard may stop no arm. `--without-guard` runs the cases as if the guard
-found nothing wrong.
+and the largest joint torque of the last command. `make told-wrong` runs all cases (ten minutes of
+processor time); `--json FILE` keeps the rows, and `--against FILE` compares with rows that were
+kept before. `--healthy N` instead runs motions at 90 % of the limits on N random realistic arms of
+each type, with correct settings; the guard may stop no arm. `--without-guard` runs the cases as if
+the guard found nothing wrong.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Case:
 
 @dataclass
 class Row:
-    """One run: largest joint speed [rad/s] and displacement [rad], last command's torque [N m]."""
+    """One run: largest joint speed [rad/s], displacement [rad] and last commanded torque [N m]."""
 
     arm: str
     case: str

@@ -14,7 +14,8 @@ neither Pinocchio nor a compiler nor a solver.
 
 from ._lazy import lazy_exports
 
-# TYPE_CHECKING is not imported, because importing typing takes longer than all else here.
+# TYPE_CHECKING is not imported, because importing typing takes longer than everything else in this
+# module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers
     from .arm import ArmDescription as ArmDescription

@@ -11,12 +11,12 @@ _SHOWN, _MOST_SHOWN = 60, 12
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:
-    """Return a string of at most `most` characters, or else its beginning and its length."""
+    """Return a string unchanged if it has at most `most` characters, else its start and length."""
     return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
 
 
 def distinct(value: float, bound: float) -> tuple[str, str]:
-    """Return two numbers as texts of two to six decimals, the fewest with which they differ."""
+    """Return two numbers as texts with two decimals, or more (at most six) until they differ."""
     for digits in range(2, 7):
         written = f'{value:.{digits}f}', f'{bound:.{digits}f}'
         if written[0] != written[1]:

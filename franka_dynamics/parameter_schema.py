@@ -4,7 +4,7 @@
 Node parameters as config/parameters declares them: type, default, range, when they may change.
 
 The files in config/parameters follow the schema of generate_parameter_library, which cannot
-express that a node reads a parameter at activation only; our own validation
+express that a node reads a parameter at activation only; this package's validation
 `franka_dynamics::while_inactive<>` marks such a parameter.
 """
 

@@ -321,7 +321,7 @@ def rigid_transform(transform: ArrayLike) -> Array:
 
 
 def quarter_turns(angle: float) -> int | None:
-    """Return how many quarter turns an angle [rad] is, 0 to 3; None if not a whole number."""
+    """Return an angle [rad] in quarter turns, modulo 4; None unless exactly a whole number."""
     quarters = angle / (0.5 * np.pi)
     return round(quarters) % 4 if quarters == round(quarters) else None
 

@@ -60,13 +60,12 @@ class BatchModel:
     the CPU's memory) give results of the same library, without a copy unless the arrays' types
     differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous. `out`, if
     given, must be a NumPy array of the result's type. Computation and results are float32 if all
-    inputs are, and a Franka arm's torques then err by less than 1e-4 N m (see
-    docs/performance.md); otherwise float64. Rotor inertias are part of torques and mass matrices,
-    not of the regressor.
+    inputs are, with the errors that docs/howto/gradients.md states; otherwise float64. Rotor
+    inertias are part of torques and mass matrices, not of the regressor.
 
     The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
     compiled once and kept in the user's cache folder. Without llvmlite and cffi the equations run
-    in NumPy, about as fast as a loop that calls a compiled recursion.
+    in NumPy, about as fast as `pinocchio.rneaInParallel` on one thread.
 
     Parameters
     ----------

@@ -86,10 +86,10 @@ def _rotation(joint: GeneratorJoint) -> list[list[float]]:
 
 def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
     """
-    Add joint 2's rotor inertia Ia2 to ZZ2 if the axes of joints 1 and 2 are perpendicular.
+    Add rotor inertia Ia2 to ZZ2 if joints 1 and 2 are revolute about perpendicular axes.
 
-    For perpendicular axes, torques depend only on the sum ZZ2 + Ia2. Adding Ia2 / 2 to the second
-    moments xx and yy and -Ia2 / 2 to zz adds Ia2 to ZZ2 alone.
+    With perpendicular revolute axes torques depend only on the sum ZZ2 + Ia2. Adding Ia2 / 2 to
+    the second moments xx and yy and -Ia2 / 2 to zz adds Ia2 to ZZ2 alone.
     """
     if chain.n < 2 or chain.parents[1] != 0:
         return chain

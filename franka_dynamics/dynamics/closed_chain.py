@@ -305,7 +305,7 @@ class ClosedChain:
 
     def relative_columns(self, spatial: Array) -> Array:
         """
-        Return the differences of six-vectors between each loop's two bodies, shape (..., k, K).
+        Return loop differences of K six-vectors per body in k directions, shape (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame. The
         differences, first body of a loop minus second body, are projected on the k directions of

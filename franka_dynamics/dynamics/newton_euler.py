@@ -47,7 +47,7 @@ class JointPlace(NamedTuple):
 
 
 class LinkMotion(NamedTuple):
-    """Motion of a link's frame in that frame's axes; the acceleration includes the base's."""
+    """Motion of a link's frame in its own axes, with gravity as the base's upward acceleration."""
 
     velocity: Array  # (..., 3) [m/s], of the frame's origin
     omega: Array  # (..., 3) [rad/s]
@@ -90,8 +90,8 @@ def outward(
         alpha = to_child(place.rotation, alpha)
         velocity = to_child(place.rotation, velocity)
         acceleration = to_child(place.rotation, acceleration)
-        # The lever `place.arm` from the origin of frame i - 1 to that of frame i turns with link i
-        # - 1, or with `origin_turns` with link i.
+        # The lever `place.arm`, from the origin of frame i - 1 to that of frame i, turns with link
+        # i if `origin_turns`, else with link i - 1.
         turning, spin = omega, alpha
         if place.revolute:
             alpha = alpha + push + cross(omega, rate)

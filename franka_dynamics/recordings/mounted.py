@@ -61,8 +61,8 @@ class MountedVerdict:
     Whether a hand or load seems to be mounted, and why.
 
     `mounted` is None if the recording does not show whether something is mounted. `sentence` has
-    the reason with figures if sets without and with a hand were tried, else nothing. `load` says
-    whether the mounted mass differs from the masses of all hands that were tried. `mass` is the
+    the reason with figures if sets without and with a hand were tried, else nothing. `load` is
+    True if the mounted mass is that of no hand that was tried, within 30 %. `mass` is the
     estimated mass on the flange of the arm without a hand, and `lightest` the mass of the lightest
     hand that was tried [kg]; NaN if unknown.
     """
@@ -156,7 +156,8 @@ def weighed(
 
     `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
     rows, k) are each joint's friction terms, and `residual` (n, rows) is measured torque minus M
-    ddq + C dq + g of the arm [N m]. The rows stand for `samples` samples.
+    ddq + C dq + g of the arm [N m]. `samples` is the number of samples, of which the rows may be
+    QR factors.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
     beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions.

@@ -18,8 +18,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# A joint is saturated if its effort is above this fraction of the joint's limit in more than this
-# share of the messages. Some drivers clip efforts just below the limit.
+# A joint is saturated if its effort is at least this fraction of the joint's limit in more than
+# this share of the messages. Some drivers clip efforts just below the limit.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
@@ -30,8 +30,9 @@ _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
 # A joint's velocity is wrong if its integral over a window exceeds this angle while the position
 # is constant.
 _STUCK_RAD = 0.02
-# Effort in another unit or without gravity is reported if the assumption lowers the effort's
-# difference from the gravity torques below this fraction.
+# Another unit (or missing gravity) is reported if the effort's difference from scaled (or zero)
+# gravity torques is below this fraction of the difference from gravity torques; and unexplained
+# effort if subtracting gravity torques leaves more than this fraction.
 _GRAVITY_SHARE = 0.5
 # Unit and sign are judged at joints with at least this fraction of the largest gravity torque,
 # because every published set predicts these gravity torques nearly right.
@@ -193,7 +194,7 @@ def _effort_part(effort: Array, arm: ArmDescription) -> Array:
 
 
 def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if an effort is larger than the arm's motors can produce."""
+    """Yield a sentence if an effort is above 1.5 times the joint's effort limit."""
     part = _effort_part(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _SPIKE_FACTOR:
@@ -206,7 +207,7 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return `sound` if it has the majority of the true values in `every`, otherwise `every`."""
+    """Return mask `sound` if it has over half of the true values of mask `every`, else `every`."""
     return sound if 2 * np.count_nonzero(sound) > np.count_nonzero(every) else every
 
 
@@ -219,7 +220,7 @@ def _speed(recording: Recording, arm: ArmDescription) -> Array:
 
 
 def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if a position changes faster than the arm can move."""
+    """Yield a sentence if a position changes at over 3 times the joint's velocity limit."""
     part = _speed(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _JUMP_FACTOR:

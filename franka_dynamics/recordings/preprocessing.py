@@ -143,11 +143,11 @@ def prepare(
     """
     Return the evenly sampled and filtered motion of a recording.
 
-    Stretches with zero effort are left out. A gap longer than half a period of the cut-off
-    frequency and than 2.5 sampling periods splits the recording: each piece is filtered and
-    trimmed separately, nothing is interpolated across the gap, and `remarks` mentions the gap. A
-    recording faster than 1.5 times the requested rate is low-pass filtered before downsampling, to
-    avoid aliasing.
+    Stretches of 0.1 s or more with zero effort are left out. A gap longer than half a period of
+    the cut-off frequency and than 2.5 recorded sampling periods splits the recording: each piece
+    is filtered and trimmed separately, nothing is interpolated across the gap, and `remarks`
+    mentions the gap. A recording faster than 1.5 times the requested rate is low-pass filtered
+    before downsampling, to avoid aliasing.
 
     Parameters
     ----------

@@ -20,8 +20,9 @@ from ..typing import Array
 from ..validation.crosscheck import TOLERANCE
 
 DRIFT_BOUND_RAD = 1e-3
-# Bound on the tracking error with feedforward, relative to the same weak PD with gravity alone. On
-# an idle machine the error with feedforward is less than 1/100 of the error with gravity alone.
+# Bound on the tracking error with feedforward, relative to the error of the same weak PD with
+# gravity alone. On an idle machine the error with feedforward is less than 1/100 of the error with
+# gravity alone.
 TRACKING_BOUND = 1.0 / 3.0
 
 

@@ -126,7 +126,7 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return sentences: if recordings are sound, E of arm and best set, if the arm is better."""
+    """Return sentences: unsound recordings, E of arm and best set, whether the arm is better."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (

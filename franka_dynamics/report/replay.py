@@ -83,7 +83,7 @@ _NAMED = 3
 
 
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return sentences: if any inertial set fits, the best set, and sets as good as the best."""
+    """Return sentences: whether any inertial set fits, the best set, and equally good sets."""
     limit = best.arm.limit('effort')
     normal = normal_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / normal

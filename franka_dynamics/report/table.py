@@ -54,7 +54,7 @@ class Cell(NamedTuple):
 @dataclass(frozen=True)
 class Table:
     """
-    A title, heads and rows.
+    A table's title, column heads and rows.
 
     Parameters
     ----------
