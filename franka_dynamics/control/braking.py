@@ -20,7 +20,7 @@ from ..arm import ArmDescription
 from ..typing import Array
 
 # Time constant with which braking makes the velocity decay [s]: thirty cycles of 1 ms, so that a
-# delay of two cycles costs no damping, but at least _AGES times the age of the state.
+# delay of two cycles causes no overshoot, but at least _AGES times the age of the state.
 _TIME_CONSTANT_S, _AGES = 0.03, 3.0
 # Largest braking acceleration once the arm is at rest, as a multiple of the joints' limits
 _HELD = 20.0
@@ -78,7 +78,7 @@ class Braking:
         self.begin()
 
     def begin(self, residual: Array | None = None, *, hold: bool = False) -> None:
-        """Start braking with the next state and the guard's present `residual`, (n,) [N m]."""
+        """Brake from the next state on, beginning with the guard's `residual`, (n,) [N m]."""
         self._began: float | None = None
         self.failure = ''
         self.holds = self.after_fault = hold
@@ -98,9 +98,10 @@ class Braking:
         Return the braking torque, M(q) a plus residual, (n,) [N m]; None when braking is over.
 
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
-        rest after LONGEST_BRAKING_S. Braking is always over when the arm gains energy (see
-        `failure`). `state` is a trusted joint state, `age` seconds old. `residual`, shape (n,), is
-        the guard's `command_residual` at `state` [N m]; default: zero.
+        rest after LONGEST_BRAKING_S. Even if the arm is to be held, braking is over when the arm
+        gains energy before it rests (see `failure`). `state` is a trusted joint state, `age`
+        seconds old. `residual`, shape (n,), is the guard's `command_residual` at `state` [N m];
+        default: zero.
         """
         stamp, q, dq = state.stamp, state.q, state.dq
         energy = 0.5 * float(dq @ terms.inertia(q, dq))

@@ -68,7 +68,7 @@ class CycleResult(NamedTuple):
 
 @dataclass
 class Counters:
-    """Counts of commands, limited commands and stops, and the largest share of a torque limit."""
+    """Counts of commands, limited commands and stops; each joint's largest share of its limit."""
 
     commands: int = 0
     cut_by_limit: int = 0

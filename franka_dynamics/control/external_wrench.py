@@ -3,7 +3,7 @@
 """
 The wrench between arm and surroundings, from external joint torques.
 
-Sign and frame are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
+Sign and axes are those of libfranka's O_F_ext_hat_K, which franka_ros2's state broadcaster
 publishes as external_wrench_in_base_frame. A wrench that the robot exerts on its surroundings is
 positive. Axes are those of the base; moments are about the point at which the wrench acts, by
 default the flange's origin. A wrench F on the surroundings corresponds to tau_ext = J^T F in FCI's
@@ -82,12 +82,12 @@ class WrenchEstimator:
     """
     Damped, weighted pseudo-inverse of a frame's transposed Jacobian.
 
-    Joint torques are weighted by their standard deviations, moments by LENGTH. Along each singular
-    direction of the weighted J^T, with singular value s, the inverse is s / (s^2 + d^2). The
-    damping d is zero unless the standard deviation 1 / s exceeds SINGULAR_FORCE (numerical
-    filtering: Maciejewski and Klein 1988, "Numerical filtering for the operation of robotic
-    manipulators through kinematically singular configurations", J. Robotic Systems 5(6)); d then
-    grows from zero, so that the wrench does not jump.
+    Joint torques are weighted by their standard deviations, moments by LENGTH. Along a singular
+    vector of the weighted J^T with singular value s, the inverse is s / (s^2 + d^2). The damping d
+    is zero unless the standard deviation 1 / s exceeds SINGULAR_FORCE (numerical filtering:
+    Maciejewski and Klein 1988, "Numerical filtering for the operation of robotic manipulators
+    through kinematically singular configurations", J. Robotic Systems 5(6)); d then grows from
+    zero, so that the wrench does not jump.
 
     `frame` is a joint's number or 'flange'. `offset`, shape (3,), is the point in `frame` at which
     the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame` does not exist,

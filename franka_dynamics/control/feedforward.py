@@ -356,7 +356,7 @@ class FeedforwardController:
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
         """
-        Follow a planned motion; while no torque is commanded, only add the event `accepted`.
+        Follow a planned motion; in any mode but RUNNING only add the event `accepted`.
 
         `mark` is the sender's identifier of the motion.
         """
@@ -436,7 +436,7 @@ class FeedforwardController:
         self.guard.largest = np.zeros(self.description.n)
 
     def disable(self, reason: str, *, brake: bool = True) -> None:
-        """Stop commanding or holding the arm; command nothing until `enable` is called."""
+        """Stop commanding or holding the arm; commanding begins again only after `enable`."""
         self.enabled = False
         self._braking.release()
         self.stop(reason, brake=brake)
@@ -470,11 +470,11 @@ class FeedforwardController:
 
     def latch_fault(self, reason: str, until: ClearedBy) -> None:
         """
-        Latch a fault: brake, and command nothing more until the fault is cleared as `until` says.
+        Latch a fault: brake, and follow no reference until the fault is cleared as `until` says.
 
         If acknowledgement clears the fault, the arm is held at rest until the acknowledgement, as
-        long as joint states are trusted. After a fault that acknowledgement does not clear, the
-        stop sequence follows the braking.
+        long as joint states are trusted and braking does not fail. After a fault that
+        acknowledgement does not clear, the stop sequence follows the braking.
         """
         self.faults.latch(reason, until)
         hold = until <= ClearedBy.ACKNOWLEDGEMENT

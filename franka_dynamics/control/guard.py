@@ -43,8 +43,8 @@ OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
 # Time [s] and number of joint states that the guard needs before its first verdict.
 SETTLED_S, _SETTLED_STATES = 0.018, 20
-# Brakes hide any difference, so after the first torque the guard judges only once a joint moved by
-# _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
+# Brakes hide any difference, so if brakes may hold the arm at the first torque, the guard judges
+# only once a joint moved by _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
 _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
 # After a change of payload, before the arm lifts the load, the arm may press on a table with the
 # load's weight. While an arm held by gains presses on the table, each joint moves by less than
@@ -72,10 +72,10 @@ class GuardLimits:
     Settings of the guard.
 
     `joint_factors` multiply the bounds on unexplained torque, one factor for all joints or one for
-    each joint; `bag replay --learn` finds the factors for an arm. For `payload_time` [s] after a
-    change of payload while torques are commanded, the guard accepts an arm at rest that carries
-    the old load, the new load or a part of the change. `effort_friction` says whether measured
-    torques contain friction: included, excluded or auto (see friction_in_effort).
+    each joint; `bag replay --learn` finds the factors for an arm. For `payload_time` [s] after the
+    payload mass changes while torques are commanded, the guard accepts an arm that hardly moves
+    and carries the old load, the new load or a part of the change. `effort_friction` says whether
+    measured torques contain friction: included, excluded or auto (see friction_in_effort).
     """
 
     joint_factors: tuple[float, ...] = (1.0,)
@@ -167,7 +167,7 @@ class Guard:
         """
         Start judging: from the state stamped `stamp` [s] at `q` on, torques are commanded.
 
-        `moved`: no brake holds the arm, so the guard judges from the first state on.
+        `moved`: no brake holds the arm, so the guard does not wait until the arm moves.
         """
         self._began, self._moved = (stamp, q), moved
         self._over_bound_s = self._far_over_s = self._too_fast_s = 0.0
@@ -220,8 +220,8 @@ class Guard:
         Set the attribute `measured`: whether `effort` is a measured torque.
 
         An effort that is missing, zero, or constant while the arm moves is no measured torque. If
-        the receiver adds gravity, an effort equal to one of the last three commands is none
-        either.
+        the receiver adds gravity, an effort equal to one of the last three commands is no measured
+        torque.
         """
         data = b'' if effort is None else effort.tobytes()
         if data != self._last_effort:
@@ -368,7 +368,7 @@ class Guard:
         self, *, braked_until_commanded: bool, held_until_commanded: bool
     ) -> tuple[FirstTorque, str]:
         """
-        Return how commanding may begin, and the reason why not yet ('' if states are too few).
+        Return how commanding may begin, and for NOT_YET the reason ('' if states are too few).
 
         `braked_until_commanded` says whether brakes hold an arm that stands still without effort,
         `held_until_commanded` whether a receiver that adds no gravity carries the arm until the

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the guard with its default bounds over a recording, and learns bounds from it."""
+"""Runs the guard's check of measured torques over a recording, and learns bounds from it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class GuardReplay:
     Result of running the guard's momentum observer over a recording.
 
     `residual` is the largest magnitude of the observer's estimate of measured torque minus model
-    [N m], `share` the ratio of `residual` to the joint's
-    default bound, shape (n,) each. `watched` is the time during which the observer was settled,
-    that is residuals counted [s]. `stopped` is when the guard would have stopped the arm, counted
-    from the first state [s]; NaN if it would not.
+    [N m], `share` the ratio of `residual` to the joint's default bound, shape (n,) each. `watched`
+    is the time during which the observer had settled and residuals were counted [s]. `stopped` is
+    when the guard would have stopped the arm, counted from the first state [s]; NaN if the guard
+    would not have stopped the arm.
     """
 
     share: Array

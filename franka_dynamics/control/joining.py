@@ -21,8 +21,8 @@ from ..errors import ReferenceRefusedError
 # Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
 # profile overshoots a little.
 _SHARE = 0.99
-# Time in which the acceleration rises to its limit [s]. The jerk limit is at most the acceleration
-# limit divided by _RISE_S: a larger jerk would shake the arm.
+# Shortest time in which the acceleration rises to its limit [s]. The jerk limit is at most the
+# acceleration limit divided by _RISE_S: a larger jerk would shake the arm.
 _RISE_S = 0.02
 # Limits of a joint whose arm file states none: of velocity, and of acceleration when the joint is
 # brought to rest [rad/s, rad/s^2]

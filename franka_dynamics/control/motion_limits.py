@@ -24,7 +24,8 @@ def beyond_limits(description: ArmDescription, times: Array, points: ReferencePo
     """
     Return a phrase about the first limit that a state in `points` exceeds, or ''.
 
-    `points` have shape (s, n), their `times` (s,) [s]. Velocity limits depend on joint position.
+    `points` have shape (s, n), their `times` (s,) [s]. The velocity limits are those at the
+    positions in `points`.
     """
     low, high = description.velocity_bounds(points.q)
     most = description.limit('acceleration')

@@ -13,7 +13,7 @@ from ..errors import SettingsError
 from ..typing import Array
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
-# all couplings are excited.
+# no two joints move in proportion.
 _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
 _FADE = 0.2  # fraction of the duration, at each end, in which the amplitude fades
 _ROOM = 0.8  # usable fraction of every limit
@@ -27,8 +27,8 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
 
     `duration` is in seconds, `amplitude` the largest deflection of a joint [rad], reduced so that
     the joint uses at most 80 % of the room to its position limits and of its limits of velocity
-    and acceleration. Raises SettingsError if the arm has no home pose, or `duration` or
-    `amplitude` is not positive.
+    (at the home pose) and acceleration. Raises SettingsError if the arm has no home pose, or
+    `duration` or `amplitude` is not positive.
     """
     pose = description.home
     if pose is None:

@@ -3,10 +3,10 @@
 """
 Instability of joint feedback with delay: which gains cause it, and how to detect it.
 
-A damping torque -kd dq that acts on an inertia M with a delay T is unstable if lambda T is at
-least pi / 2, with lambda the largest eigenvalue of M^-1 kd; an additional stiffness kp lowers this
-bound. The node does not know the delay of the receiver, so the node detects an unstable loop by
-the oscillation of the feedback torque.
+A damping torque -kd dq that acts on an inertia M with a delay T is unstable if lambda T exceeds pi
+/ 2, with lambda the largest eigenvalue of M^-1 kd; an additional stiffness kp lowers this bound.
+The node does not know the delay of the receiver, so the node detects an unstable loop by the
+oscillation of the feedback torque.
 """
 
 from __future__ import annotations

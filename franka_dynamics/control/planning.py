@@ -316,7 +316,7 @@ def with_accelerations(request: TrajectoryRequest) -> TrajectoryRequest:
 
     Without accelerations the torque M ddq would not be fed forward. At an inner point the
     acceleration is the mean of the accelerations of the two cubics that meet there. At the last
-    point, and at a first point with zero velocity, the acceleration is zero.
+    point, and at a first point at rest, the acceleration is zero.
     """
     t, q, dq = request.times, request.positions, request.velocities
     if dq is None or request.accelerations is not None:
@@ -339,10 +339,10 @@ def follow_request(
     """
     Plan a requested motion, make the controller follow it, and return the planned motion.
 
-    A trajectory begins some milliseconds after the latest state, which leaves time to plan. Until
-    the trajectory begins, the controller follows the present motion; the trajectory begins where
-    the present motion will be. A set-point with velocities, or without stream_period, is followed
-    at once.
+    A trajectory begins at least 20 ms after the latest state, which leaves time to plan. Until the
+    trajectory begins, the controller follows the present motion; the trajectory begins where the
+    present motion will be. A set-point with velocities, or without stream_period, is followed at
+    once.
 
     If another thread passes joint states to the controller, `lock` is held for the microseconds in
     which the controller is read or changed. `mark` is the sender's identifier of the motion,

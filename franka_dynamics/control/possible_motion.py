@@ -36,9 +36,9 @@ ORDER_WINDOW = 50  # number of latest states within which rare events are counte
 _POSITION_SLACK = 0.2
 _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # Tolerated difference between position and integrated velocity [rad], the time constant with which
-# the difference is forgotten [s], and the additional tolerance per speed [s], because position and
-# velocity are not measured at the same instant. The difference measured on a real FER at up to 2
-# rad/s was 0.007 rad at 1 kHz, 0.036 rad at 30 Hz.
+# the difference is forgotten [s], and the additional tolerance per speed beyond the time between
+# two states [s], because position and velocity are not measured at the same instant. The
+# difference measured on a real FER at up to 2 rad/s was 0.007 rad at 1 kHz, 0.036 rad at 30 Hz.
 _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
 # Across a gap between states longer than _LONGEST_GAP_S [s], the mean of two velocities is too
 # poor an estimate of the displacement.
@@ -73,7 +73,7 @@ class PossibleMotion:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the last states; the next state is compared with no earlier one."""
+        """Forget the last velocities, the accumulated differences and the counted steps."""
         self._velocities: list[float] = []
         self._drift = [0.0] * len(self._names)
         self._steps: deque[bool] = deque(maxlen=ORDER_WINDOW)

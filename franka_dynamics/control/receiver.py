@@ -23,7 +23,7 @@ from ..arm import ArmDescription
 from ..typing import Array
 
 # At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is further
-# ahead of the last number comes from another sender.
+# ahead of the last number is taken for another sender's.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 

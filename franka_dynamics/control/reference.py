@@ -14,8 +14,8 @@ import numpy as np
 
 from ..typing import Array
 
-# A stream counts as abandoned, and the arm is held, after STREAM_TIMEOUT_S without a set-point
-# [s].
+# A stream of set-points that are followed at once counts as abandoned, and its last position is
+# held, after STREAM_TIMEOUT_S without a set-point [s].
 STREAM_TIMEOUT_S = 0.1
 _MOST_EVENTS = 1000  # most events that are kept while none is read
 _REPLACED = 'another reference took its place'
@@ -240,7 +240,7 @@ class ReferenceSource:
 
     @property
     def motion(self) -> Trajectory | None:
-        """The waiting trajectory, else the present trajectory; None for a set-point or none."""
+        """The waiting trajectory, else the present one; None for a set-point or no reference."""
         latest = self._next or self._now
         return latest.planned if latest and isinstance(latest.planned, Trajectory) else None
 
@@ -250,12 +250,12 @@ class ReferenceSource:
 
     def follow(self, planned: Trajectory | ReferencePoint, now: float, mark: str = '') -> None:
         """
-        Follow a trajectory, or a set-point until the next set-point or STREAM_TIMEOUT_S.
+        Follow a trajectory, or a set-point until the next set-point or its time-out.
 
         The present reference is followed until the trajectory begins. Adds events. `now` is the
         stamp of the latest joint state [s], `mark` the sender's identifier of the reference. A
-        streamed reference continues a stream that is followed now, and keeps the mark of this
-        stream.
+        streamed reference continues a stream that is followed or waits to begin, and keeps the
+        mark of this stream.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now

@@ -42,10 +42,10 @@ def upsample(
     `current` and ends at zero. Points up to half the shortest interval after `begin` are skipped,
     except the last point. If stopping at the last point exceeds the limits, because the points end
     in motion (a policy sends its next points before these points end), the motion is braked after
-    the last point. If the spline exceeds the limits at its start, ruckig computes a transition
-    from `current` to the spline. If the transition exceeds the limits too, `upsample` returns a
-    motion through all points, which exceeds the jerk limit alone or is refused by the caller's
-    check of limits.
+    the last point. If neither motion keeps to the limits, jerk included, ruckig computes a
+    transition from `current` to a spline through the points. Without such a transition `upsample`
+    returns a motion through all points that exceeds the jerk limit alone, or that the caller
+    refuses because of the other limits.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq
@@ -129,7 +129,8 @@ def spline_derivatives(
     if len(right):
         right[0] -= h[1] * begin
         right[-1] -= h[-2] * end
-        # Jacobi's iteration halves the error in each step and is vectorised over all points.
+        # Jacobi's iteration at least halves the largest error in each step and is vectorised over
+        # all points.
         below, above = (lower / diagonal)[1:, None], (h[:-1] / diagonal)[:-1, None]
         right /= diagonal[:, None]
         inner = right.copy()

@@ -3,10 +3,10 @@
 """
 Makes a smooth motion within an arm's limits from a stream of single positions.
 
-Velocity and acceleration at a point come from a polynomial through the point and two points on
-either side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait for
-the next points, one because a segment needs the points at both ends. Every new point makes a new
-motion, which ends at rest if no further point comes.
+Velocity and acceleration at a point come from a polynomial through the point and up to two points
+on either side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait
+for the next points, one because a segment needs the points at both ends. Every new point makes a
+new motion, which ends at rest if no further point comes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from ..errors import ReferenceRefusedError
 from ..typing import Array
 
 _SIDE, _KEPT = 2, 7  # points on either side of a point, and points kept in all
-# Points were sampled evenly but arrive with jitter. The time of a point is corrected by the
-# fraction _FOLLOWED of the difference between its arrival and its expected time.
+# Points were sampled evenly but arrive with jitter. The expected time of a point is corrected by
+# the fraction _FOLLOWED of the difference between the point's arrival and its expected time, at
+# most half a period.
 _FOLLOWED = 0.02
 # Longest gap between two points of one stream, and longest time by which a point may come before
 # its expected time, both in periods.

@@ -29,7 +29,7 @@ MOST_STEP = 0.01
 
 
 class GoalError(IntEnum):
-    """Error codes of a FollowJointTrajectory result."""
+    """Error codes of a FollowJointTrajectory result that this package gives or compares."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -60,8 +60,8 @@ def fill(
 
     `law` gives the arm's limits and the torques. The latest joint state has the stamp `stamp` [s]
     and the positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal
-    starts, if a motion is under way; else the arm is at rest. Raises ReferenceRefusedError if the
-    motion cannot be followed.
+    starts; None: the arm is at rest at `q`. Raises ReferenceRefusedError if the motion cannot be
+    followed.
     """
     planned = plan(
         request,
@@ -89,9 +89,9 @@ def with_torques(
 
     joint_trajectory_controller repeats the last point, effort included, until another goal comes.
     A motion that ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on
-    the arm for ever. A motion with a deceleration at the end therefore gets one more point at rest
-    at the same position, after the time that the change of torque takes at MOST_RATE. `torques`
-    returns the torque at every point of a motion.
+    the arm for ever. A motion with an acceleration at its last point therefore gets one more point
+    at rest at the same position, after the time that the change of torque takes at MOST_RATE.
+    `torques` returns the torque at every point of a motion.
     """
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)

@@ -62,7 +62,7 @@ class CommandReceiver:
 
     @property
     def sentence(self) -> str:
-        """A phrase about what the receiver does."""
+        """The receiver's state in words."""
         return _SENTENCES[self._receiver.state]
 
     @property

@@ -158,8 +158,8 @@ class ConfiguredArm:
             self.note_state()
             return
         stamp = reading.stamp
-        # While the node brakes the arm before its end, no thread receives simulated time, so the
-        # ages of states are unknown.
+        # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
+        # the ages of states are unknown.
         unknown = self._simulated_time and controller.mode is Mode.BRAKING
         with self._lock:
             cycle = controller.update(
@@ -182,7 +182,7 @@ class ConfiguredArm:
         self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
-        """Latch a fault because another node publishes on a topic; name its publishers."""
+        """Latch a fault because another node publishes on a topic; name the topic's publishers."""
         if not self.controller.fault:
             names = ', '.join(publisher_names(self._node, topic))
             with self._lock:

@@ -45,8 +45,9 @@ from ..simulation.step_log import read_steps
 NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
 _MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
 WALL, LOCKSTEP = 'wall', 'lockstep'
-# Rate at which the PD makes velocities decay [1/s]. The PD is weak so that the effect of the
-# feedforward is visible, and because torques may be tens of milliseconds late on a busy machine.
+# Largest rate at which the PD makes velocities decay [1/s]. The PD is weak so that the effect of
+# the feedforward is visible, and because torques may be tens of milliseconds late on a busy
+# machine.
 _MOST_RATE = 20.0
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near the demonstration's bound; at 0.1 it is a hundredth of that bound.
@@ -87,7 +88,7 @@ class DemoPlan:
 @dataclass(frozen=True, eq=False)
 class DemoRun:
     """
-    The results of a session.
+    The results of one run of the demonstration.
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
@@ -222,7 +223,8 @@ class _Session:
                 'max_state_age': 0.0,
                 'state_timeout': 1.0 if self._pacing == WALL else 10.0,
                 'min_input_rate': 10.0,
-                # The tracking error has no bound: under gravity torque and weak PD it is a result.
+                # max_tracking_error is off, because the tracking error under gravity torque alone
+                # is a result.
                 'max_tracking_error': [0.0],
             },
             {'feedforward/command': 'effort_controller/commands'},
@@ -313,7 +315,7 @@ class _Session:
                 self._errors[f'{status.name}: {status.message}'] = None
 
     def _warned_last(self, module: str) -> str:
-        """Return a process's last warning, which may explain the failure of another."""
+        """Return a process's last warning, which may explain the failure of another process."""
         lines = (self._folder / f'{module}.log').read_text(errors='replace').splitlines()
         warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
         return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''

@@ -41,8 +41,8 @@ from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
-# Longest braking before the node goes on, by the steady clock [s]. The controller ends braking
-# after LONGEST_BRAKING_S by the stamps of joint states.
+# Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
+# controller ends braking after LONGEST_BRAKING_S by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
@@ -53,7 +53,8 @@ class FeedforwardNode(LifecycleNode):
 
     The control thread serves `control_part`, the subscription to joint states, and calls
     `run_due`. The service thread serves `service_part`, all other callbacks, and calls
-    `run_beside`; it changes the controller only under a lock, in steps that take microseconds.
+    `run_beside`. The service thread changes the controller only under a lock, in steps that take
+    microseconds.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -61,8 +62,8 @@ class FeedforwardNode(LifecycleNode):
         self.refusal = ''
         # The node's waits end when `should_stop` returns True; run_lifecycle sets it.
         self.should_stop: Callable[[], bool] = lambda: False
-        # The thread that stops the node calls `serve_states` until the arm is at rest, so that
-        # joint states are processed for the given time [s]. If `serve_states` is None, the arm is
+        # `serve_states` processes joint states for a given time [s]; the thread that stops the
+        # node calls `serve_states` until braking is over. If `serve_states` is None, the arm is
         # not braked.
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
@@ -191,7 +192,7 @@ class FeedforwardNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """End an activation with the stop sequence, release the arm, and unload the controller."""
+        """End an activation with the stop sequence, destroy publishers, unload the controller."""
         self._finalized = True
         self._end_activation('shut down')
         self._release()
@@ -298,7 +299,7 @@ class FeedforwardNode(LifecycleNode):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT, SIGTERM or shutdown; return a process exit status."""
+    """Run the node until a signal or ROS shutdown ends it; return a process exit status."""
     return run_node(FeedforwardNode, run_lifecycle, args)
 
 

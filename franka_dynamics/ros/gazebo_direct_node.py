@@ -82,7 +82,7 @@ class GazeboDirectNode(Node):
         if not self._receiver.follows(reading.stamp):
             self._apply()
             self._note_held()
-        # The effort is None if Gazebo sends zeros; the applied torque then replaces it.
+        # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
             state_message(reading.stamp_message, self._names, position, reading.velocity, effort)
@@ -114,7 +114,7 @@ class GazeboDirectNode(Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; return 2 if a parameter is wrong."""
+    """Run the node until a signal asks it to end; return 2 if a parameter is wrong."""
     # Real-time scheduling, as for the feedforward node: every torque passes through this process,
     # and Gazebo's physics does not wait for it.
     return run_node(GazeboDirectNode, GazeboDirectNode.run, args)

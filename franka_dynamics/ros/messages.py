@@ -107,7 +107,7 @@ def effort_message(stamp: Time, names: list[str], effort: Array, frame_id: str =
     """
     Return a stamped JointState that carries torques alone; `names` is kept, not copied.
 
-    RViz's Effort display ignores messages without a frame, so one is given.
+    RViz's Effort display ignores messages with an empty `frame_id`.
     """
     message = JointState()
     message.header.stamp = stamp

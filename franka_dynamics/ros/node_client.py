@@ -51,7 +51,7 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class Loaded(NamedTuple):
-    """Names of a file's parameters: changed ones, and ones that had the value already."""
+    """Names of the parameters in a file that the file changed or that had its value already."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
@@ -280,7 +280,7 @@ class NodeClient:
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
         Once the node has answered, the wait lasts at most 20 times the motion's length plus 10 s
-        (or `patience`, if longer). If `play` ends before the motion, also by Ctrl-C, the node
+        (or plus `patience`, if longer). If `play` ends before the motion, also by Ctrl-C, the node
         brings the arm to rest where it is. Raises NodeClientError if no node subscribes or
         reports, the motion is refused or interrupted, or the wait times out.
         """

@@ -30,7 +30,7 @@ def given_files(arguments: Sequence[str]) -> list[Path]:
 
 def read_sections(path: Path) -> dict[str, dict[str, Any]]:
     """
-    Return a file's sections: node name pattern, beginning with a slash, to its parameters.
+    Return the parameters in each section of a file, by node name pattern with leading slash.
 
     A dot joins the name of a group and that of a parameter in the group. Raises SettingsError if
     the file is unreadable, no YAML, has a key twice, sets something outside ros__parameters, or

@@ -54,7 +54,7 @@ def request_realtime(default: str = ON) -> str:
 
 def _lock_memory() -> None:
     """
-    Lock this process's memory so that it is not swapped out, if there is no memory-lock limit.
+    Lock this process's memory so that it is not swapped out, unless a limit on locking applies.
 
     An allocation beyond a limit would fail in a control cycle, which is worse than a page fault.
     """

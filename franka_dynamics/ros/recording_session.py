@@ -27,7 +27,7 @@ from .received import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 
-# At 1 kHz the queue holds a second of messages, so that none is lost while the disk is busy.
+# At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 

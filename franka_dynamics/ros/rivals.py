@@ -3,7 +3,7 @@
 """
 Detects a second publisher on a topic by the topic's messages.
 
-The lists of DDS also have publishers that are dead.
+DDS also lists publishers that have died.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .qos import WATCH_QOS
 
 _LISTENING_STEP_S = 1e-3
 _REMEMBERED = 256  # number of our latest commands that are recognised
-# Two publishers are reported if message numbers fall and then exceed the highest number before the
-# fall, twice within _TWICE_WITHIN messages. The numbers of one restarted publisher do so once,
-# when it has sent as many messages as before.
+# Two publishers are reported if message numbers fall and then exceed the number before the fall,
+# by a jump of more than _LOST_AT_MOST or twice within _TWICE_WITHIN messages. The numbers of one
+# restarted publisher exceed the number before the fall once, without such a jump.
 _TWICE_WITHIN = 2000
 _LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
-    """Return the full names of a topic's publishing nodes; DDS lists dead ones up to 20 s long."""
+    """Return the full names of a topic's publishing nodes; dead nodes stay listed up to 20 s."""
     found = node.get_publishers_info_by_topic(topic)
     return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
 
@@ -44,8 +44,8 @@ class PublisherCounts:
     def __init__(self) -> None:
         self._last: int | None = None
         self._highest: int | None = None  # number before the numbers fell last
-        # How many messages had arrived when the numbers last rose above `_highest`: the last two
-        # times.
+        # The counts of messages received when the numbers rose above `_highest`, for the last two
+        # rises.
         self._returns: deque[int] = deque(maxlen=2)
         self._taken = 0
 
@@ -73,8 +73,8 @@ class CommandWatch:
 
     Messages received on the topic must be the node's own, in the order sent: the middleware may
     lose messages, but neither repeats nor reorders them. Any other message, even a repeated old
-    command, comes from another sender. While DDS lists only one publisher there is no subscription
-    and no cost.
+    command, comes from another sender. `check` subscribes only while DDS lists more than one
+    publisher.
 
     `topic` is the command topic's full name. `group` is a callback group that no executor serves,
     because this class takes the messages itself.

@@ -81,8 +81,8 @@ class SimulatorNode(Node):
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
                 '/clock. Leave use_sim_time false here.'
             )
-        # Stamps advance with simulated time; if that is slower than real time, they fall behind
-        # the clock.
+        # Stamps advance with simulated time; if simulated time is slower than real time, stamps
+        # fall behind the clock.
         now = self.get_clock().now().nanoseconds * 1e-9
         self._epoch = 0.0 if parameters['publish_clock'] else now
         self._states = self.create_publisher(
@@ -254,7 +254,7 @@ def _open_log(path: str) -> StepLog | None:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the simulated arm until SIGINT or SIGTERM; return 2 if a parameter is wrong."""
+    """Run the simulated arm until a signal asks it to end; return 2 if a parameter is wrong."""
     return run_node(SimulatorNode, SimulatorNode.run, args, realtime=OFF)
 
 

@@ -110,7 +110,7 @@ class StateLog:
             else:
                 self._logger.info('the fault was cleared')
         if controller.waits_for and not self._refusal_logged:
-            # Why no torque is commanded is logged once: the residual may cross its bound often.
+            # The reason is logged once per activation: the residual may cross its bound often.
             self._refusal_logged = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True
@@ -138,7 +138,7 @@ class ClockLog:
         self.stands = False
 
     def note(self, clock: float, now: float) -> None:
-        """Log if the clock [s] stopped or went on since the last call, at a steady time [s]."""
+        """Log that the clock [s] has stopped or moves again; `now` is by the steady clock [s]."""
         if clock != self._seen:
             if self.stands:
                 self._logger.info(f'simulated time goes on at {clock:.3f} s')
@@ -164,7 +164,7 @@ class MissingStates:
         self._topic, self._next, self._began = 'joint_states', 0.0, 0.0
 
     def begin(self, topic: str, now: float) -> None:
-        """Wait for joint states on a topic (full name) from a steady-clock time [s] on."""
+        """Count time without joint states on a topic (full name) from `now` on (steady [s])."""
         self._topic, self._began, self._next = topic, now, now + _FIRST_WARNING_S
 
     def check(self, waiting: bool, now: float) -> str:

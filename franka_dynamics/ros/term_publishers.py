@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes model terms on topics; terms without subscribers are not computed."""
+"""Publishes model terms on the topics that have subscribers."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class TermPublishers:
         square = [f'{row}/{column}' for row in self._names for column in self._names]
         twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        # For each topic the names of its numbers, and a function that returns the numbers, or None
-        # if unknown.
+        # For each topic the labels of the array's entries, and a function that returns the array,
+        # or None while unknown.
         arrays: dict[str, tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = {
             'feedforward': (self._names, lambda _, command: command),
             'gravity': (self._names, lambda state, _: state.gravity),

@@ -43,7 +43,7 @@ class NodePart:
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, kind: str) -> Any:
-        """Return an attribute of the node; of a list of entities those the executor serves."""
+        """Return an attribute of the node; of a list of entities only what the executor serves."""
         found = getattr(self._node, kind)
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 

@@ -324,7 +324,7 @@ class ArmSimulation:
 
     def _friction(self) -> Array | float:
         """
-        Set MuJoCo's joint damping; return the friction torque that damping leaves, (n,) [N m].
+        Set MuJoCo's joint damping; return friction minus the damping's share, (n,) [N m].
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
         without reversing it within a step. The damping is the slope, if positive, of the chord of

@@ -4,12 +4,12 @@
 Compares three controllers on one simulated arm that differs from the published model.
 
 The same weak joint PD follows the same motion with the gravity torque of a published set, with all
-terms of that set, and with a model identified from a recording of the simulated arm (the plant).
-The controller is the feedforward node's, one cycle per millisecond, without ROS and without
-waiting for a clock, so that the figures are the same on every machine up to rounding.
+terms of that set's model, and with a model identified from a recording of the simulated arm (the
+plant). The controller is the feedforward node's, one cycle per millisecond, without ROS and
+without waiting for a clock, so that the figures are the same on every machine up to rounding.
 
-The plant's inertias differ from the model's; the plant has friction, vibration, sensor noise and a
-load that the model lacks.
+The plant's inertias differ from the published ones; the plant also has friction, vibration, sensor
+noise and an undeclared load.
 """
 
 from __future__ import annotations
