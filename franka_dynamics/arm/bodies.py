@@ -118,7 +118,7 @@ class Body:
     published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
     def __post_init__(self) -> None:
-        """Raise FieldError if an entry is missing, or two of them contradict each other."""
+        """Raise FieldError if an entry is missing, or two entries contradict each other."""
         given = [name for name in self.published if getattr(self, name) is not None]
         if self.primitive is not None:
             if given:
@@ -178,7 +178,7 @@ class HandBody(Body, Pose):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandFile:
-    """A hand file; `hand` is the inertia of all bodies about the flange's origin, in its frame."""
+    """A hand file; `hand` is all bodies' inertia in the flange frame, about its origin."""
 
     name: str
     source: str

@@ -292,7 +292,7 @@ class ArmDescription(ArmFields):
         return replace(self, joints=tuple(joints))
 
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
-        """Return this arm with every link's inertia replaced by `change` of it."""
+        """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))
 
     def inconsistencies(self) -> tuple[str, ...]:

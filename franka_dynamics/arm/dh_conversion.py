@@ -19,7 +19,7 @@ _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
 
 def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
     """
-    Return the arm with the position of one joint, a number from 0, in the opposite direction.
+    Return the arm with the position of joint number `joint` (from 0) in the opposite direction.
 
     The bodies stay where they are; the joint's position, position limits and home position change
     sign, and friction becomes -tau(-dq). By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) =

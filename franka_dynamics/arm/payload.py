@@ -68,8 +68,7 @@ def payload_array(inertia: LinkInertia) -> Array:
     Return a body's mass, centre of mass and inertia about that (xx xy xz yy yz zz), shape (10,).
 
     `inertia` holds the body's mass, first moment and inertia about the flange's origin, in the
-    flange frame. A centre of mass or moments below
-    rounding error become zero.
+    flange frame. Entries of centre of mass and tensor below rounding error become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
@@ -231,7 +230,8 @@ def desk_json(payload: Array, name: str) -> str:
 
     The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
     matrices are written by columns, and the end effector's frame is the flange frame. `payload` is
-    an array as `payload_array` returns. Desk shows `name`; its letters and digits become the `id`.
+    an array as `payload_array` returns. Desk shows `name`; the letters and digits of `name`,
+    joined by hyphens, become the `id`.
 
     Raises
     ------

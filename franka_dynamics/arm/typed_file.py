@@ -5,7 +5,7 @@ Reads YAML files into frozen dataclasses, with every field checked, and writes t
 
 The type of a field says what its entry in the file must be: a number, a string, a choice (an
 enumeration), an array, another dataclass, or a tuple or dict of any of these. `Annotated` adds
-rules. A dataclass that checks its own fields raises a `FieldError` or another of our errors.
+rules. A dataclass that checks its own fields raises a `FieldError` or a FrankaDynamicsError.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     """
     Return a YAML file's content as type `kind`: a dataclass, or a dict of dataclasses.
 
-    A file that was not changed since it was last read is not read again. `expected` says in error
-    messages how the file should begin.
+    Contents of up to 32 files are kept until a file's modification time changes. `expected` says
+    in error messages how the file should begin.
 
     Raises
     ------

@@ -218,7 +218,7 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return usable sources' results (tests last), the number of tests, and unusable bags' errors.
+    Return usable sources' results (tests last), how many are tests, and unusable bags' errors.
 
     Raises RecordingError if no bag to fit, or no test bag, can be used; the error of the first
     unusable bag unless `skip_failures`; IdentificationError if two bags hold the same recording;

@@ -47,9 +47,10 @@ NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for these three gravity vectors hold for every direction of gravity: an arm
 # mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
-# Order in which a body's parameters are eliminated if there is a choice. The paper eliminates YY,
-# mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The order of all other
-# parameters keeps those near the base that the paper keeps.
+# Order in which a body's parameters are eliminated if there is a choice. Gautier and Khalil
+# eliminate YY, mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The other
+# parameters are ordered so that near the base the same parameters are kept as by Gautier and
+# Khalil.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
@@ -61,8 +62,8 @@ _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'm
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is
-# smaller. Independent columns have components of 1e-5 in unusual geometries and 0.1 in real arms;
-# rounding errors are 1e-15.
+# smaller. Independent columns have components down to 1e-5 in unusual geometries and 0.1 in real
+# arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
 # A coefficient is rounded if it is nearer to an integer than this number times the condition
 # number.
@@ -133,12 +134,12 @@ class BaseParameters:
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
-        """Each base parameter as a sum of standard ones; `str()` gives the paper's notation."""
+        """Each base parameter as a sum of standard parameters; `str()` writes the sum."""
         return relations(self.standard_names, self.columns, self.matrix)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of base parameters as in the paper: XXR_2 is regrouped, XY_2 stands alone."""
+        """Names of base parameters (Gautier and Khalil): XXR_2 is regrouped, XY_2 stands alone."""
         return tuple(relation.name for relation in self.relations)
 
     @cached_property

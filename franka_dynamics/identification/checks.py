@@ -42,10 +42,11 @@ def contradictions(
     Return sentences on bags that seem to come from different arms or loads.
 
     Two bags contradict each other if one fit to both has much larger residuals than separate fits,
-    per degree of freedom. There is one sentence for a bag that contradicts every bag it was
-    compared with, and one for any other contradicting pair. If no bags contradict each other, bags
-    are reported whose residual under `theta` (p,), the parameters fitted to all bags, is far above
-    the median bag's. Efforts are in N m; `noise` is from the fit to all bags.
+    per degree of freedom. There is one sentence for each bag that contradicts every bag it was
+    compared with, and one for each of at most five other contradicting pairs. If no bags
+    contradict each other, bags are reported whose residual under `theta` (p,), the parameters
+    fitted to all bags, is far above the median bag's. Efforts are in N m; `noise` is from the fit
+    to all bags.
     """
     if len(bags) < 2:
         return ()
@@ -139,11 +140,11 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return sentences on bags whose flange contradicts the declared hand, and one on the weight.
+    Return sentences on bags that contradict the declared hand, and one on the carried mass.
 
-    The first sentences name bags with something on the flange though no hand is declared, or with
-    nothing though a hand is. The last one, if any, says that the flange carries more or less than
-    the declared hand.
+    Each of the first sentences names a bag with something on the flange though no hand is
+    declared, or with nothing though a hand is declared. The sentence on the carried mass, if any,
+    says that the flange carries more or less than the declared hand.
 
     Every bag (a part with efforts in N m) is judged by `mounted_verdict`, with `candidates`:
     published sets without a hand and with each hand. The load in the declared hand is estimated

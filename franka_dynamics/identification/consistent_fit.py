@@ -4,11 +4,11 @@
 Physically consistent standard parameters, fitted to torques by semidefinite programming.
 
 Every link's pseudo-inertia must be positive definite (Wensing, Kim and Slotine 2018, IEEE RA-L
-3(1)), and its centre of mass must lie in a box around the link (Sousa and Cortesao 2014, IJRR
-33(6)). Friction must brake. The prior about the starting set determines the parameters that
-torques do not. If a hand is mounted, the last link must also be physical without it, so that the
-hand can be removed. The fit is a convex problem, whose size does not depend on the number of
-samples.
+3(1)), and its centre of mass must lie in a box around the link's shapes, if known (Sousa and
+Cortesao 2014, IJRR 33(6)). Friction must brake. The prior about the starting set determines the
+parameters that torques do not. If a hand is mounted, the last link must also be physical without
+it, so that the hand can be removed. The fit is a convex problem, whose size does not depend on the
+number of samples.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def fit_consistent(
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; a cost divided by the geometric mean of squares and divergence is near
-    # one.
+    # solver's tolerance; the cost is therefore divided by sqrt(applied |effort|) first, and used
+    # undivided second.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
@@ -139,7 +139,7 @@ def _links(
     bounds = center_bounds(start)
     for i, (link, own) in enumerate(zip(prior.reference.links, start.links)):
         block = slice(PER_LINK * i, PER_LINK * (i + 1))
-        # The pseudo-inertia P is divided by the reference's P0: P0^-1/2 P P0^-1/2.
+        # The pseudo-inertia P is divided by the reference's P0 = L L^T: L^-1 P L^-T.
         whitener = np.linalg.inv(np.linalg.cholesky(link.pseudo_inertia()))
         scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
         relative = cp.Variable((4, 4), symmetric=True)

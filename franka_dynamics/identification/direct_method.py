@@ -51,7 +51,7 @@ _ROUNDING = 1e-14  # smaller coefficients, relative to the largest in the row, a
 
 
 class Row(NamedTuple):
-    """A modified DH row in the paper's notation: cos, sin of alpha; d; cos, sin of theta; r."""
+    """A modified DH row (Gautier and Khalil): cos, sin of alpha; d; cos, sin of theta; r."""
 
     ca: Any
     sa: Any
@@ -197,7 +197,7 @@ def cascade(
 
 
 def rows_of(arm: ArmDescription) -> list[Row]:
-    """Return an arm's DH rows in the paper's notation; BaseParameterError for standard rows."""
+    """Return an arm's DH rows as Row; raise BaseParameterError for standard rows."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: convert '
@@ -211,7 +211,7 @@ def idle_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[Idle], RankGap]:
     """
-    Return each link's parameter combinations that meet conditions (13) to (15).
+    Return each link's combinations that meet Gautier and Khalil's conditions (13) to (15).
 
     Steps a and c of the paper, done numerically: DE and DU are evaluated at random states, with
     lengths in units of the arm's largest. The paper checks the conditions only near the base,

@@ -34,8 +34,8 @@ _COMMON_DEVIATION = 1e-4
 _STARTING_SET_PART = 0.1
 # Prior standard deviation of the logarithm of a joint's scale, about the scale's first guess.
 _PRIOR_DEVIATION = 1.0
-# A scale with a larger relative standard deviation is set to the median of the other joints'
-# scales.
+# A scale with a larger relative standard deviation is held at the median size of the better
+# determined scales.
 SCALE_NOT_SHOWN = 0.25
 _HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
 # A scale is doubtful if the joint's largest torque would exceed this multiple of its torque limit.
@@ -87,7 +87,7 @@ def find_effort_scale(
     # Weight of each joint's scale in the scales' common factor.
     share = 1.0 / (relative**2 + _STARTING_SET_PART**2)
     share /= share.sum()
-    # A poorly determined slope begins with the size of the joints' weighted median.
+    # For a poorly determined slope the iteration starts at the weighted median size of all slopes.
     common = alone.braking * np.exp(_median(sizes, share))
     per_torque = np.where(relative < _STARTING_SET_PART, alone.slopes, common)
     # Prior of the logarithms of the slopes: weak about initial slopes, narrow if held at the

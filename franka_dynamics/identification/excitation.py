@@ -10,7 +10,7 @@ IEEE T-RA 13(5)):
 
 With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
 acceleration, at the end of every period. The coefficients to optimise belong to an orthonormal
-basis of all series that keep these two equations.
+basis of all series with sum k a_jk = sum k^2 b_jk = 0.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class FourierTrajectory:
 
 
 def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
-    """Return the basis functions and their two time derivatives, shape (..., 2 H - 2) each."""
+    """Return the basis functions and their first and second derivatives, (..., 2 H - 2) each."""
     k = np.arange(1.0, HARMONICS + 1.0)
     rate = 2.0 * np.pi / period * k
     phase = np.multiply.outer(time, rate)
@@ -134,8 +134,8 @@ def within_limits(
     """
     Return the trajectory, with a smaller amplitude if necessary to keep all limits.
 
-    Raises IdentificationError if no amplitude above a ten-thousandth of the trajectory's keeps
-    them.
+    Raises IdentificationError if no amplitude above a ten-thousandth of the trajectory's keeps the
+    limits.
     """
     time = np.arange(samples) / samples * trajectory.period
 

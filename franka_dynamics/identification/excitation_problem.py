@@ -99,7 +99,7 @@ class ExcitationProblem:
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior of precision one: masses known to 100 %, other parameters in proportion."""
+        """The prior of precision one: each mass has a standard deviation of 100 %."""
         q = sample_states(self.arm, _RANDOM_STATES).q
         held = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.towards(self.arm, self.model, np.maximum(held, _LEAST_NM))

@@ -100,7 +100,7 @@ def identify(
     ------
     IdentificationError
         If there is no recording, the arm stands still, or the recordings are too short, prepared
-        with different options, given twice, or show another hand than the starting set has.
+        with different options, given twice, or contradict the starting set's hand.
     RecordingError
         If a bag cannot be used, unless `skip_failures`; if no bag, or no test bag, can be used.
 
@@ -232,9 +232,10 @@ def _about_hands(
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
     """
-    Return warnings of another hand or load than the starting set has.
+    Return warnings that bags contradict the starting set's hand, or carry another mass.
 
-    Raises IdentificationError if another hand is mounted than declared, unless `options.anyway`.
+    Raises IdentificationError, unless `options.anyway`, if something is on the flange though the
+    starting set has no hand, or nothing though it has one.
     """
     if options.scale_unknown or not hands:
         return ()

@@ -127,7 +127,7 @@ class IdentificationOptions:
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
-        """Candidate pairs of slip elements' reaches [rad], the default first; else ((),)."""
+        """Candidate pairs of reaches [rad], the default first; ((),) without slip elements."""
         return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:

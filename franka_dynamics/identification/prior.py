@@ -49,9 +49,9 @@ MINIMUM_GYRATION_M = 0.01
 # The prior standard deviation of a joint's rotor inertia is its torque limit divided by this
 # acceleration [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
-# A joint's unknown torque limit is replaced by its largest recorded torque times this factor. The
-# joint's prior friction is then a tenth of the largest torque, which may be nearly all friction; a
-# smaller prior would suppress real friction.
+# A joint's unknown torque limit is replaced by its largest recorded torque times this factor. With
+# FRICTION_PART the joint's prior friction is then a tenth of the largest torque, which may be
+# nearly all friction; a smaller prior would suppress real friction.
 _LIMIT_PER_EFFORT = 5.0
 # Default precision: masses of the starting set are trusted to 32 %. Fits with this precision
 # predict left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as
@@ -244,7 +244,7 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
 
 
 def _smallest(profile: Array) -> float:
-    """Return the smallest precision within one standard deviation of the likeliest precision."""
+    """Return the likeliest precision if < 1, else the smallest >= 1 within one deviation of it."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))

@@ -43,7 +43,8 @@ def relations(
     found = []
     for column, row in zip(columns, matrix):
         others = [int(k) for k in np.flatnonzero(row) if k != column]
-        # As in the paper, the kept parameter comes first, then the others from the base outwards.
+        # As in Gautier and Khalil 1990, the kept parameter comes first, then the others from the
+        # base outwards.
         terms = tuple((float(row[k]), names[k]) for k in [column, *others])
         symbol, link = names[column].rsplit('_', 1)
         found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))
@@ -51,7 +52,7 @@ def relations(
 
 
 def _sum(terms: Sequence[tuple[float, str]]) -> str:
-    """Return a sum of terms as text; parameters of equal coefficients but 1 share brackets."""
+    """Return a sum as text; parameters with equal coefficients other than +-1 share brackets."""
     groups: list[tuple[float, list[str]]] = []
     for weight, name in terms:
         for size, members in groups:

@@ -25,7 +25,7 @@ from ..typing import Array
 # rounds.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
 # For the weights, a joint's residual is raised to at least this fraction of the root mean square
-# over joints. With its own residual as weight a wrist's inertias could fit one joint's torque
+# over joints. If a wrist joint were weighted by its own residual, its torque would be fitted
 # nearly exactly at the cost of all other joints.
 _LEAST_RESIDUAL = 0.5
 # For published sets friction has a prior standard deviation this many times wider. Fitted inertias

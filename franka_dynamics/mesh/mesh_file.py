@@ -16,8 +16,8 @@ from ..errors import MeshError, needing
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 SUFFIXES = ('.stl', '.obj', '.ply')
-# Bounds of a mesh's largest extent by which the file's unit is found. A tool on a flange measures
-# between 2 mm and 1.5 m, so an extent up to 1.5 is in metres, an extent from 10 on in millimetres.
+# Bounds of a mesh's largest extent by which the file's unit is found. An extent up to 1.5 is taken
+# for metres, an extent from 10 on for millimetres; an extent between the bounds could be either.
 _LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
 
 

@@ -42,7 +42,7 @@ class MeshDefects:
     intersecting_faces: int = 0
 
     def sentences(self) -> tuple[str, ...]:
-        """Return one clause per defect."""
+        """Return one clause for each kind of defect."""
         found = []
         if self.open_edges:
             edges = f'{self.open_edges} edges belong to an odd number of faces'

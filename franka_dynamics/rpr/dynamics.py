@@ -154,7 +154,7 @@ class RprDynamics:
         return 0.5 * np.einsum('...i,...ij,...j->...', velocity, self.mass_matrix(q), velocity)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return U(q) with g = dU/dq, shape (...) [J]; zero for a mass at the height of {S}."""
+        """Return the potential energy U(q), g = dU/dq, shape (...) [J], by heights above {S}."""
         m = self.masses
         lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._place(q).sigma
         return _G * lifted

@@ -198,7 +198,7 @@ class RprKinematics:
         branches = self.inverse(position)
         turns = 2.0 * np.pi * np.array([1.0, 0.0, 1.0])
         middle = 0.5 * (low + high)
-        # The whole number of turns that brings an angle nearest to the middle of its range.
+        # Each angle is turned by whole turns to the value nearest to the middle of its range.
         branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
         margins = np.minimum(branches - low, high - branches) / (high - low)
         worst = margins.min(axis=1)

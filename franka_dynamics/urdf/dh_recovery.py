@@ -110,9 +110,9 @@ def _common_normal(
     """
     Return the common normal from z of `guess` to a line: direction, foot on z, a and alpha.
 
-    `expected` are a and alpha of the hint row. If `expected` is zero and the axes are tilted by
-    less than _MOST_TILT, the normal has the direction of x of `guess`, and a and alpha are the
-    distance and the angle between the two axes.
+    `expected` are a and alpha of the hint row. If `expected` is a = 0 and alpha = 0 or pi, and the
+    axes are tilted by less than _MOST_TILT, the normal has the direction of x of `guess`, and a
+    and alpha are the distance and the angle between the two axes.
     """
     x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
     cross, between = np.cross(z, line.direction), line.point - origin
@@ -193,7 +193,7 @@ def recover_rows(
 def _frame_on(line: Line) -> Array:
     """Return the frame with its z on a line and its x and origin nearest to the base frame's."""
     z = line.direction
-    # Make the base frame's x, or its z if x is nearly along the line, perpendicular to the line.
+    # Make the base frame's x, or -z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < math.cos(PARALLEL) else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)

@@ -4,8 +4,8 @@
 Reads the links, joints and limits of a URDF, and checks the text before Pinocchio reads it.
 
 Pinocchio's URDF reader, which reads poses, axes and inertias (`serial_chain`), ignores some errors
-and only prints the reason of others. This module refuses duplicate names, links that form no tree,
-words instead of numbers, a zero axis, an inertial without mass, missing limits.
+and only prints the reason of others. This module refuses, among others, duplicate names, links
+that form no tree, words instead of numbers, a zero axis, an inertial without mass, missing limits.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ class _Parser:
 
         def value(key: str, absent: float) -> float:
             stated = absent
-            # `absent` is infinite for effort and velocity, which URDF requires.
+            # URDF requires effort and velocity, for which `absent` is infinite.
             if key in limit.attrib or math.isinf(absent):
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated

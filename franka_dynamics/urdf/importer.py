@@ -188,7 +188,7 @@ def detect_arm(
     if arm is not None:
         if prefix is None:
             return _by_chain(document, arm)
-        # `read_chain` will raise an error that names the missing joints.
+        # `read_chain` will raise an error that names a missing joint.
         return arm, tuple(prefix + name for name in arm.joint_names)
     moving = [joint.name for joint in document.joints.values() if joint.moves]
     raise UrdfError(

@@ -193,7 +193,7 @@ def _axis(joint: pin.JointModel) -> Array:
 def _joints_beside(
     model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of moving joints not of the arm: first on its links, then elsewhere."""
+    """Return the names of moving joints that the arm carries, and of moving joints elsewhere."""
     first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
     below = {name for name, support in zip(model.names, model.supports) if first in support}
     held = tuple(name for name in document.joints if name in below - own)

@@ -37,8 +37,8 @@ def alignments(
     Yield the second arm in rows of the first's convention, once for each choice of rows.
 
     A second arm already in the first's convention comes unchanged first. Links are in the frames
-    of the yielded rows. What a URDF lacks (rotors, friction, accelerations, and the flange if no
-    link has a flange's name) comes from the first arm.
+    of the yielded rows. What a URDF lacks, such as rotors, friction and accelerations, comes from
+    the first arm, also the flange if no link has a flange's name.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):

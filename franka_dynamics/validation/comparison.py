@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """All differences: largest effect on torque first, then those without, base to tip."""
+        """All differences, by falling effect on torque; with equal effects, from base to tip."""
         places = ('arm', 'base', *self.first.joint_names, 'flange')
         order = {name: i for i, name in enumerate(places)}
         found = (*self.geometry, *self.links, *self.others)

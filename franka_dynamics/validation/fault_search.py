@@ -172,7 +172,7 @@ def _rms(values: Array) -> float:
 def _parameters(
     arm: ArmDescription,
 ) -> list[tuple[Parameter, Callable[[float], ArmDescription]]]:
-    """Return the parameters of geometry, rotors and links (in both INERTIA_FORMS) with `write`."""
+    """Return the parameters of geometry, rotors and links that are fitted, each with `write`."""
     parameters = [one for one in geometry_parameters(arm) if one.unit]
     about_center, about_origin = INERTIA_FORMS
     for link in range(arm.n):
@@ -187,7 +187,7 @@ def _parameters(
 
 
 def _fit(angle: bool, torques: _Torques, start: float, wanted: Array) -> float:
-    """Return the value with torques nearest to `wanted`, by Gauss-Newton with halved steps."""
+    """Return the parameter value whose torques are nearest to `wanted`, by Gauss-Newton."""
     value = start
     if angle:
         starts = (start + offset for offset in _ANGLE_STARTS)

@@ -26,8 +26,8 @@ class Parameter:
     One parameter of an arm.
 
     `place` is a joint's name, 'base', 'flange' or 'arm'; `value` is NaN if the arm states none.
-    `write(value)` returns the arm with another value; `write` is None if no torque depends on the
-    parameter.
+    `write(value)` returns the arm with another value; `write` is None for limits and the flange's
+    row, on which no torque depends.
     """
 
     place: str

@@ -25,9 +25,10 @@ def reading_differences(
 
     Returned are the largest differences of a joint torque [N m] and of an entry of the flange's
     pose [1 or m] at random states. The description is evaluated by the Newton-Euler recursion in
-    DH frames; `mount`, shape (4, 4), is the pose of its space frame in the URDF's root link. `tip`
-    is the URDF's link that is the flange; without `tip` poses are not compared. Joints of the URDF
-    that the description lacks are held at zero, or at their limit nearest to zero.
+    DH frames; `mount`, shape (4, 4), is the pose of the description's space frame in the URDF's
+    root link. `tip` is the URDF's link that is the flange; without `tip` poses are not compared.
+    Joints of the URDF that the description lacks are held at zero, or at their limit nearest to
+    zero.
 
     Raises
     ------

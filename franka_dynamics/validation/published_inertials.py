@@ -46,9 +46,9 @@ class NearestSet:
     """
     The published set nearest to the links of an arm.
 
-    `known` is an arm with the published set and a hand; str() names arm, set and hand. For each
-    link, `matches` has the link's Match, `distances` the largest difference of the ten parameters
-    (kg, kg m, kg m^2).
+    `known` is an arm with the published set and a hand or none; str() names arm, set and hand. For
+    each link, `matches` has the link's Match, `distances` the largest difference of the ten
+    parameters (kg, kg m, kg m^2).
     """
 
     known: ArmDescription

@@ -23,13 +23,14 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import needing, RobotError
 from ..typing import Array
 
-# Largest allowed difference of M and of C dq, relative to their largest entry. M and C dq of a FER
-# by gaz2019 and by ledezma2021 differ by 0.15 to 0.20 of their largest entry.
+# Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
+# over all states. M and C dq of a FER by gaz2019 and by ledezma2021 differ by 0.15 to 0.20 of
+# their largest entry.
 MOST_RELATIVE = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
 MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
-# Largest allowed difference of the Jacobian [m/rad] and of the end effector's position [m].
+# Largest allowed difference of the Jacobian [m/rad or 1] and of the end effector's position [m].
 # Jacobian and position agree to rounding for the same geometry; another flange is centimetres
 # away.
 MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
@@ -102,7 +103,7 @@ def compare_with_robot(
     state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
 ) -> Iterator[Difference]:
     """
-    Yield differences in M, C dq, g, Jacobian, g with the robot's load, tool pose, base gravity.
+    Yield differences in M, C dq, g, Jacobian, g with robot's load, tool position, base gravity.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
     overwritten. `arm` has the hand and payload that the robot should know, `bare` neither. The
@@ -186,7 +187,7 @@ def _difference(
     subject: str, unit: str, error: Array, most: ArrayLike, joints: Sequence[str]
 ) -> Difference:
     """Return the difference, of all states and joints, that is largest relative to its limit."""
-    # If a term is zero at all states, only rounding errors are allowed.
+    # If M or C dq is zero at all states, only rounding errors are allowed.
     allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
     worst = np.unravel_index(np.argmax(error / allowed), error.shape)
     return Difference(

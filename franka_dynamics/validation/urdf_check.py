@@ -38,8 +38,9 @@ class UrdfVerdict:
 
     `source` is the URDF's name in sentences, `arm` the described arm's. `nearest` is the published
     set nearest to the URDF's inertials (None if the geometry differs); `same` says whether the
-    URDF's inertials are those of `nearest`. `findings` are the differences for which the URDF is
-    refused, `notes` sentences on what was accepted.
+    URDF's inertials equal `nearest` within rounding, or differ without effect on torques.
+    `findings` are the differences for which the URDF is refused, `notes` sentences on accepted
+    differences, mounting, limits and the URDF's text.
     """
 
     source: str
@@ -61,7 +62,7 @@ class UrdfVerdict:
 
     @property
     def exact(self) -> bool:
-        """Whether all inertials equal the published ones within 1e-6; rounded ones do not."""
+        """Whether every link matches the published link exactly (`Match.EXACT`)."""
         return self.nearest is not None and self.nearest.worst is Match.EXACT
 
     def summary(self) -> str:
@@ -227,7 +228,7 @@ def _judgement(
     reference: ArmDescription,
     accept_unknown: bool,
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
-    """Return whether the URDF's links are those of `nearest`, and findings and notes."""
+    """Return a UrdfVerdict's `same` and `findings`, and its notes on the inertials."""
     second = replace(found.first, links=found.second.links)
     has_effect = TorqueProbe(found.first, _TILTED).effect(second).largest > 0.0
     same = nearest.worst is not Match.DIFFERENT or not has_effect
