@@ -20,6 +20,18 @@ def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, capsys):
     assert f'usage: franka-dynamics {verb}' in capsys.readouterr().out
 
 
+def test_commands_do_linear_algebra_on_one_thread():
+    count = 'import os, numpy; print(len(os.listdir("/proc/self/task")))'
+    environment = {k: v for k, v in os.environ.items() if not k.endswith('_NUM_THREADS')}
+    threads = subprocess.run(
+        [sys.executable, '-c', f'import franka_dynamics.cli.main; {count}'],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert int(threads.stdout) == 1, threads.stderr
+
+
 def test_no_traceback_follows_when_a_verbs_reader_stops():
     process = subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'arm', 'show', '--arm', 'rpr', '--json'],
