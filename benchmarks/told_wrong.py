@@ -85,7 +85,7 @@ Channel = Callable[[State], State | None]
 @dataclass(frozen=True)
 class Case:
     """
-    One wrong setting or wrong sensor.
+    One wrong setting, wrong sensor or contact, or none of them.
 
     `settings` are the controller's, `simulation` the simulated arm's. `known` is the controller's
     model and `real` the simulated arm; None stands for the shipped arm. `hooks` make functions
@@ -349,7 +349,7 @@ def swapped(one: int, other: int) -> Callable[[], Channel]:
 
 
 def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
-    """Yield every case (wrong setting or sensor) of an arm with the shipped name `family`."""
+    """Yield every case (wrong setting or sensor, contact, none) of the shipped arm `family`."""
     carried = {'gravity_compensation': True}
     mujoco = {'target': 'mujoco'}
     unknown = {'max_payload': 6.0, 'payload_known_to_robot': False}
@@ -450,8 +450,8 @@ def healthy(family: str, seed: int) -> list[str]:
     times = np.linspace(0.0, 6.0, 301)
     # During the first second the arm moves from its present position to the motion's first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
-    # Three times the demonstration's gains: under the demonstration's some random arms sag too
-    # far.
+    # kp is three times the demonstration's, kd 1.7 times: under the demonstration's gains some
+    # random arms sag too far.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))
     lines = []
     for target, effort in (('fci', True), ('mujoco', False)):

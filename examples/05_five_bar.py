@@ -121,7 +121,7 @@ def arc_bar(
     along = np.cross(across, a)
     angles = np.linspace(0.0, np.arctan2(along @ b, a @ b), segments + 1)[:, None]
     outwards = np.cos(angles) * a + np.sin(angles) * along
-    # Four corners per section, counter-clockwise seen from in front of the start.
+    # Four corners per cross-section, counter-clockwise if one looks along the arc from its start.
     corners = np.stack(
         [
             (radius + out * 0.5 * thickness) * outwards + side * 0.5 * width * across

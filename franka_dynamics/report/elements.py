@@ -95,7 +95,7 @@ def torque_figure(
             left.plot(time, broken(values, motion.piece), **style)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
-        # The legend is above the axes, where it covers no curve.
+        # The root mean square is above the axes, where it covers no curve.
         right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in (left, right):
