@@ -22,8 +22,8 @@ _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 # Stamps that differ an hour from the clock are simulated time, for which an age is meaningless.
 _MEANINGLESS_AGE_MS = 3.6e6
-# A simulated arm whose stamps are 0.1 s behind the clock runs slower than real time. A node
-# accepts states 0.1 s old only if max_state_age is 0.
+# A simulated arm whose stamps are 0.1 s behind the clock runs slower than real time. With the
+# default max_state_age a node refuses states more than 0.1 s old.
 _LATE_MS = 100.0
 
 

@@ -74,7 +74,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the trajectory; exit 1 if it leaves parameters unknown or the rehearsal fails."""
+        """Write the trajectory; exit 1 if essential parameters stay unknown or rehearsal fails."""
         if self.rehearse:
             new_bag(f'{self.rehearse / "bag"}')
         arm = self.load_arm()

@@ -6,8 +6,8 @@ The command `franka-dynamics`: ten words, some followed by an action, as in `arm
 
 Each action is an `Action` in a module of this folder, listed in WORDS. Actions import optional
 libraries inside `run`, so that `--help` does not need them. Exit status: 0 done, 1 a check failed
-(a mismatch, a missed bound), 2 wrong input, 3 the machine is too busy (demo), 130 interrupted,
-141 the reader of the output has gone.
+(a mismatch, a missed bound) or a node did not answer, 2 wrong input, 3 the machine is too busy
+(demo), 130 interrupted, 141 the reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _main(argv: list[str]) -> int:
 
 
 def _tell(sentence: str) -> None:
-    """Print a sentence to standard error; do nothing if the disk under it is full."""
+    """Print a sentence to standard error; do nothing if standard error cannot be written."""
     with suppress(OSError):
         print(f'franka-dynamics: {sentence}', file=sys.stderr)
 

@@ -52,7 +52,7 @@ class Sim(ArmOptions):
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
-    # At a factor of 0.05 states come at 50 Hz, five times the node's min_input_rate of 10 Hz.
+    # At a factor of 0.05 a state comes every 20 ms of real time, far within state_timeout.
     real_time_factor: float = option(
         'largest ratio of simulated to real time, 0.05 to 100; late torques slow the simulation '
         'down. 0.25 shows details and saves processor time',
@@ -75,7 +75,8 @@ class Sim(ArmOptions):
         import rclpy  # noqa: F401  (without ROS this fails before anything starts)
 
         arm = self.load_arm()
-        # ROS 2 discovers only this machine's nodes, because a real arm may listen on the network.
+        # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
+        # real arm may listen on the network.
         os.environ.setdefault(_RANGE, 'LOCALHOST')
         from ..ros.node_group import NodeEndedError, NodeGroup
 
@@ -88,7 +89,7 @@ class Sim(ArmOptions):
                     self._start(arm, nodes, folder)
                     self._hold(arm, nodes, unasked)
                 except NodeEndedError:
-                    # A terminal's Ctrl-C also ends the nodes, which is no error.
+                    # After Ctrl-C a node that has ended is no error.
                     if unasked():
                         raise
         return 0

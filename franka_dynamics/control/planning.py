@@ -404,7 +404,7 @@ def follow_request(
 
 def _require_following(controller: FeedforwardController) -> None:
     """
-    Raise ReferenceRefusedError, with the reason, if no torque is being commanded.
+    Raise ReferenceRefusedError, with the reason, unless the controller follows references.
 
     On a topic that is too slow for commands the reference is accepted: the node still adds torques
     to the trajectory for a controller that follows the trajectory with its own feedback.

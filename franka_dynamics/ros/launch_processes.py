@@ -133,7 +133,7 @@ def spawner(*arguments: Any, **given: Any) -> Any:
 
 
 def after(process: Any, *following: Any) -> Any:
-    """Return a handler that, when a process exits, starts others, or ends launch on failure."""
+    """Return a handler that starts actions after a process succeeded; ends launch if it failed."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 

@@ -40,7 +40,7 @@ class LiveView:
     Collects joint states and torque terms of one arm from their topics.
 
     Subscriptions are best effort with depth 1 and read once per update, so that the view hardly
-    loads a running controller. g and C dq are computed from the arm's model if the node's are
+    loads a running controller. The arm's model gives g and C dq if the node's g and C dq are
     missing or older than 0.5 s.
     """
 

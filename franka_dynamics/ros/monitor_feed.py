@@ -160,8 +160,8 @@ class MonitorFeed:
     """
     Keeps a NodeView of every node of this package that publishes diagnostics.
 
-    `poll` reads torque topics without an executor. Their subscriptions have depth 1: the
-    middleware overwrites older messages, and a topic at 1 kHz costs one message per poll.
+    `poll` reads torque topics without an executor. Subscriptions to torque topics have depth 1:
+    the middleware overwrites older messages, and a topic at 1 kHz costs one message per poll.
 
     Only nodes in `namespaces`, given without slashes at their ends, are kept; if `namespaces` is
     empty, nodes of every namespace.

@@ -1,12 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Quality of service of all topics."""
+"""Quality of service of the topics that several modules use."""
 
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-# Publishers are reliable, because a default subscriber gets nothing from a best-effort one. Their
-# depth is 1, because an old torque is worth nothing.
+# Publishers are reliable, because a default subscriber gets nothing from a best-effort one.
+# Publishers have depth 1, because an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # Joint states: best effort, depth 1; after a pause a subscriber gets only the newest one.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)

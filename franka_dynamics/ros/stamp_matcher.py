@@ -41,7 +41,8 @@ class StampMatcher:
         """Take one message; called by the subscriptions."""
         stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
         if stamp <= self._latest:
-            # If the clock was set back, matching starts again; a single late message is ignored.
+            # If a stamp is seconds back, the clock was set back, and matching starts again; a
+            # message that is less late is ignored.
             if self._latest[0] - stamp[0] <= 1:
                 return
             self._pending.clear()

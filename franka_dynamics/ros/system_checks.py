@@ -75,8 +75,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
     Listen to joint states and diagnostics, and yield a line for each check.
 
-    `topic` and `command` are full names; `listen` is how long to listen [s]: diagnostics come once
-    per second.
+    `topic` and `command` are full names; `listen` is the least time to listen [s]: diagnostics
+    come once per second.
     """
     heard = _Heard()
     statuses: dict[str, Status] = {}

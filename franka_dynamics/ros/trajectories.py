@@ -48,7 +48,7 @@ def read_trajectory(data: bytes) -> JointTrajectory:
 
 
 def reference_of(message: JointTrajectory) -> TrajectoryRequest:
-    """Return the request in a message as `request_of`; without points it is a request to stop."""
+    """Return the request in a message; a message without points is a request to stop."""
     if message.points:
         return request_of(message)
     names = tuple(message.joint_names)
