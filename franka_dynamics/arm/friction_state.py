@@ -9,7 +9,7 @@ import numpy as np
 from .friction import FrictionModel, MaxwellSlipFriction
 from ..typing import Array
 
-# After a longer gap in the joint states the state of the slip elements is unknown [s].
+# After a gap above LONGEST_STEP_S in the joint states the state of slip elements is unknown [s].
 LONGEST_STEP_S = 0.05
 
 

@@ -44,8 +44,8 @@ from ..typing import Array
 from ..urdf.source import described
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
-# Base parameters for these three gravity vectors hold for every direction of gravity: an arm
-# mounted at any tilt.
+# Base parameters for the three gravity vectors ANY_GRAVITY hold for every direction of gravity: an
+# arm mounted at any tilt.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # Order in which a body's parameters are eliminated if there is a choice. Gautier and Khalil
 # eliminate YY, mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The other
@@ -61,12 +61,11 @@ _Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'm
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
-# A column of unit length depends on earlier columns if its component orthogonal to them is
-# smaller. Independent columns have components down to 1e-5 in unusual geometries and 0.1 in real
-# arms; rounding errors are 1e-15.
+# A column of unit length depends on earlier columns if its component orthogonal to them is below
+# _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
+# in real arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# A coefficient is rounded if it is nearer to an integer than this number times the condition
-# number.
+# A coefficient is rounded if it is nearer to an integer than _WHOLE times the condition number.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of other gravity vectors.

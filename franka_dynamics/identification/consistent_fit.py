@@ -36,7 +36,7 @@ MASS_FACTOR = 3.0
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
-# The last link without the hand keeps at least this fraction of its starting pseudo-inertia.
+# The last link without the hand keeps at least _LEAST_REST times its starting pseudo-inertia.
 _LEAST_REST = 1e-3
 # Solver settings that are tried in turn. With poorly determined parameters the solver can end
 # slightly above its tolerances; finer refinement or no equilibration then helps.
@@ -49,8 +49,8 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
-# Friction parameters below this fraction of their prior standard deviation are within the solver's
-# accuracy and are set to zero.
+# Friction parameters below _NO_FRICTION times their prior standard deviation are within the
+# solver's accuracy and are set to zero.
 _NO_FRICTION = 1e-6
 # First words of the solver's status if there is no solution; '_inaccurate' may follow.
 _NO_SOLUTION = ('infeasible', 'unbounded')

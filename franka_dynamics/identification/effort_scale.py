@@ -34,11 +34,12 @@ _COMMON_DEVIATION = 1e-4
 _STARTING_SET_PART = 0.1
 # Prior standard deviation of the logarithm of a joint's scale, about the scale's first guess.
 _PRIOR_DEVIATION = 1.0
-# A scale with a larger relative standard deviation is held at the median size of the better
-# determined scales.
+# A scale with a relative standard deviation above SCALE_NOT_SHOWN is held at the median size of
+# the better determined scales.
 SCALE_NOT_SHOWN = 0.25
 _HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
-# A scale is doubtful if the joint's largest torque would exceed this multiple of its torque limit.
+# A scale is doubtful if the joint's largest torque would exceed _MOST_OF_LIMIT times its torque
+# limit.
 _MOST_OF_LIMIT = 1.5
 
 

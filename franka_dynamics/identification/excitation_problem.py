@@ -33,7 +33,7 @@ from ..typing import Array
 
 _RATE_HZ = 30.0  # assumed number of samples with independent noise per second of a recording
 _LEAST_NM = 1.0  # smallest static torque assumed for a joint without torque limit
-# A parameter is identifiable if the motion leaves at most this fraction of its prior standard
+# A parameter is identifiable if the motion leaves at most IDENTIFIABLE times its prior standard
 # deviation.
 IDENTIFIABLE = 0.5
 # A parameter is essential if its remaining standard deviation causes, in one of _RANDOM_STATES

@@ -58,26 +58,26 @@ _CLEAR = {
 }
 # Smallest reported fault: logarithm of a gain, delay [s], tilt [degrees], mass of a load [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
-# A fault smaller than this many of its standard deviations is not reported. On sound logs (two
+# A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound logs (two
 # FER, 16 simulated FR3 with friction that no column describes) the logarithms of fitted gains are
 # up to 0.14 (0.10 among gains above one standard deviation) and 1.2 standard deviations. Gains of
 # 0.8 and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of 0.15 or more,
 # 1.9 deviations or more.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
-# reaches this value and no fault has a larger one; all faults are then tried again with rotor
+# reaches _ROTORS_BETTER and no fault has a larger one; all faults are then tried again with rotor
 # inertias in the fit.
 _ROTORS_BETTER = 0.3
-# For `better` and for `likely`, residuals are raised to at least this part of the normal residual,
-# because lowering an already small residual explains nothing.
+# For `better` residuals are raised to at least _RESOLVED times, for `likely` to _FINELY times the
+# normal residual, because lowering an already small residual explains nothing.
 _RESOLVED, _FINELY = 0.25, 0.02
 _FIRST_DELAYS_S, _DELAY_ROUNDS = (-0.06, 0.0, 0.06), 4
 _MOST_BAGS = 10  # number of bags in which a change of load is searched for
 _ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
 _HELD = 1e4  # factor on the prior's rows of negative friction parameters
-# Contact is assumed while the squared residual is above this multiple of its median, and for a
-# margin before and after. If contact would last more than this fraction of a recording, the fit is
-# bad instead.
+# Contact is assumed while the squared residual is above _CONTACT_FACTOR times its median, and for
+# a margin before and after. If contact would last more than _CONTACT_PART of a recording, the fit
+# is bad instead.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
@@ -357,8 +357,9 @@ class Diagnosis:
         return self.fault is None and not self.suspicious_joints and not self.scale_doubts
 
 
-# Largest accepted ratio of unseen to normal residual. The worst joints' ratios are 0.4 for two
-# FER, 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that is not modelled.
+# Largest accepted ratio of unseen to normal residual. The worst joints' unseen residuals are 0.4
+# times the normal residual for two FER, 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that
+# is not modelled.
 MOST_TIMES = 5.0
 
 

@@ -39,7 +39,7 @@ from ..recordings.recording import Recording
 from ..recordings.replay import Unit
 
 # The motion does not show a base parameter if its standard deviation in a fit with a prior of
-# precision one is above this fraction of its prior standard deviation.
+# precision one is above NOT_SHOWN times its prior standard deviation.
 NOT_SHOWN = 0.5
 _MOST_READ_AGAIN = 5  # number of recordings that are read again to search for contacts
 Progress = Callable[[int, int], None]

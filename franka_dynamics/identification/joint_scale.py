@@ -19,8 +19,8 @@ from .solve import estimate, Noise
 from .torque_model import normal_residual
 from ..typing import Array
 
-# A motion shows a joint's effort scale if the logarithm of the scale has a smaller standard
-# deviation than this: a wrong factor of two is about two standard deviations then.
+# A motion shows a joint's effort scale if the logarithm of the scale has a standard deviation
+# below NOT_SHOWN: a wrong factor of two is then about two standard deviations.
 NOT_SHOWN = 0.35
 
 

@@ -29,8 +29,8 @@ from ..errors import needing
 with needing('Base parameters in letters need sympy', 'symbolic'):
     import sympy as sp
 
-# Lengths equal within this relative tolerance share one symbol. A coefficient within this absolute
-# tolerance of a symbol's value is replaced by the symbol.
+# Lengths equal within _SAME, relative, share one symbol. A coefficient within _SAME, absolute, of
+# a symbol's value is replaced by the symbol.
 _SAME = 1e-12
 # Terms of a sum: each coefficient with the standard parameters that it multiplies.
 Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]

@@ -30,7 +30,7 @@ from ..recordings.recording import Recording
 from ..typing import Array
 
 # The motion shows the load's inertia if the standard deviations of all its entries are below mass
-# times this radius squared.
+# times _SHOWN_RADIUS_M squared.
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6  # of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of the physical body in `PayloadEstimate.payload`.

@@ -46,16 +46,17 @@ from ..typing import Array
 # Radius of gyration to which thinner links of the starting set are raised. Published links can be
 # thinner than any real link, and the prior would then keep the estimated links as thin.
 MINIMUM_GYRATION_M = 0.01
-# The prior standard deviation of a joint's rotor inertia is its torque limit divided by this
-# acceleration [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at a UR10e's first joints.
+# The prior standard deviation of a joint's rotor inertia is its torque limit divided by
+# _ROTOR_ACCELERATION [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at a UR10e's first
+# joints.
 _ROTOR_ACCELERATION = 100.0
-# A joint's unknown torque limit is replaced by its largest recorded torque times this factor. With
-# FRICTION_PART the joint's prior friction is then a tenth of the largest torque, which may be
-# nearly all friction; a smaller prior would suppress real friction.
+# A joint's unknown torque limit is replaced by its largest recorded torque times
+# _LIMIT_PER_EFFORT. With FRICTION_PART the joint's prior friction is then a tenth of the largest
+# torque, which may be nearly all friction; a smaller prior would suppress real friction.
 _LIMIT_PER_EFFORT = 5.0
-# Default precision: masses of the starting set are trusted to 32 %. Fits with this precision
-# predict left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as
-# well as fits with precision 30 or a precision chosen by cross-validation.
+# Default precision: masses of the starting set are trusted to 32 %. Fits with precision 10 predict
+# left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as well as
+# fits with precision 30 or a precision chosen by cross-validation.
 PRIOR_PRECISION = 10.0
 
 

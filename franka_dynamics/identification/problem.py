@@ -25,7 +25,7 @@ from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
 # Other slip elements replace the default ones only if the error on left-out parts decreases by
-# more than this fraction.
+# more than the fraction _CLEARLY.
 _CLEARLY = 0.01
 
 

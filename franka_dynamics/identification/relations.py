@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Coefficients equal within this relative tolerance are written as one number.
+# Coefficients equal within _SAME, relative, are written as one number.
 _SAME = 1e-12
 
 

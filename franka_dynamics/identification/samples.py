@@ -31,8 +31,8 @@ from ..typing import Array
 
 _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
 _EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
-# From this number of bags on, the parts left out of fits are whole bags; fewer bags are divided
-# into stretches.
+# From BY_BAG bags on, the parts left out of fits are whole bags; fewer bags are divided into
+# stretches.
 BY_BAG = 3
 _STRETCHES = 5  # number of stretches of a recording
 STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it

@@ -24,15 +24,15 @@ from ..typing import Array
 # Largest number of rounds of iterative reweighting, and relative change of the noise that ends the
 # rounds.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
-# For the weights, a joint's residual is raised to at least this fraction of the root mean square
-# over joints. If a wrist joint were weighted by its own residual, its torque would be fitted
-# nearly exactly at the cost of all other joints.
+# For the weights, a joint's residual is raised to at least _LEAST_RESIDUAL times the root mean
+# square over joints. If a wrist joint were weighted by its own residual, its torque would be
+# fitted nearly exactly at the cost of all other joints.
 _LEAST_RESIDUAL = 0.5
-# For published sets friction has a prior standard deviation this many times wider. Fitted inertias
-# can absorb friction that the narrow prior suppresses; a published set's inertias cannot, and a
-# comparison with it would be unfair.
+# For published sets the prior standard deviation of friction is _PUBLISHED_FREEDOM times wider.
+# Fitted inertias can absorb friction that the narrow prior suppresses; a published set's inertias
+# cannot, and a comparison with it would be unfair.
 _PUBLISHED_FREEDOM = 10.0
-# Equations with a larger column-scaled condition number are not solved without a prior.
+# Equations with a column-scaled condition number above SINGULAR are not solved without a prior.
 SINGULAR = 1e6
 Equations = tuple[Array, Array]  # R (r, p) and z (r,) of |R theta - z|^2
 

@@ -25,7 +25,7 @@ import numpy as np
 from .samples import STRETCH
 from .scoring import PartScore, Score
 
-# `Verdict.spread` is this many standard errors of `Verdict.gain`.
+# `Verdict.spread` is SPREAD_DEVIATIONS standard errors of `Verdict.gain`.
 SPREAD_DEVIATIONS = 2.0
 # Smallest useful reduction of E, relative to the published set's E.
 LEAST_GAIN = 0.05

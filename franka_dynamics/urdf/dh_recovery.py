@@ -26,10 +26,10 @@ from ..errors import UrdfError
 from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
-# [rad] Axes with a smaller angle between them are taken as parallel, because their common normal
-# would lie kilometres away. URDFs write pi as 3.1416, which is 7e-6 off.
+# [rad] Axes with an angle below PARALLEL between them are taken as parallel, because their common
+# normal would lie kilometres away. URDFs write pi as 3.1416, which is 7e-6 off.
 PARALLEL = 1e-4
-# [m] Parallel axes with a smaller distance count as one line, which has no common normal.
+# [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal.
 COINCIDENT = 1e-7
 # [rad] Axes that are parallel in the DH rows of `hint` count as parallel up to a tilt of
 # _MOST_TILT.

@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether no difference changes any torque."""
+        """Whether no difference changes a torque by more than rounding."""
         return not self.acting
 
     @property

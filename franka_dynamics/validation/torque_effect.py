@@ -55,10 +55,10 @@ class Difference:
     `place` is a joint's name (for its row, or the link behind it), 'base', 'flange' or 'arm';
     `first` and `second` are the two arms' values of `parameter`, in `unit`. `torque_effect` is the
     largest change of a joint torque [N m or N] in the motions of `TorqueProbe` if the first value
-    is replaced by the second; 0.0 if no torque changes. `tilted` says that `torque_effect` was
-    found with a base tilted about two axes, because with an upright base no torque changes.
-    `cause` is the likeliest cause, if one is known; `certain` says that the difference must be a
-    mistake.
+    is replaced by the second; 0.0 if no torque changes by more than rounding. `tilted` says that
+    `torque_effect` was found with a base tilted about two axes, because with an upright base no
+    torque changes. `cause` is the likeliest cause, if one is known; `certain` says that the
+    difference must be a mistake.
     """
 
     place: str
@@ -73,7 +73,7 @@ class Difference:
 
     @property
     def has_effect(self) -> bool:
-        """Whether a joint torque changes with this difference."""
+        """Whether the difference changes a joint torque by more than rounding."""
         return self.torque_effect > 0.0
 
     def __str__(self) -> str:
