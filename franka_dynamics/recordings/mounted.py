@@ -51,7 +51,7 @@ class Weighing:
 
     @property
     def is_clear(self) -> bool:
-        """Whether `mass` and the decrease of the error are large enough to be reported."""
+        """Whether |`mass`| is at least 0.3 kg and fitting it at least halves the torque error."""
         return abs(self.mass) >= _LEAST_MASS and self.explained <= _HELD_RATIO * self.without
 
 
