@@ -189,7 +189,7 @@ def bracket(first: ArrayLike, second: ArrayLike) -> Array:
 
 
 def ad(twist: Array) -> Array:
-    """Return the (..., 6, 6) matrix whose product with a twist W is the Lie bracket [V, W]."""
+    """Return the (..., 6, 6) matrix of V whose product with a twist W is the bracket [V, W]."""
     out = np.zeros((*twist.shape, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
     out[..., :3, 3:] = hat(twist[..., :3])

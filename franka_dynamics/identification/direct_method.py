@@ -13,10 +13,10 @@ misprints corrected; docs/theory/errata.md):
 
 A combination x of link j's parameters can be added to those of link j - 1, as lambda^j' x, if x
 DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
-every direction, the combinations x are the regrouping relations (20) and (21); near the base there
-are more. One pass from the last link to the first regroups all parameters. This pass over the
-links works on floats, which gives the map of `base_parameters`, and on symbols, which gives
-section 9 of the paper (letters.py).
+every direction, the combinations x are relations (20) and (21) of Gautier and Khalil; near the
+base there are more combinations. One pass from the last link to the first regroups all parameters.
+This pass over the links works on floats, which gives the map of `base_parameters`, and on symbols,
+which gives section 9 of Gautier and Khalil (letters.py).
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ def cascade(
     """
     Return the kept parameters and the map from the standard parameters to the base parameters.
 
-    Step b of the paper: from the last link to the first, the combinations `steps[j]` are removed
-    from link j and added to link j - 1 by lambda^j'. The combinations do not depend on the
+    Step b of Gautier and Khalil: from the last link to the first, the combinations `steps[j]` are
+    removed from link j and added to link j - 1 by lambda^j'. The combinations do not depend on the
     position of joint j, so lambda^j is taken at theta = 0 of a revolute joint, which gives
     relation (20), and at r = 0 of a prismatic joint, which gives (21).
 
@@ -213,9 +213,10 @@ def idle_combinations(
     """
     Return each link's combinations that meet Gautier and Khalil's conditions (13) to (15).
 
-    Steps a and c of the paper, done numerically: DE and DU are evaluated at random states, with
-    lengths in units of the arm's largest. The paper checks the conditions only near the base,
-    because later joints have no relations but eq. (20) and (21).
+    Steps a and c of Gautier and Khalil, done numerically: the energy regressors DE and DU are
+    evaluated at random states, with lengths in units of the arm's largest. Gautier and Khalil
+    check the conditions only near the base, because later joints have no relations but eq. (20)
+    and (21).
     """
     rows, vectors = rows_of(arm), gravity_vectors(gravity)
     if rotor_inertia is None:

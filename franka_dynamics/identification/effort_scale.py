@@ -3,13 +3,13 @@
 """
 Torque constants: N m per unit of recorded effort of each joint, if efforts are motor currents.
 
-A current i_j is (Y_j theta + F_j phi) / K_j with one unknown K_j per joint (Gautier, Briot 2014,
-"Global identification of joint drive gains and dynamic parameters of robots", ASME J. Dyn. Syst.
-Meas. Control 136(5)). Motion determines the joints' scales only relative to each other, because
-twice the masses with twice the scales need the same currents. The scales' common factor is a
-weighted median of the joints' scales with the starting inertias. A joint has more weight in the
-median if its current determines its scale better. Wrong inertias of a few links hardly change the
-scales' median.
+The current i_j of joint j is (Y_j theta + F_j phi) / K_j: rigid-body and friction torque over one
+unknown K_j per joint (Gautier, Briot 2014, "Global identification of joint drive gains and dynamic
+parameters of robots", ASME J. Dyn. Syst. Meas. Control 136(5)). Motion determines the joints'
+scales only relative to each other, because twice the masses with twice the scales need the same
+currents. The scales' common factor is a weighted median of the joints' scales with the starting
+inertias. A joint has more weight in the median if its current determines its scale better. Wrong
+inertias of a few links hardly change the scales' median.
 """
 
 from __future__ import annotations

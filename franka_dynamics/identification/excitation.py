@@ -30,7 +30,8 @@ from ..typing import Array
 HARMONICS = 5  # sines and cosines per joint
 _SAMPLES = 100  # samples per period for regressor and limits during optimisation
 _CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
-# Smallest amplitude, relative to the first, and relative tolerance of the amplitude's bisection.
+# Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
+# amplitude's bisection.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
 _STEP = 1e-4  # of central differences of scaled coefficients [rad/s]

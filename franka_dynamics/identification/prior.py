@@ -15,8 +15,9 @@ the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s 
 theta)). Here R and e are the weighted regressor and noise of the samples, theta0 - theta is the
 error of the starting set, P the inverse covariance of the prior at precision one, and K = R^T R +
 s P + the inverse covariance of friction. The estimate's covariance is K^-1 only if the starting
-set's error has precision s. But s is chosen for good predictions. The covariance C of theta0 -
-theta is therefore taken from the samples, and the covariance of the estimate is
+set's error has the prior precision s. But the prior precision s is chosen for good predictions.
+The covariance C of theta0 - theta is therefore taken from the samples, and the covariance of the
+estimate is
 
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
 
@@ -24,8 +25,8 @@ C_m is the prior's covariance of masses and centres of mass. C_I is the prior's 
 inertias about the centres of mass, which gravity torques do not show and in which published sets
 err far more. The precisions t_m and t_I are the smallest that agree with the samples: where the
 likelihood with all parameters integrated out (the evidence; MacKay 1992, "Bayesian interpolation",
-Neural Computation 4(3)) has fallen by one standard deviation from its maximum. A t_m or t_I above
-s counts as s.
+Neural Computation 4(3)) has fallen by one standard deviation from its maximum. A precision t_m or
+t_I above the prior precision s counts as s.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ class ShownPrecision:
 
 def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> Array:
     """
-    Return s^2 P C P - s P (b, b), the covariance that the prior leaves out (module docstring).
+    Return the term s^2 P C P - s P, (b, b), of the covariance in the module docstring.
 
     The fit assumes the precision s = `regularization`; a larger value in `precision` counts as s.
     """
@@ -277,9 +278,9 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
     The module's docstring defines both covariances.
 
     With a link's pseudo-inertia P = U U^T, U block upper triangular, the prior's changes of P are
-    U S U^T. S is symmetric and Gaussian with standard deviation one on the diagonal and sqrt(1/2)
-    elsewhere. The last column of S changes mass and centre of mass, the other columns the inertia
-    about the centre of mass.
+    U S U^T. The matrix S of a change U S U^T is symmetric and Gaussian with standard deviation one
+    on the diagonal and sqrt(1/2) elsewhere. The last column of S changes mass and centre of mass,
+    the other columns the inertia about the centre of mass.
     """
     base = prior.model.base
     masses: list[Array] = []

@@ -199,7 +199,7 @@ def _link_differences(
 ) -> list[Difference]:
     """Return the differences from the published links, except differences of rounding."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
-    # A difference within rounding that fits an error pattern exactly counts as an error.
+    # A difference within rounding counts as an error if it fits a `certain` ErrorPattern.
     different = [
         one
         for one in found.links
