@@ -103,7 +103,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 progress=bar.follow('identifying'),
             )
         refused = self._refusal(result)
-        # Files are written before anything is printed, because `| head` may end this program.
+        # Files are written before anything is printed, because `| head` can end this program.
         self._write(result, [*bags, *tests], arm_file=not refused)
         show_identification(result)
         for what, path in (('written', self.json), ('page', self.report)):

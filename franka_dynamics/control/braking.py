@@ -3,10 +3,10 @@
 """
 Brakes a moving arm to rest by its joint torques.
 
-The command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T within the
-joints' acceleration limits, and the guard's residual: the torque that the model does not explain
-(an undeclared load, a push). Braking needs no reference, only a trusted state. `resting_torque`
-returns the torque at which a stop sequence may end.
+The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T within
+the joints' acceleration limits, and the guard's residual: the torque that the model does not
+explain (an undeclared load, a push). Braking needs no reference, only a trusted state.
+`resting_torque` returns the torque at which to end a stop sequence.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _REST_SAMPLES = 20
 LONGEST_BRAKING_S = 1.0
 # Braking takes kinetic energy out of a moving arm. If the kinetic energy of a braked arm grows,
 # the model or the velocity is wrong. The torque before braking still acts for _LATE_S. When
-# somebody pushes the arm or lets it go, the residual follows late, so the energy may grow for
-# _GAINING_S. Once the arm has come to rest, its energy is no longer checked, because only a person
-# or a load can move the arm then.
+# somebody pushes the arm or lets it go, the residual follows late, so growth of the energy for up
+# to _GAINING_S is tolerated. Once the arm has come to rest, its energy is no longer checked,
+# because only a person or a load can move the arm then.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
 # Rates at which braking follows a growing and a fading residual [1/s]; a compensated residual that
 # outlasts a push would drive the arm. The product of rate and age of the state is at most
 # _RESIDUAL_PER_AGE, or the compensation would oscillate. A decrease of the residual by less than
 # _NOISE times the torque limit is followed at the slower rate: noise followed at two rates would
-# lower the mean, and the arm would sink.
+# lower the mean residual, and the arm would sink.
 _RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
 # A compensated residual that pushes a joint along its motion is reduced linearly with speed, to
 # zero at _COMPENSATED_BELOW [rad/s]: the full residual would keep the joint moving against
@@ -157,7 +157,7 @@ def resting_torque(
     effort: Array,
 ) -> Array:
     """
-    Return the torque at which a stop sequence may end, shape (n,) [N m].
+    Return the torque at which to end a stop sequence, shape (n,) [N m].
 
     The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
     `others`, which keep a free arm at rest if the target is another one. The result is the

@@ -364,13 +364,13 @@ class FeedforwardController:
             return
         stamp = self.latest[0]
         if self.mode is not Mode.RUNNING:
-            # Another controller may follow the trajectory, with the torques of
+            # Perhaps another controller follows the trajectory, with the torques of
             # ~/feedforward_trajectory.
             reason = 'torques were added to it, but it is not followed here: '
             reason += self.supervisor.reason
             self.reference.note(ReferenceState.ACCEPTED, stamp, reason, mark)
             return
-        # A set-point of a running stream needs no ramp; any other reference may begin with a
+        # A set-point of a running stream needs no ramp; any other reference can begin with a
         # torque step.
         if not (self.reference.active and is_streamed(planned)):
             self._note_change()
@@ -524,7 +524,7 @@ class FeedforwardController:
         self.mode = Mode.STOPPING
 
     def _resting_torque(self) -> Array:
-        """Return the torque at which the stop sequence may end now, shape (n,) [N m]."""
+        """Return the torque at which to end the stop sequence now, shape (n,) [N m]."""
         if self.latest is None:
             return self._zero
         q, terms = self.latest[1], self.law.terms
@@ -622,7 +622,8 @@ class FeedforwardController:
         self._stopped_by_state = False
         at_once = self._first_torque is FirstTorque.AT_ONCE
         if at_once and self.guard.idle and not (held or self._last_torque_acts):
-            # The arm is braked or falls: no receiver applies the last torque any more.
+            # A first torque at once without measured torque: the arm is braked or falls, so no
+            # receiver applies the last torque any more.
             self.output.last = None
         self.output.blend_requested = True
         self._braking.release()

@@ -46,7 +46,7 @@ SETTLED_S, _SETTLED_STATES = 0.018, 20
 # Brakes hide any difference, so if brakes may hold the arm at the first torque, the guard judges
 # only once a joint moved by _MOVED [rad] or at _MOVED_AT [rad/s], or after _BRAKES_OPEN_S [s].
 _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
-# After a change of payload, before the arm lifts the load, the arm may press on a table with the
+# After a change of payload, an arm that has not lifted the load yet can press on a table with the
 # load's weight. While an arm held by gains presses on the table, each joint moves by less than
 # _PRESSES [rad] and slower than _PRESSES_AT [rad/s].
 _PRESSES, _PRESSES_AT = 0.03, 0.1
@@ -144,7 +144,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Use another model; if the payload mass changes while judging, start `payload_time`."""
+        """Use another model; if the payload mass changes while judging, `payload_time` begins."""
         before, self._terms = self._terms, terms
         friction = self._friction_in_effort()
         if self._friction.model is not friction:

@@ -18,8 +18,8 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 
-# Share of each limit that ruckig may use. The quintic between two points sampled from ruckig's
-# profile overshoots a little.
+# Largest share of each limit that ruckig uses. The quintic between two points sampled from
+# ruckig's profile overshoots a little.
 _SHARE = 0.99
 # Shortest time in which the acceleration rises to its limit [s]. The jerk limit is at most the
 # acceleration limit divided by _RISE_S: a larger jerk would shake the arm.
@@ -40,8 +40,8 @@ def join(
     """
     Return a motion from the state `current` at `begin` [s] to `motion`, then along `motion`.
 
-    `motion` ends at rest; the returned motion may reach the end of `motion` later. Returns None if
-    no transition within the arm's limits was found.
+    `motion` ends at rest; the returned motion can reach the end of `motion` later than `motion`
+    does. Returns None if no transition within the arm's limits was found.
     """
     if motion.times[0] <= begin:
         difference = np.abs(np.subtract(motion.sample(begin), current)).max()

@@ -42,7 +42,7 @@ class TorqueLimiter:
     """
     Keeps commands within torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
-    Torque limits may be infinite. Torque rates above MOST_RATE are reduced to MOST_RATE.
+    An infinite torque limit limits nothing. Torque rates above MOST_RATE are reduced to MOST_RATE.
     """
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:

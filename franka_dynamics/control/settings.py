@@ -25,12 +25,12 @@ class TargetProfile:
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
-    commanded. With `receiver_adds_friction`, the receiver compensates joint friction, and no
-    friction may be commanded. `rotor_inertia` is a lower bound of the reflected rotor inertia that
+    commanded. With `receiver_adds_friction`, the receiver compensates joint friction, and
+    terms.friction is refused. `rotor_inertia` is a lower bound of the reflected rotor inertia that
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
     (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says whether brakes hold an arm that
-    stands still without effort; if so, the first command may be the full gravity torque.
+    stands still without effort; if so, commands begin with the full gravity torque.
     """
 
     name: str

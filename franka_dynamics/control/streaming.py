@@ -25,8 +25,8 @@ _SIDE, _KEPT = 2, 7  # points on either side of a point, and points kept in all
 # the fraction _FOLLOWED of the difference between the point's arrival and its expected time, at
 # most half a period.
 _FOLLOWED = 0.02
-# Longest gap between two points of one stream, and longest time by which a point may come before
-# its expected time, both in periods.
+# Longest gap between two points of one stream, and longest tolerated time between the arrival of
+# an early point and its expected time, both in periods.
 _MOST_MISSING, _MOST_EARLY = 3, 3.0
 # Time after the latest state at which a new motion starts, for planning it [s].
 LEAD_S = 0.004

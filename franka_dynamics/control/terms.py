@@ -140,8 +140,8 @@ class TermModel:
         """
         Return the part of `gravity` = g(q) that the target does not add itself, shape (n,) [N m].
 
-        The returned torque is exactly zero for a target that compensates gravity, unless
-        gravity_vector is not (0, 0, -9.81) or the target does not know the payload.
+        The returned torque is exactly zero if the target compensates gravity and knows the
+        payload, and gravity_vector is (0, 0, -9.81).
         """
         if not self.adds_gravity:
             return gravity

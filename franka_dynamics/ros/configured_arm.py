@@ -201,7 +201,7 @@ class ConfiguredArm:
     def publish_command(self, torque: Array) -> None:
         """Publish a torque, shape (n,) [N m]; remember its bytes and the time."""
         data = command_bytes(torque)
-        # The node may receive its own message before `publish` returns.
+        # The node can receive its own message before `publish` returns.
         self.command_watch.sent(data)
         self._command_publisher.publish(data)
         self._last_publication = time.monotonic()

@@ -123,8 +123,8 @@ def run_session(
     the message quotes its log.
     """
     use_isolated_network()
-    # The simulated arm gets real-time scheduling, because a real arm never waits for a processor
-    # either.
+    # The simulated arm asks for real-time scheduling, because a real arm never waits for a
+    # processor either.
     os.environ.setdefault(SWITCH, ON)
     load = os.getloadavg()[0]
     too_busy = ''

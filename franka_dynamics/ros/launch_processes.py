@@ -133,7 +133,7 @@ def spawner(*arguments: Any, **given: Any) -> Any:
 
 
 def after(process: Any, *following: Any) -> Any:
-    """Return a handler that starts actions after a process succeeded; ends launch if it failed."""
+    """Return a handler that starts actions after a process's success, or ends launch."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 

@@ -33,8 +33,8 @@ from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
-# On a busy machine a simulated arm's motion may take _SLOWER times its duration and begin _BEGIN_S
-# after its request [s].
+# On a busy machine a simulated arm's motion takes up to _SLOWER times its duration and begins up
+# to _BEGIN_S after its request [s].
 _SLOWER, _BEGIN_S = 20.0, 10.0
 # Wait before a request [s]: a server that has not discovered the client yet discards its answer.
 _DISCOVERY_S = 0.3

@@ -98,7 +98,7 @@ class CommandWatch:
         self._own.append(data)
 
     def is_own(self, data: bytes) -> bool:
-        """Return whether a received message is the node's own; forget the node's older ones."""
+        """Return whether a message is the node's own; if so, forget it and all older commands."""
         try:
             before = self._own.index(data)
         except ValueError:

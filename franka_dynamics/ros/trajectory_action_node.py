@@ -303,7 +303,7 @@ def _run(node: TrajectoryActionNode, stop: StopRequest) -> int:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Serve until SIGINT or SIGTERM; return 2 for a wrong parameter or missing control_msgs."""
+    """Serve until a signal asks to end; return 2 for a wrong parameter or no control_msgs."""
     return run_node(TrajectoryActionNode, _run, args, OFF)
 
 
