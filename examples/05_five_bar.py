@@ -244,7 +244,7 @@ def draw_motion(chain: ClosedChain, times: np.ndarray, path: str) -> None:
 @dataclass(frozen=True)
 class Objective:
     """
-    Mean square of the motors' torques over the motion, as a function of u in [-1, 1].
+    Sum over the motors of mean square torques over the motion, as a function of u in [-1, 1].
 
     The vector u holds the vertices' displacements relative to VERTEX_REACH, then the rotation
     vectors of the three axes relative to AXIS_REACH. At q = 0 the links stay where they are when
@@ -288,7 +288,7 @@ class Objective:
         )
 
     def value_and_gradient(self, u: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the motors' mean square torque [N^2 m^2] and the gradient by the variables u."""
+        """Return the motors' summed mean square torques [N^2 m^2] and the gradient by u."""
         chain = self.chain(u)
         motion = reach(chain, np.linspace(0.0, DURATION, self.samples))
         torques = chain.inverse_dynamics(motion)
@@ -299,8 +299,8 @@ class Objective:
             by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1
         )
         by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[list(AXES), 3:]
-        # by_eta: derivative of the mean square torque by a further small rotation d eta of the
-        # turned axis, exp(d eta) exp(turn).
+        # by_eta: derivative of the summed mean square torques by a further small rotation d eta of
+        # the turned axis, exp(d eta) exp(turn).
         by_turns = [slope @ left_jacobian(turn) for slope, turn in zip(by_eta, self.turns(u))]
         return float((torques**2).sum() / self.samples), np.concatenate(
             (by_vertices.ravel() * VERTEX_REACH, np.ravel(by_turns) * AXIS_REACH)
@@ -326,7 +326,7 @@ def left_jacobian(turn: np.ndarray) -> np.ndarray:
 
 
 def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
-    """Minimise the mean square torque by SLSQP within |u| <= 1, link 2 not getting lighter."""
+    """Minimise the summed mean square torques by SLSQP within |u| <= 1, link 2 not getting lighter."""
     start = np.zeros(objective.size)
     mass, _ = objective.mass_and_gradient(start)
     scale = objective.value_and_gradient(start)[0]

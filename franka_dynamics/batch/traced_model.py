@@ -62,10 +62,11 @@ class TracedModel(LibraryModel):
     """
     An arm's dynamics in an array library's own operations; methods named as those of `BatchModel`.
 
-    The generated equations are run on columns: sines, cosines, products and sums that the library
-    can trace, compile and differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the
-    device and in the precision of the given arrays. With NumPy the results are a slow reference
-    for `BatchModel`; on a CPU `TorchModel` and `JaxModel` are faster.
+    The generated equations are run on columns: sines, cosines, products, sums and (in forward
+    dynamics) reciprocals that the library can trace, compile and differentiate (jax.jit, vmap,
+    grad; torch.compile, autograd), on the device and in the precision of the given arrays. With
+    NumPy the results are a slow reference for `BatchModel`; on a CPU `TorchModel` and `JaxModel`
+    are faster.
 
     States have shape (..., n), equal for all arguments of a call, and a floating-point type. A
     state with a value that is not finite gives NaN in this state's result alone. With `columns`

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generated equations as CUDA kernels: one thread computes one state."""
+"""Generated equations as CUDA kernels: each thread computes one state after another."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def kinematics(
 
 
 def letters(description: ArmDescription) -> tuple[Formula, ...]:
-    """Return the values of the lengths, and sine and cosine of each revolute joint."""
+    """Return the lengths, cosine and sine of each constant angle and of each revolute joint."""
     chain = chain_of(description)
     turns = [
         Formula(f'{letter}{i}', function(position(i)))
