@@ -326,7 +326,7 @@ def left_jacobian(turn: np.ndarray) -> np.ndarray:
 
 
 def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
-    """Minimise the summed mean square torques by SLSQP within |u| <= 1, link 2 not getting lighter."""
+    """Minimise summed mean square torques by SLSQP within |u| <= 1, link 2 not getting lighter."""
     start = np.zeros(objective.size)
     mass, _ = objective.mass_and_gradient(start)
     scale = objective.value_and_gradient(start)[0]
