@@ -12,7 +12,7 @@ import yaml
 
 from ..parameter_schema import ParameterSpec, specs
 
-LIVE = ('torque', 'motion')  # their parameters may change while a node commands
+LIVE = ('torque', 'motion')  # changes of their parameters need no new configuration
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),
@@ -29,7 +29,7 @@ def table(node: str) -> tuple[ParameterSpec, ...]:
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters of a node that may be set while it is active."""
+    """Return a node's live parameters, whose changes need no new configuration."""
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 

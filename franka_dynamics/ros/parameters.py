@@ -126,9 +126,9 @@ class LiveParameters:
     Applying values takes longer than a control cycle, so all changes since the last call are
     applied together.
 
-    The node has declared all parameters of `table`; those of `live` may change while it commands.
-    `judge` gets all values of `live` after a change and raises FrankaDynamicsError to refuse it.
-    While `active` returns True, `while_inactive` parameters are fixed.
+    The node has declared all parameters of `table`; changes of `live` parameters need no new
+    configuration. `judge` gets all values of `live` after a change and raises FrankaDynamicsError
+    to refuse it. While `active` returns True, `while_inactive` parameters are fixed.
     """
 
     def __init__(
