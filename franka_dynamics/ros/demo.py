@@ -27,6 +27,7 @@ import numpy as np
 from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
+from .diagnostics import RESIDUALS
 from .messages import request_message
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
@@ -200,7 +201,7 @@ class _Session:
             hold,
             (first, second),
             rates,
-            max(float(checks[f'{when} [N m]']) for when in ('at configure', 'while running')),
+            max(float(checks[key]) for key in RESIDUALS),
             errors,
             any(sentence.startswith(_ARM) for sentence in errors),
         )

@@ -18,6 +18,10 @@ from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
 
+# Keys of the cross-check's largest torque difference at configure and while running.
+RESIDUALS = tuple(
+    f'{when} [N m, relative above 1 N m]' for when in ('at configure', 'while running')
+)
 _NEAR_BOUND = 0.8  # fraction of the guard's bound above which a warning is published
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
@@ -241,8 +245,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             level,
             message,
             {
-                'at configure [N m]': check.at_configure,
-                'while running [N m]': check.largest,
+                **dict(zip(RESIDUALS, (check.at_configure, check.largest))),
                 'checks while running': check.checks,
             },
         )
