@@ -377,10 +377,10 @@ def diagnose(
     Compare the residuals on unseen parts with normal residuals, and search for faults of the log.
 
     `unseen` (n,) is the root mean square of each joint's residual on the left-out parts [N m].
-    `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m. Prior,
-    precision and noise are those of the fit to all parts, and `theta` (p,) the base and friction
-    parameters of that fit. Effort gains are tried only if `scales_known`, because identified
-    effort scales absorb wrong gains.
+    `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m.
+    `prior`, `regularization` (its precision) and `noise` are those of the fit to all parts, and
+    `theta` (p,) the base and friction parameters of that fit. Effort gains are tried only if
+    `scales_known`, because identified effort scales absorb wrong gains.
     """
     whole = total(part.factors for part in parts)
     alone = np.where(np.arange(len(theta)) < whole.base_count, 0.0, theta)
@@ -407,8 +407,8 @@ def contacts(
     During a contact the residual of a fit to all samples without contact is far above its median;
     an interval includes 0.2 s before and after. None is returned without contacts, if contacts
     cover more than 30 % of the motion, or if residuals outside contacts are not much lower. The
-    motion's efforts are in N m, `where` is the bag's name; prior, precision and noise are from the
-    fit to all parts.
+    motion's efforts are in N m, `where` is the bag's name; `prior`, `regularization` (its
+    precision) and `noise` are those of the fit to all bags.
     """
     model = prior.model
     normal = normal_residual(prior.effort, np.zeros(model.n))

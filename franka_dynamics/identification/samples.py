@@ -323,7 +323,11 @@ class Summary:
 
 
 def parts(summaries: Sequence[Summary]) -> list[Part]:
-    """Return the parts to leave out of fits: bags, groups of bags, or stretches of 1 or 2 bags."""
+    """
+    Return the parts to leave out of fits: bags or groups of bags.
+
+    If there are fewer than BY_BAG bags, the parts are the stretches of each bag.
+    """
     if len(summaries) < BY_BAG:
         return [part for one in summaries for part in one.stretches]
     wholes = [one.whole for one in summaries]

@@ -174,8 +174,8 @@ def import_log(
     """
     Return the recording in a log file that `read_log` reads.
 
-    Position, velocity and effort have one column for each joint, base to tip. A bag written from
-    the recording has its messages on `topic`.
+    Position, effort and velocity, unless it is derived, have a column for each joint, base to
+    tip. A bag written from the recording has its messages on `topic`.
 
     Raises
     ------

@@ -54,7 +54,8 @@ class Unit:
         """
         Return the unit of E.
 
-        Raises RecordingError if the arm has a prismatic joint and some joint has no effort limit.
+        E is in % of the effort limits if the arm has a prismatic joint. Raises RecordingError if
+        then a joint has no effort limit above zero.
         """
         if all(joint.kind is JointKind.REVOLUTE for joint in arm.joints):
             return cls('N m', (1.0,) * arm.n)

@@ -41,7 +41,7 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
 
 
 def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
-    """Return two tables: differences of quantities by formulation, and physical consistency."""
+    """Return two tables: each formulation's differences from the first; the links' consistency."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
         f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '

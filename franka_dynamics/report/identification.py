@@ -400,7 +400,7 @@ def tables(result: Identification) -> list[Table]:
         each = [gains.get(joint) for joint in range(len(names))]
         found.append(
             Table(
-                f'scale of each effort beside its neighbours (1: as recorded), {names[0]} to '
+                f'recorded effort over torque, beside the neighbours (1: right), {names[0]} to '
                 f'{names[-1]}',
                 ['', *heads(*(f'{k}' for k in range(1, len(names) + 1)), form='.2f')],
                 [

@@ -48,8 +48,8 @@ class SimulatorNode(Node):
     """
     Publishes joint states at the simulation's rate and follows the torques of one sender.
 
-    When torques cease, the node brakes the arm, then holds it unless the arm compensates gravity
-    itself.
+    When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
+    or, if the arm compensates gravity itself, applies zero torque.
     """
 
     def __init__(self, **node_options: Any) -> None:

@@ -56,7 +56,7 @@ def axis_lines(chain: SerialChain) -> list[Line]:
 
 
 def row_sequence(description: ArmDescription) -> list[DHRow]:
-    """Return an arm's n + 1 standard rows from the base's z axis on, as `follow_axes` does."""
+    """Return an arm's rows as n + 1 standard rows from the base's z axis on, for `follow_axes`."""
     rows = [joint.row for joint in description.joints]
     if description.convention is Convention.STANDARD:
         # Line 0 is the axis of joint 1, and after the last joint there is no normal.
