@@ -54,7 +54,7 @@ def _picture_file(text: str) -> Path:
 
 
 def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:
-    """Return the option --json FILE, which also writes the printed results as JSON."""
+    """Return the option --json FILE, by which an action also writes its results as JSON."""
     return file_option(what, **more)
 
 

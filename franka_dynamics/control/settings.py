@@ -119,7 +119,7 @@ class Settings:
 
     @property
     def profile(self) -> TargetProfile:
-        """Return the profile of the target."""
+        """Return what the target, which receives the torques, adds to them by itself."""
         return target_profile(self.target)
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -293,7 +293,7 @@ class _Recursion:
         return DPQ[..., 0, :, :], DPQ[..., 1, :, :], DPQ[..., 2, :, :]
 
     def _inwards(self, P: Array, Q: Array) -> Array:
-        """Return the derivatives of the wrenches (Algorithm 1, lines 21 to 31)."""
+        """Return the wrenches' derivatives by [eta, q, dq, ddq] (Algorithm 1, lines 21 to 31)."""
         gyroscopic = np.swapaxes(self.ad_V, -1, -2) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]

@@ -42,11 +42,11 @@ def contradictions(
     Return sentences on bags that seem to come from different arms or loads.
 
     Two bags contradict each other if one fit to both has much larger residuals than separate fits,
-    per degree of freedom. There is one sentence for each bag that contradicts every bag it was
-    compared with, and one for each of at most five other contradicting pairs. If no bags
-    contradict each other, bags are reported whose residual under `theta` (p,), the parameters
-    fitted to all bags, is far above the median bag's. Efforts are in N m; `noise` is from the fit
-    to all bags.
+    per degree of freedom. With three or more bags there is one sentence for each bag that
+    contradicts every bag it was compared with. At most five other contradicting pairs get a
+    sentence each, and one sentence counts further pairs. If no bags contradict each other, bags
+    are reported whose residual under `theta` (p,), the parameters fitted to all bags, is far above
+    the median bag's. Efforts are in N m; `noise` is from the fit to all bags.
     """
     if len(bags) < 2:
         return ()

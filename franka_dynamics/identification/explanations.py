@@ -246,7 +246,7 @@ class _Search:
         return replace(found, values=(gain,), deviation=spread)
 
     def _with_gains(self, joints: Sequence[int]) -> QRFactors:
-        """Return the factors with one more column for the gain of each of `joints`."""
+        """Return the QR factors with one more column for each of `joints`, for its gain."""
         columns = [scale_column(self.whole, self.prior, joint) for joint in joints]
         return self.whole.with_shared(np.concatenate(columns, axis=2))
 

@@ -42,8 +42,9 @@ class ConfiguredArm:
     """
     Callbacks, publishers and reports for one arm, from configure to cleanup.
 
-    The control thread calls `on_joint_state` and `run_due`, the service thread `on_reference` and
-    `run_beside`; at an orderly end the main thread calls `run_beside`. Raises SettingsError or
+    The control thread, which is the process's main thread, calls `on_joint_state` and `run_due`,
+    the service thread `on_reference` and `run_beside`. At an orderly end, after the service thread
+    has ended, the control thread calls `run_beside`. Raises SettingsError or
     FrameError if ExternalWatch or TermPublishers refuse the parameters.
     """
 

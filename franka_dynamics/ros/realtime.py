@@ -13,7 +13,7 @@ PRIORITY = 50
 # The switch is an environment variable, because no ROS parameter exists before a node.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
-# Fast DDS's variables for the choice of transports.
+# Fast DDS's environment variable for the choice of transports, and its value for UDP alone.
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
 # Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
 _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4

@@ -107,7 +107,7 @@ class Progress:
 
 
 class _Watch(Progress):
-    """Checks the newest joint state a few times per second; BagRecorder counts all states."""
+    """Checks the newest joint state ten times per second; BagRecorder counts all states."""
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
         super().__init__()

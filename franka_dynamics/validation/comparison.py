@@ -131,7 +131,7 @@ def compare_described(
 def _links(
     first: ArmDescription, second: ArmDescription, probe: TorqueProbe, tolerance: float
 ) -> list[Difference]:
-    """Return the differences of all links, each with the likeliest cause."""
+    """Return the differences of all links, each with the likeliest cause, if one is found."""
     found = []
     for i in range(first.n):
         differing = _differing_inertias(first, second, i, tolerance)
