@@ -56,7 +56,7 @@ _LITERAL = re.compile(r'(``[^`]*``|`[^`]*`)')
 _MARKUP = re.compile(r'([*|]|(?<=\w)_(?=\W|$))')
 
 
-# The command line and the nodes are run, not imported; reports are what commands print.
+# Users run the command line and the nodes and do not import them; commands print the reports.
 NOT_IMPORTED = ('cli', 'ros', 'report')
 
 

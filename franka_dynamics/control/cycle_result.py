@@ -33,7 +33,7 @@ class ControllerStatus(NamedTuple):
     The controller's mode, the reason for it, and how to make the controller command again.
 
     `reason` is COMMANDING while torques are commanded, else why no torque is commanded.
-    `cleared_by` is what makes the controller command again, empty while torques are commanded.
+    `cleared_by` says how the user makes the controller command again; empty while it commands.
     `faulty` is True while a fault is latched: the controller then does not restart by itself.
     """
 

@@ -29,7 +29,7 @@ def request_realtime(default: str = ON) -> str:
     environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for
     this package's simulated arm, because a simulation can wait.
 
-    Under SCHED_FIFO, Fast DDS is told to use UDP alone, unless the environment says otherwise:
+    Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless the environment chooses:
     threads busy-wait for the locks of its shared memory, and under SCHED_FIFO they were seen to
     occupy every core for minutes. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP
     has no effect, because rmw_fastrtps then chooses the transports itself.

@@ -49,7 +49,8 @@ from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
-# Most goals at a time: one that is followed, and some that wait to replace it; each has a thread.
+# Largest number of goals at a time: the goal being followed, and goals that wait to replace it.
+# Each goal has a thread.
 _MOST_GOALS = 4
 _THREADS = _MOST_GOALS + 3  # the others: states, the controller's answers, cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1

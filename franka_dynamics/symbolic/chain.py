@@ -11,7 +11,7 @@ sines and cosines of constant angles.
 
 In this module twists are (omega, v), as the Panda notebook (docs/theory/references.md) writes
 them. The Panda notebook's "spatial velocity" has the velocity of the frame's origin for v, so the
-notebook's Jacobians are what Pinocchio calls LOCAL_WORLD_ALIGNED with the two halves exchanged.
+notebook's Jacobians are Pinocchio's LOCAL_WORLD_ALIGNED Jacobians with exchanged halves.
 """
 
 from __future__ import annotations
