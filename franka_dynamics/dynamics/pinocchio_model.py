@@ -32,7 +32,7 @@ from ..typing import Array
 from ..urdf.source import described
 
 # Pinocchio's order of the six tensor elements is xx, xy, yy, xz, yz, zz.
-_TO_PINOCCHIO = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
+TO_PINOCCHIO = (9, 6, 7, 8, 0, 1, 3, 2, 4, 5)
 _JOINT_MODELS = {JointKind.REVOLUTE: pin.JointModelRZ, JointKind.PRISMATIC: pin.JointModelPZ}
 
 
@@ -40,7 +40,7 @@ def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
     """Return a link's inertia as a Pinocchio object, about the centre of mass if it has mass."""
     if inertia.mass == 0.0:
         return pin.Inertia(0.0, np.zeros(3), np.array(inertia.inertia))
-    return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(_TO_PINOCCHIO)])
+    return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(TO_PINOCCHIO)])
 
 
 def build_pinocchio(description: ArmDescription) -> pin.Model:

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
+import pinocchio as pin
 
-from ..arm import ArmDescription
-from ..dynamics.body_tree import joint_twists
-from ..dynamics.model import broadcast_states, GRAVITY, gravity_vector
-from ..spatial import adjoint_inverse
+from ..arm import ArmDescription, LinkInertia
+from ..dynamics.model import broadcast_states, GRAVITY
+from ..dynamics.pinocchio_model import PinocchioModel, TO_PINOCCHIO
+from ..dynamics.regressor import PER_LINK
 from ..typing import Array
 
 
@@ -20,9 +23,9 @@ def energy_regressors(
     """
     Return DE and DU of Gautier and Khalil 1990, eq. 10 and 11.
 
-    A body of mass m, first moment m c, inertia J and twist (v, omega), in its own frame, has the
-    kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c), and the potential energy -m
-    g' p_c.
+    Pinocchio computes both. A body of mass m, first moment m c, inertia J and twist (v, omega), in
+    its own frame, has the kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c), and
+    the potential energy -m g' p_c.
 
     Parameters
     ----------
@@ -46,21 +49,24 @@ def energy_regressors(
         If a vector has the wrong shape or a value is not finite.
 
     """
-    position, velocity = broadcast_states(description, q=q, dq=dq)
-    g, screws = gravity_vector(gravity), joint_twists(description)
-    twist = np.zeros((*position.shape[:-1], 1, 6))
-    frame = np.asarray(description.base, dtype=float)
-    kinetics, potentials = [], []
-    for i, pose in enumerate(description.joint_transforms(position)):
-        seen = np.swapaxes(adjoint_inverse(pose), -1, -2)
-        twist = twist @ seen + velocity[..., i, None, None] * screws[i]
-        frame = frame @ pose
-        v, w = twist[..., 0, :3], twist[..., 0, 3:]
-        x, y, z = np.moveaxis(w, -1, 0)
-        tensor = np.stack([x * x / 2, x * y, x * z, y * y / 2, y * z, z * z / 2], axis=-1)
-        mass = 0.5 * np.sum(v * v, axis=-1, keepdims=True)
-        kinetics.append(np.concatenate([tensor, np.cross(v, w), mass], axis=-1))
-        moment = -np.einsum('...ij,i->...j', frame[..., :3, :3], g)
-        held = -np.sum(frame[..., :3, 3] * g, axis=-1, keepdims=True)
-        potentials.append(np.concatenate([np.zeros_like(tensor), moment, held], axis=-1))
-    return np.concatenate(kinetics, axis=-1), np.concatenate(potentials, axis=-1)
+    links = (LinkInertia.zero(),) * description.n
+    arm = PinocchioModel(replace(description, links=links), gravity)
+    stacks = broadcast_states(description, q=q, dq=dq)
+    shape = stacks[0].shape[:-1]
+    found = np.zeros((2, *shape, description.n, PER_LINK))
+    for at in np.ndindex(shape):
+        position, velocity = (stack[at] for stack in stacks)
+        kinetic = pin.computeKineticEnergyRegressor(arm.model, arm.data, position, velocity)
+        potential = pin.computePotentialEnergyRegressor(arm.model, arm.data, position)
+        for energy, row in enumerate((kinetic, potential)):
+            found[(energy, *at)][:, TO_PINOCCHIO] = row.reshape(-1, PER_LINK)
+    # Pinocchio's columns are for parameters in the joints' frames. In a standard convention these
+    # are not the DH frames.
+    for i, (_, offset) in enumerate(description.joint_placements()):
+        moved = [
+            LinkInertia.from_parameters(one).expressed_in(offset).parameters()
+            for one in np.eye(PER_LINK)
+        ]
+        found[..., i, :] = found[..., i, :] @ np.transpose(moved)
+    DE, DU = found.reshape(2, *shape, -1)
+    return DE, DU

@@ -7,6 +7,8 @@ import pytest
 
 from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
 from franka_dynamics.arm.dh_conversion import in_modified_convention
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.errors import BaseParameterError
 from franka_dynamics.identification.base_parameters import (
     ANY_GRAVITY,
@@ -50,7 +52,7 @@ ARMS = {
 
 @pytest.mark.parametrize('seed', range(8))
 def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
-    # `energy_regressors` uses neither lambda nor f, but twists and energies of rigid bodies.
+    # `energy_regressors` is Pinocchio's, which uses neither lambda nor f.
     arm = make_random_arm(seed, n=4, special=(0.0, 0.6)[seed % 2], base=True)
     q, dq = np.random.default_rng(seed).uniform(-2.0, 2.0, (2, 4))
     expected = energy_regressors(arm, q, dq, TILTED)
@@ -72,6 +74,16 @@ def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
             np.testing.assert_allclose(
                 found, reference[10 * j : 10 * j + 10], rtol=0.0, atol=ATOL_ENERGY
             )
+
+
+@pytest.mark.parametrize('convention', Convention)
+def test_energies_are_linear_in_the_parameters_in_both_conventions(convention):
+    arm = make_random_arm(1, n=5, convention=convention)
+    q, dq = np.random.default_rng(1).uniform(-2.0, 2.0, (2, 3, 2, 5))
+    DE, DU = energy_regressors(arm, q, dq, TILTED)
+    model, X = NewtonEulerModel(arm, TILTED), parameter_vector(arm)
+    for found, expected in ((DE, model.kinetic_energy(q, dq)), (DU, model.potential_energy(q))):
+        np.testing.assert_allclose(found @ X, expected, rtol=0.0, atol=ATOL_ENERGY)
 
 
 @pytest.mark.parametrize('rotors', [False, True])
