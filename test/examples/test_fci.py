@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installed")
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 from ..scripts import ROOT
@@ -38,13 +39,13 @@ def robot(tmp_path):
 
 
 @pytest.fixture
-def moving(robot):
+def moving(robot, tmp_path):
     """Start the example, and wait until the robot is given torques."""
     process = subprocess.Popen(
         [
             sys.executable,
-            ROOT / 'examples' / 'fci.py',
-            robot.address,
+            ROOT / 'test' / 'recorded_fci.py',
+            *(tmp_path / 'cycles.npz', robot.address),
             *('--hand', 'none', '--joint', f'{JOINT + 1}'),
             *('--angle', f'{ANGLE}', '--duration', f'{SECONDS}'),
         ],
@@ -69,20 +70,30 @@ def assert_safe(torques):
     assert np.abs(np.diff(torques, axis=0)).max() <= RATE_NM
 
 
-def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot):
+def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot, tmp_path):
     said, errors = moving.communicate(timeout=60.0)
     assert moving.returncode == 0, said + errors
-    torques = robot.torques()
-    assert_safe(torques)
-    # A quintic from rest to rest over T accelerates by at most 5.77 angle / T^2 (10/sqrt(3)). The
-    # feedback adds the torque of the simulated arm's rotors. Feedback on late states adds or takes
-    # away more: a fifth of the peak at load 10. Gravity, 20 N m at this joint, must not be added,
-    # because the robot compensates it.
-    peak = 10.0 / np.sqrt(3.0) * ANGLE / (0.5 * SECONDS) ** 2
-    model = NewtonEulerModel(load('fr3', hand='none'))
-    largest = np.abs(torques[:, JOINT]).max()
-    assert 0.5 * model.mass_matrix(START)[JOINT, JOINT] * peak < largest
-    assert largest < 0.25 * abs(model.gravity(START)[JOINT])
+    assert_safe(robot.torques())
+    cycles = np.load(tmp_path / 'cycles.npz')
+    q, dq, torque = cycles['q'], cycles['dq'], cycles['torque']
+    # Two quintics from rest to rest, of half the duration each: out, and back.
+    time = (cycles['time'] - cycles['start']) / (0.5 * SECONDS)
+    s = np.where(time < 1.0, time, 2.0 - time)
+    way, rate = ANGLE * np.eye(7)[JOINT], np.where(time < 1.0, 1.0, -1.0) / (0.5 * SECONDS)
+    desired = cycles['q_start'] + np.outer(10 * s**3 - 15 * s**4 + 6 * s**5, way)
+    velocity = np.outer((30 * s**2 - 60 * s**3 + 30 * s**4) * rate, way)
+    acceleration = np.outer((60 * s - 180 * s**2 + 120 * s**3) * rate**2, way)
+    arm = load('fr3', hand='none')
+    model, (kp, kd) = NewtonEulerModel(arm), weak_gains(arm, 20.0)
+    # The robot adds gravity itself. Each torque is compared with the state that it answers, so
+    # late states do not matter; where a torque changes by the largest step, the rate limits it.
+    expected = model.inverse_dynamics(q, dq, acceleration) - model.gravity(q)
+    expected += kp * (desired - q) + kd * (velocity - dq)
+    free = np.abs(np.diff(torque, axis=0, prepend=torque[:1])).max(axis=1) < 0.99 * RATE_NM
+    compared = (0.0 < time) & (time < 2.0) & free
+    assert compared.sum() > 100
+    np.testing.assert_allclose(cycles['q_start'], START, rtol=0.0, atol=1e-3)
+    np.testing.assert_allclose(torque[compared], expected[compared], rtol=0.0, atol=1e-9)
     assert float(said.split('the arm is ')[1].split()[0]) < 0.1 * ANGLE
 
 
