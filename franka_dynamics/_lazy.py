@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """
-    Return `__getattr__`, which also answers `__all__`, and `__dir__` of a package.
+    Return the functions `__getattr__`, which also computes `__all__`, and `__dir__` of a package.
 
     The `if TYPE_CHECKING:` block of a package is the only list of its exported names, and imports
-    them for editors and type checkers. The block is parsed at the first use of an exported name,
-    so the command line, which uses no exported name, starts without parsing. `dir`, and so
-    completion in an editor or a Python prompt, lists the exported names, imported or not, and no
-    modules.
+    them for editors and type checkers. The block is parsed when an exported name, `__all__` or
+    `dir` is first used; the command line uses none of them, and so starts without parsing. `dir`,
+    and so completion in an editor or a Python prompt, lists the exported names, imported or not,
+    and no modules.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 def description_or_tree(
     robot: ArmDescription | BodyTree | str | Path,
 ) -> ArmDescription | BodyTree:
-    """Return a tree of bodies as it is, or an arm's description, loaded if its name is given."""
+    """Return a tree of bodies or an arm's description, loaded if a name or file is given."""
     return robot if isinstance(robot, BodyTree) else described(robot)
 
 
@@ -52,16 +52,17 @@ class TorqueDerivatives(NamedTuple):
 
 class BatchModel:
     """
-    An arm's dynamics for many states at a time; methods are named as those of `DynamicsModel`.
+    An arm's dynamics for many states at a time; methods that `DynamicsModel` has keep its names.
 
     States have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in this state's result alone. Inputs
     may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by DLPack, in
-    the CPU's memory) give results of the same library, without a copy unless the arrays' types
-    differ; for gradients use `TorchModel` and `JaxModel`. Results are C-contiguous. `out`, if
-    given, must be a NumPy array of the result's type. Computation and results are float32 if all
-    inputs are, with the errors that docs/howto/gradients.md states; otherwise float64. Rotor
-    inertias are part of torques and mass matrices, not of the regressor.
+    the CPU's memory) give results of the same library, without a copy if all are contiguous
+    float32 or float64; for gradients use `TorchModel` and `JaxModel`. New results are
+    C-contiguous. `out`, if given, must be a C-contiguous NumPy array of the result's type and
+    shape. Computation and results are float32 if all inputs are, with the errors that
+    docs/howto/gradients.md states; otherwise float64. Rotor inertias are part of torques and mass
+    matrices, not of the regressor.
 
     The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
     compiled once and kept in the user's cache folder. Without llvmlite and cffi the equations run
@@ -102,7 +103,7 @@ class BatchModel:
         self._functions: dict[tuple[Any, ...], tuple[Function, tuple[int, ...]]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes to pickle; the copy loads machine code from the cache folder."""
+        """Return the attributes to pickle: all but the functions, which cannot be pickled."""
         return {**self.__dict__, '_functions': {}}
 
     def inverse_dynamics(
@@ -218,7 +219,7 @@ class BatchModel:
         columns: tuple[int, ...] | None = None,
         slopes: bool = False,
     ) -> Array:
-        """Return a quantity at given states; NumPy arrays (N, n) of one type are not converted."""
+        """Return a quantity at given states; float arrays (N, n) take a short cut."""
         q = given[0]
         if type(q) is np.ndarray and q.ndim == 2 and (out is None or type(out) is np.ndarray):
             found = self._functions.get((quantity, q.dtype, columns, slopes))

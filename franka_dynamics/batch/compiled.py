@@ -68,7 +68,7 @@ def available_threads() -> int:
 
 
 def _columns_function(equations: Equations) -> Function:
-    """Return a function that evaluates the equations in NumPy, some thousand states at a time."""
+    """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
     function, shape = python_callable(equations, np.sin, np.cos), equations.shape
 
     def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
@@ -139,7 +139,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
 
 
 def _vector_bits() -> int:
-    """Return the width of this processor's vector registers [bit]."""
+    """Return the width of the vectors that suit this processor [bit]."""
     features = llvm.get_host_cpu_features()
     if features.get('avx512vl'):
         return 512

@@ -34,7 +34,8 @@ def exchange(
     Raises
     ------
     JointVectorError
-        If the processor cannot read an array, or two libraries are mixed.
+        If the processor cannot read an array, two libraries are mixed, or the library has no
+        from_dlpack.
 
     """
     foreign = {

@@ -23,14 +23,14 @@ with needing('JAX arrays need JAX', 'jax'):
 
 class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays: methods of `LibraryModel`; `KernelModel` has the parameters.
+    An arm's dynamics for JAX arrays: methods of `LibraryModel`, parameters of `BatchModel`.
 
     On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster than its
     own code for these equations; derivatives are analytic, forward and reverse, of first order.
     For second derivatives and on accelerators use `traced`, a `TracedModel`: `traced` is slow to
     compile and runs on the arrays' device.
 
-    JAX's arrays are float32 unless jax_enable_x64 is set, and the kernels then compute in float32,
+    Unless jax_enable_x64 is set, JAX's arrays are float32, and the kernels compute in float32,
     with the errors that docs/howto/gradients.md states.
 
     Raises

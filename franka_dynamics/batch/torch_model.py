@@ -21,13 +21,13 @@ with needing('Tensors need PyTorch', 'torch'):
 
 class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors: the methods of `LibraryModel`; `KernelModel` has the parameters.
+    An arm's dynamics for tensors: methods of `LibraryModel`, parameters of `BatchModel`.
 
     On a CPU the kernels of `BatchModel` compute in float32 if all tensors are float32, with the
-    errors that docs/howto/gradients.md states, else in float64. Tensors of the kernels' type are
-    not copied; for tensors of lower precision the results are rounded once. A backward pass
-    evaluates the analytic first derivatives; for second derivatives and torch.compile use
-    `traced`, which also computes tensors on other devices.
+    errors that docs/howto/gradients.md states, else in float64. Contiguous tensors of the kernels'
+    type are not copied; for tensors of lower precision the results are rounded once. A backward
+    pass evaluates the analytic first derivatives; for second derivatives and torch.compile use
+    `traced`. Methods pass tensors on other devices to `traced`.
 
     Raises
     ------

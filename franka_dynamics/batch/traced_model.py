@@ -72,8 +72,8 @@ class TracedModel(LibraryModel):
     state with a value that is not finite gives NaN in this state's result alone. With `columns`
     states have shape (n, ...), and results (n, ...), (n, n, ...), (3, n, n, ...) or (4, 4, ...): a
     joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
-    Call a method once before you pass the method to torch.compile: the first call generates code,
-    which cannot be traced.
+    Call a method once before you pass the method to torch.compile, which cannot trace the code
+    generator that the first call runs.
 
     Parameters
     ----------
@@ -167,8 +167,8 @@ class KernelModel(LibraryModel):
         self._model = BatchModel(self.description, gravity, threads=threads)
 
 
-# A function that takes each input's columns and a dict, and fills the dict with the result's
-# elements by index; the inputs' names; the shape of the result for one state.
+# A quantity's function, which takes each input's columns and a dict, and fills the dict with the
+# result's elements by index; its inputs' names; the shape of its result for one state.
 _Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
 
 
@@ -176,6 +176,6 @@ _Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
 def _function(
     description: ArmDescription | BodyTree, quantity: Quantity, gravity: tuple[float, ...], xp: Any
 ) -> _Function:
-    """Return a function that computes a quantity in the operations of the library `xp`."""
+    """Return a quantity's function in `xp`'s operations, its inputs' names, its result's shape."""
     equations = customised_equations(description, quantity, gravity)
     return python_callable(equations, xp.sin, xp.cos), equations.arrays, equations.shape

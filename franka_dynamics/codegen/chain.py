@@ -4,8 +4,8 @@
 The chain of joints and bodies that equations are generated for.
 
 An arm is treated as a tree of bodies, and every body's frame is moved so that the joint's axis is
-z. Inertia is kept as the second moment S (the integral of r r' dm), which together with the first
-moment and the mass forms the pseudo-inertia: J = tr(S) 1 - S.
+z. Inertia is kept as the second moment S (the integral of r r' dm), a block of the pseudo-inertia;
+the inertia tensor is tr(S) 1 - S.
 """
 
 from __future__ import annotations
@@ -63,13 +63,14 @@ class Moments:
     def expressed_in(
         self, rotation: Sequence[Sequence[float]], origin: Sequence[Number]
     ) -> Moments:
-        """Return the moments in another frame, where a point r has coordinates R r + p."""
+        """Return the moments in another frame, where a point r is at rotation r + origin."""
         rows = [[float(entry) for entry in row] for row in rotation]
         turned = [_dot(row, self.first) for row in rows]
         tensor, p = _symmetric(self.second), origin
         halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
         carried = [self.mass * along for along in p]
-        # In the new frame the second moment S becomes R S R' + k p' + p k' with k = R h + m p / 2.
+        # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the
+        # origin and k = R h + m p / 2.
         middle = [h + 0.5 * shift for h, shift in zip(turned, carried)]
         second = [
             _dot(rows[j], halves[i])
@@ -256,7 +257,7 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
 def _gravity_in(
     axes: Array, gravity: ArrayLike | None, graph: Graph | None
 ) -> tuple[Number, Number, Number]:
-    """Return gravity's components along the columns of `axes` (3, 3), given in the space frame."""
+    """Return gravity along three axes: the columns, in the space frame, of `axes` (3, 3)."""
     if graph and gravity is None:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
         x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)

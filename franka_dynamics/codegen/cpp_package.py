@@ -111,7 +111,7 @@ def _declarations() -> Iterator[str]:
 
 
 def _bounds() -> Iterator[str]:
-    """Yield the C++ range checks of the parameters from `_shared` with minimum and maximum."""
+    """Yield C++ range checks of the parameters of `_shared` that have minimum and maximum."""
     for spec in _shared():
         if spec.minimum is not None and spec.maximum is not None:
             low, high, unit = spec.minimum, spec.maximum, f' {spec.unit}'.rstrip()
@@ -164,7 +164,8 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
         rows = np.stack([model.amplitude, model.slope, model.offset, model.at_rest])
     elif isinstance(model, ViscousCoulombFriction):
         kind, width, deviations = 'linear', model.width, model.deviations
-        # Row 2 is the Stribeck term, which is zero in a viscous and Coulomb friction model.
+        # Row 2, counted from 0, is the Stribeck term, which a viscous and Coulomb friction model
+        # lacks.
         rows = np.insert(model.coefficients, 2, 0.0, axis=0)
         deviations = None if deviations is None else np.insert(deviations, 2, 0.0, axis=0)
     elif isinstance(model, MaxwellSlipFriction):

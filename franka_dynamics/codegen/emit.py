@@ -208,7 +208,7 @@ def python_module(listed: Sequence[Equations]) -> str:
 
 def c_header(listed: Sequence[Equations]) -> str:
     """
-    Return a C99 header with a function for each of one arm's equations; it needs math.h only.
+    Return a C99 header with one arm's equations as functions; the header includes math.h only.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def require_each_once(names: Sequence[str]) -> None:
 
 
 def identifier(name: str) -> str:
-    """Return a name as a valid identifier: other characters become underscores."""
+    """Return a name as an identifier: characters other than letters and digits become _."""
     text = re.sub(r'\W', '_', name, flags=re.ASCII)
     return f'_{text}' if text[:1].isdigit() else text
 

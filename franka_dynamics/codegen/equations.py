@@ -302,13 +302,14 @@ def outputs_of(
     if quantity is Quantity.DERIVATIVES:
         return _derivatives(graph, values, (inputs.q, inputs.dq, inputs.ddq))
     if quantity is Quantity.CORIOLIS_MATRIX:
-        # C dq is a quadratic form of dq, whose symmetric coefficients are the Christoffel symbols
-        # of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): C is half its gradient.
+        # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
+        # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
+        # its gradient is a row of C.
         rows = [gradient(graph, value, inputs.dq) for value in values]
         return _matrix(array, [[0.5 * slope for slope in row] for row in rows])
     if quantity is Quantity.REGRESSOR:
-        # The torques are linear in the parameters, so their gradients are the rows of the
-        # regressor.
+        # The torques are linear in the parameters, so their gradients by the parameters are the
+        # rows of the regressor.
         every = [name for link in range(1, n + 1) for name in link_parameter_names(link)]
         named = every if columns is None else [every[column] for column in columns]
         parameters = [graph.variable(name) for name in named]
@@ -367,7 +368,8 @@ def _solved(
     Return x with M x = right, by M = L D L^T (Golub and Van Loan 2013, section 4.1.2).
 
     Solving M x = right takes n divisions and no square roots. `elements` maps (i, j), i <= j, to
-    the elements of M. If a pivot is always zero, an InertiaError names its joint (`names`).
+    the elements of M. If the expression of a pivot is 0, an InertiaError names the pivot's joint
+    (`names`).
     """
     n = len(right)
     L: dict[tuple[int, int], Expression] = {}

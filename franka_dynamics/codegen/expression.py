@@ -4,9 +4,9 @@
 Arithmetic expressions as a graph without common subexpressions, and their derivatives.
 
 Every expression is a sign and a node. Equal nodes are one object (hash consing), so that there are
-no common subexpressions; signs cost no operation, because sums absorb them. Constants are folded
-when an expression is made. A value that depends on parameters alone counts as constant too: it is
-computed once, when the parameters are set.
+no common subexpressions; signs seldom cost an operation, because sums and products absorb them.
+Constants are folded when an expression is made. A value that depends on parameters alone counts as
+constant too: it is computed once, when the parameters are set.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Graph:
         return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
 
     def name(self, name: str, value: Expression) -> None:
-        """Give a value its textbook name, unless it has a name or the name is taken."""
+        """Give a computed value its textbook name, unless it has a name or the name is taken."""
         number = value.node.number
         if value.node.operands and number not in self._names and name not in self._taken:
             self._names[number] = (name, value.sign)
@@ -238,9 +238,10 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     """
     Return the derivatives of a value by some of its inputs, as expressions of the same graph.
 
-    Reverse accumulation (Griewank and Walther 2008, "Evaluating Derivatives", section 3.2): each
-    node passes its adjoint on to its operands, from the value to the inputs. The derivatives share
-    subexpressions, because equal expressions are one node.
+    Reverse accumulation (Griewank and Walther 2008, "Evaluating Derivatives", section 3.2): from
+    the value to the inputs, each node adds its adjoint times the partial derivative to each
+    operand's adjoint. The derivatives share subexpressions, because equal expressions are one
+    node.
     """
     adjoints: dict[int, Expression] = {value.node.number: graph.lift(float(value.sign))}
 

@@ -5,10 +5,10 @@ The outputs of an expression graph as a list of statements.
 
 Values that depend on parameters alone are computed by separate statements, the preparation.
 
-The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, parentheses,
-names and literals. A variable may hold the negative of a value; its name is then m_ and the
-value's name.
-The sums and products that use a negated variable absorb the sign, so that few negations remain.
+The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, parentheses, names
+and literals. A variable may hold the negative of a value; if the value has a textbook name, the
+variable's is then m_ and that name. The sums and products that use a negated variable absorb the
+sign, so that few negations remain.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def write_program(
     shape: Sequence[int] = (),
 ) -> Program:
     """
-    Return the statements that compute the outputs; each result is computed before it is read.
+    Return the statements that compute the outputs; each value is computed before it is read.
 
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
     read them or not; `shape` is the output array's.

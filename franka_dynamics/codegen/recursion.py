@@ -3,14 +3,15 @@
 """
 The customised Newton-Euler recursion: motions of the links outwards, wrenches inwards.
 
-With the matrix U = [domega] + [omega][omega], the point r of a link accelerates by a(r) = a + U r
-(Khalil & Kleinfinger 1987). Behind a revolute joint whose alpha is a multiple of a quarter turn,
-only a part of the link's U is computed anew. U's third column, the acceleration of the joint axis,
-does not depend on the joint's own motion, so it is a column of the previous link's U, rotated. The
-other off-diagonal elements of U follow from the third column and the products omega_i omega_j.
-Because omega_x^2 + omega_y^2 = -Uzz, two squares give the diagonal of U. Compared with the
-recursion of omega and domega, the recursion of U saves three multiplications and two additions per
-joint.
+With the matrix U = [domega] + [omega][omega], the point r of a link has the acceleration a + U r,
+where a is that of the frame's origin (Khalil & Kleinfinger 1987). Behind a revolute joint whose
+alpha is a multiple of a quarter turn, only a part of the link's U is computed anew. U's third
+column, the second time derivative of the axis z, does not depend on the joint's own motion, so it
+is the previous link's U times the axis (one column of that U on a serial arm), rotated. Elements
+zx and zy of U follow from the third column and the products omega_i omega_j, elements xy and yx
+from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, two squares give the
+diagonal of U. Compared with the recursion of omega and domega, the recursion of U saves three
+multiplications and two additions per joint.
 """
 
 from __future__ import annotations
@@ -225,9 +226,9 @@ class _Inward:
         self.graph, self.inputs = graph, inputs
         self.motions = outward(graph, chain, inputs)
         self.joints, self.parents = chain.joints, chain.parents
-        # For a link without children it takes fewer operations to rotate the moments than the
-        # motion, which no other link needs: the link's wrench is computed in the axes before the
-        # joint's rotation.
+        # For a link without children it takes fewer operations to rotate its mass moments than its
+        # motion, which no other link needs: its wrench is computed in the axes before the joint's
+        # rotation.
         self.unturned = {
             j
             for j, joint in enumerate(chain.joints)
@@ -280,7 +281,7 @@ class _Inward:
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return the moment for link j's rotation (axial vector of U S), with joint 1's rotor."""
+        """Return the moment that turns link j (axial vector of U S), and joint 1's rotor."""
         (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
         xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
         zz_yy, xx_zz = uzz - uyy, uxx - uzz
@@ -300,7 +301,7 @@ class _Inward:
 
         In the axes before joint j's rotation, U is the previous link's U, transformed, plus -dq
         (dq + 2 omega_z) on xx and yy, -ddq on xy, ddq on yx, 2 dq omega_x on zx and 2 dq omega_y
-        on zy.
+        on zy, with omega the previous link's.
         """
         joint, last = self.joints[j], self.motions[self.parents[j]]
         rate, push = self.inputs.dq[j], self.inputs.ddq[j]
@@ -310,8 +311,8 @@ class _Inward:
         twice = 2.0 * rate
         straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
         if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
-            # omega_x^2 and omega_y^2 are known from the previous link; only (omega_z + dq)^2 is
-            # new.
+            # omega_x^2 and omega_y^2 are known from the previous link (one as its omega_z^2); only
+            # (omega_z + dq)^2 is new.
             fast = (z + rate) * (z + rate)
             new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)
         else:

@@ -5,9 +5,9 @@ Base parameters: link parameters regrouped towards the base, so that some of the
 
 Mass on the axis of revolute joint j moves in the same way whether it is part of link j or of link
 j - 1. Therefore the mass m, the first moment hz and the second moment Szz of link j are moved to
-link j - 1: the regrouping of Gautier and Khalil 1990, eq. (20), which eliminates YY, mZ and m; in
-second moments YY_j is Szz_j. The whole second moment of a prismatic joint's link is moved to the
-previous link (eq. 21, as corrected: S_{j-1} + R S_j R').
+link j - 1: the regrouping of Gautier and Khalil 1990, eq. (20), which eliminates m, mZ and YY;
+here Szz becomes zero in place of YY. The whole second moment of a prismatic joint's link is moved
+to the previous link (eq. 21, as corrected: S_{j-1} + R S_j R').
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> GeneratorChain:
     """
-    Return the chain with frame origins moved along joint axes, nearest to the parents' origins.
+    Return the chain with each frame's origin moved along its joint axis, nearest to the parent's.
 
     Frames of prismatic joints and of roots keep their origins; so does the tip body's frame,
     unless `movable_tip`. The origin of a Franka's frame 3 is moved to that of frame 2 in the
@@ -52,7 +52,7 @@ def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> Gene
 
 
 def regroup(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with regrouped parameters; parameters moved to the parent become zero."""
+    """Return the chain with regrouped parameters; those moved to a parent or the base are 0."""
     chain = _with_merged_rotor(chain)
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):

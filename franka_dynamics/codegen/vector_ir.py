@@ -72,8 +72,8 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     set at run time. A vector holds `lanes` states, a power of two; with `single` arrays and
     arithmetic are float32.
     """
-    # Without the attributes in `#0`, LLVM uses vectors of 256 bits on x86 processors that have
-    # 512; on other processors the attributes have no effect.
+    # Without the attributes in `#0`, LLVM uses vectors of 256 bits on many x86 processors that
+    # have 512.
     bits = lanes * (32 if single else 64)
     return '\n'.join(
         [
@@ -150,7 +150,7 @@ class _Writer:
         return '<' + ', '.join([element] * self.lanes) + '>'
 
     def _unknown(self, values: Sequence[str]) -> str:
-        """Return 0 for each state, or NaN for a state with an input that is not finite."""
+        """Return 0 for each state, but NaN for a state with an input that is not finite."""
         total = values[0]
         for value in values[1:]:
             total = self._operation('fadd', total, value)
