@@ -3,8 +3,8 @@
 """
 The feedforward node alone, for an arm that runs elsewhere: real, in Gazebo or simulated.
 
-The node's parameters come from config/feedforward/<target>.yaml, then params_file, then the given
-arguments; the last value of a parameter wins.
+The node's parameters come from config/feedforward/<target>.yaml (without the argument target,
+fci.yaml), then params_file, then the given arguments; the last value of a parameter wins.
 """
 
 from types import SimpleNamespace

@@ -63,7 +63,7 @@ def sentence_for(sentence: str, arm: str) -> str:
 
 
 def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
-    """Return simulation.launch.py for one arm, in a scope that hides its arguments."""
+    """Return a group, with arguments of its own, that includes simulation.launch.py."""
     simulation = PathJoinSubstitution(
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
     )

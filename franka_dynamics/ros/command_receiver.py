@@ -67,7 +67,7 @@ class CommandReceiver:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often the sender fell silent, and how many torques were refused, by the reason."""
+        """How often the sender fell silent, and how many torques were refused, by reason."""
         refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
         return {'time-outs': self._receiver.timeouts, **refused}
 

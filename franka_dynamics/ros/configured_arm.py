@@ -138,7 +138,7 @@ class ConfiguredArm:
         """
         Run a control cycle for a serialized joint state; publish its terms, and any command.
 
-        `number` is the publisher's number of the joint state; None if unknown.
+        `number` is the number that the publisher gave the joint state; None if unknown.
         """
         began = time.perf_counter()
         if number is not None and self._state_senders.add(number):

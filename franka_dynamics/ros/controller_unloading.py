@@ -4,9 +4,9 @@
 Deactivates and unloads a controller of ros2_control.
 
 The node does so when it shuts down, if its parameter `controller` names one. franka_ros2.launch.py
-runs this module (`python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`) after a
-node that was killed, and before it loads the controller, because controller_manager does not
-configure a controller that is still active.
+runs this module (`python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`) after
+the node has ended, because the node may have been killed. The launch file also runs this module
+before it loads the controller, because controller_manager does not configure an active controller.
 """
 
 from __future__ import annotations

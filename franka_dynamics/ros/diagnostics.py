@@ -37,8 +37,7 @@ class StatusPublisher:
     def __init__(self, node: Any, arm: str, topic: str = '/diagnostics', qos: Any = 10) -> None:
         self._node, self._arm = node, arm
         self._name = node.get_fully_qualified_name().lstrip('/')
-        # Diagnostics have no lifecycle publisher, because an inactive node must be able to say why
-        # it does not command.
+        # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
         self._publisher = node.create_publisher(DiagnosticArray, topic, qos)
 
     def status(
@@ -71,7 +70,7 @@ _PERIOD_S, _SOON_S = 1.0, 0.1
 
 
 class PublicationTimes:
-    """Decides when diagnostics are due: once per second, and 0.1 s after a change."""
+    """Decides when diagnostics are due: after 1 s, or 0.1 s after a change if that is sooner."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _PERIOD_S
@@ -91,7 +90,7 @@ class PublicationTimes:
 
 class FeedforwardDiagnostics(StatusPublisher):
     """
-    Publishes states, rates, latencies, margins and who compensates gravity.
+    Publishes six statuses: joint states, command, guard, cross-check, external wrench and arm.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
     old values do no harm, and the control cycle must not wait.

@@ -31,7 +31,7 @@ class ExternalWatch:
         self._estimator = WrenchEstimator(self._terms.true, *self._place)
 
     def torque(self) -> Array | None:
-        """Return the external torque at the latest state, (n,) [N m]; None while it is unknown."""
+        """Return the guard's external torque in FCI's sign, (n,) [N m]; None while unknown."""
         guard = self._controller.guard
         return guard.external if guard.measured and guard.settled else None
 

@@ -53,14 +53,15 @@ class FeedforwardNode(LifecycleNode):
 
     The control thread serves `control_part`, the subscription to joint states, and calls
     `run_due`. The service thread serves `service_part`, all other callbacks, and calls
-    `run_beside`. The service thread changes the controller only under a lock, in steps that take
-    microseconds.
+    `run_beside`. The service thread changes the controller, except its cross-check, only under a
+    lock and in short steps.
     """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
-        # The node's waits end when `should_stop` returns True; run_lifecycle sets it.
+        # The wait for robot_description ends when `should_stop`, which run_lifecycle sets, returns
+        # True.
         self.should_stop: Callable[[], bool] = lambda: False
         # `serve_states` processes joint states for a given time [s]; the thread that stops the
         # node calls `serve_states` until braking is over. If `serve_states` is None, the arm is
@@ -180,7 +181,7 @@ class FeedforwardNode(LifecycleNode):
                 part.executor.wake()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Brake the arm, publish the stop sequence, and end the subscriptions."""
+        """Brake the arm, end the subscriptions, and publish the stop sequence."""
         self._end_activation('deactivated')
         self.get_logger().info('deactivated')
         return super().on_deactivate(state)

@@ -4,7 +4,7 @@
 Receives torques for an arm that Gazebo's own joint systems drive, without ros2_control.
 
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
-each joint. Therefore the node ends the torque of a sender that stops sending, after a time-out.
+each joint. Therefore the node brakes the arm if the sender sends nothing for COMMAND_TIMEOUT_S.
 Until the first command the node holds the arm, even while Gazebo is still paused. Gazebo measures
 no joint effort and sends zeros, so the node publishes the applied forces as efforts.
 """
@@ -95,7 +95,7 @@ class GazeboDirectNode(Node):
         self._commands.note()
 
     def _note_held(self) -> None:
-        """Log that the arm is held; the launch file waits for this line of the log."""
+        """Log, once the arm counts as held, the line for which the launch file waits."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
             if self._held == _SENT_BEFORE_HOLDING:

@@ -33,8 +33,8 @@ def launch_description(
     Return a launch description with these arguments and the actions that a function returns.
 
     The function receives the arguments' values, all strings, as attributes of one object; an
-    argument that is not declared raises SettingsError first. Unlike launch's substitutions, a
-    function can omit a parameter whose argument was not given.
+    undeclared argument of `ros2 launch` raises SettingsError first. Unlike launch's substitutions,
+    a function can omit a parameter whose argument was not given.
     """
     from launch import LaunchDescription  # type: ignore[attr-defined]
     from launch.actions import OpaqueFunction
@@ -55,8 +55,8 @@ def _refuse_undeclared(context: Any, declared: Sequence[str]) -> None:
     Raise an error for a command-line argument that the launch file does not declare.
 
     launch itself ignores such an argument: with robot_typ:=fr3 the default arm would start. A
-    launch file that includes ours may have arguments of its own, so only the file named on the
-    command line is checked.
+    launch file that includes this one may have more arguments, so this launch file is checked only
+    if the command line names it.
     """
     file = Path(context.locals.current_launch_file_path)
     named = (PACKAGE, file.name) in pairwise(sys.argv)

@@ -49,7 +49,7 @@ def target_file(target: str) -> str:
 
 
 def robot_state_publisher(values: Mapping[str, Any]) -> Any:
-    """Return the publisher of robot_description: our xacro, expanded with `values`."""
+    """Return robot_state_publisher with this package's xacro, expanded with `values`."""
     from launch.substitutions import Command, PathJoinSubstitution
     from launch_ros.actions import Node
     from launch_ros.parameter_descriptions import ParameterValue
@@ -133,7 +133,7 @@ def spawner(*arguments: Any, **given: Any) -> Any:
 
 
 def after(process: Any, *following: Any) -> Any:
-    """Return a handler that starts actions after a process's success, or ends launch."""
+    """Return a handler that starts actions if a process succeeds, and else ends launch."""
     from launch.actions import RegisterEventHandler, Shutdown
     from launch.event_handlers import OnProcessExit
 

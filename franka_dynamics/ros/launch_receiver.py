@@ -30,7 +30,7 @@ class Receiver:
 
 
 def controllers_text(name: str, joint_names: Sequence[str]) -> str:
-    """Return the text of a file of config/, with an arm's joint names for fr3_joint1..7."""
+    """Return the text of a file of config/, with an arm's joint names instead of fr3_joint1..7."""
     from ..resources import share_directory
 
     template = (share_directory() / 'config' / name).read_text(encoding='utf-8')
@@ -47,8 +47,8 @@ def receiver(
     description. `package` is the launch argument `receiver`. `target` is the node's target: it
     tells the generated controller whether to add gravity torque while it brakes and at its end.
     `forward` is the text of the forward controller's parameter file. Raises RuntimeError if the
-    named package is not installed. Raises SettingsError if the package was generated for another
-    arm.
+    named package is not installed. Raises SettingsError if the package was generated for other
+    joint names.
     """
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
     from launch.actions import LogInfo

@@ -88,7 +88,7 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
 
 
 def doubles(values: Array) -> array:
-    """Return values as an array.array; rclpy's messages check every value of a list."""
+    """Return values as an array.array, because rclpy's messages check each value of a list."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
@@ -127,7 +127,7 @@ def trajectory_message(
     start: float = 0.0,
 ) -> JointTrajectory:
     """
-    Return a trajectory message that starts at a stamp [s]; zero means on arrival.
+    Return a trajectory message that begins at the stamp `start` [s]; 0 means on arrival.
 
     `times`, shape (k,), are seconds after the start. Positions, velocities, accelerations and
     effort have shape (k, n); a field given as None is left out.
@@ -150,12 +150,12 @@ def trajectory_message(
 def motion_message(
     joint_names: Sequence[str], motion: Trajectory, effort: Array, start: float
 ) -> JointTrajectory:
-    """Return the message of a motion with torques, shape (k, n) [N m], from a stamp [s] on."""
+    """Return the message of a motion with torques `effort`, (k, n) [N m], stamped `start` [s]."""
     rows = motion.positions, motion.velocities, motion.accelerations, effort
     return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start)
 
 
 def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
-    """Return a trajectory message that begins `lead_in` seconds after its arrival."""
+    """Return the message of a request that begins on arrival; add `lead_in` [s] to all times."""
     rows = request.positions, request.velocities, request.accelerations
     return trajectory_message(request.joint_names, lead_in + request.times, *rows)

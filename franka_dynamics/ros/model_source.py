@@ -3,7 +3,7 @@
 """
 Makes a controller from parameters, with the arm's two models cross-checked.
 
-The arm comes from an arm file, a URDF file or the running system.
+The arm comes from an arm file, a URDF file or the topic robot_description.
 """
 
 from __future__ import annotations

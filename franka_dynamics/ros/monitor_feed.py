@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics and torques of this package's nodes, read at the display's update rate."""
+"""Diagnostics and torque terms of this package's nodes, read whenever `poll` is called."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
 
 class MonitorFeed:
     """
-    Keeps a NodeView of every node of this package that publishes diagnostics.
+    Keeps a NodeView of every node heard on /diagnostics; `nodes` are those of this package.
 
     `poll` reads torque topics without an executor. Subscriptions to torque topics have depth 1:
     the middleware overwrites older messages, and a topic at 1 kHz costs one message per poll.
@@ -190,7 +190,7 @@ class MonitorFeed:
 
     @property
     def complete(self) -> bool:
-        """Whether a feedforward node was heard, and from every one its command rate and terms."""
+        """Whether a feedforward node was heard, and every such node's command rate and terms."""
         return bool(self.arms) and all(
             math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms

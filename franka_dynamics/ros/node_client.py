@@ -51,7 +51,7 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class Loaded(NamedTuple):
-    """Names of the parameters in a file that the file changed or that had its value already."""
+    """Names of a file's parameters: those that loading changed, and those left unchanged."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]

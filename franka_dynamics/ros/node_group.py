@@ -78,7 +78,7 @@ class NodeGroup:
         return 'SCHED_FIFO' if policies == {os.SCHED_FIFO} else 'no real-time scheduling'
 
     def require_all(self) -> None:
-        """Raise NodeEndedError, with the last line of its log, if a node has ended."""
+        """Raise NodeEndedError, with the log's last line or path, if a node has ended."""
         for module, process in self._running.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_of(module, process))
@@ -151,7 +151,7 @@ def default_signals() -> None:
 
 
 def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return how a process ended, with its log's last line, or the log's path after a crash."""
+    """Return how a process ended, with the log's last line, or its path if a signal ended it."""
     # Python's report of a crash ends with a list of modules, not with the cause.
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name

@@ -108,7 +108,7 @@ class StopRequest:
         Ignore further signals while the process shuts down.
 
         Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
-        without SIG_IGN the second SIGINT would reach Python's handler during shutdown.
+        without SIG_IGN a second SIGINT would kill a process whose Python has removed its handlers.
         """
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
@@ -129,7 +129,7 @@ def run_node(
     wrong parameter.
 
     `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
-    ask for SCHED_FIFO if the environment variable is not set.
+    ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     no_realtime = request_realtime(realtime)
     stop = StopRequest()

@@ -4,8 +4,8 @@
 Checks parameter files before ROS reads them.
 
 ROS ignores a section whose name matches no node, uses the last of two equal keys, and reports a
-typing error as a traceback into its C sources. A file for a node that commands torques is used
-completely or not at all.
+YAML syntax error by a traceback into its C sources. A node that commands torques uses all
+parameters that a file has for the node, or does not start.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def require_section(path: Path, node_name: str) -> None:
 
 
 def matches(pattern: str, node_name: str) -> bool:
-    """Return whether a section is for a node; * is any part of a name, ** any number of parts."""
+    """Return whether a section is for a node; * means one part of a name, ** any number."""
     parts = {'*': '/[^/]+', '**': '(?:/[^/]+)*'}
     tokens = pattern.strip('/').split('/')
     expression = ''.join(parts.get(token, '/' + re.escape(token)) for token in tokens)

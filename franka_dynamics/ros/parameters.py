@@ -66,7 +66,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
     """
-    Return a number's range in the form of a descriptor, for which tools such as rqt show a slider.
+    Return a parameter's range as a field of its descriptor, for which rqt shows a slider.
 
     A range bounded on one side only is left out, because a descriptor cannot express it.
     """
@@ -86,8 +86,9 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
 
 def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     known = [spec.name for spec in table]
-    # rclpy has declared its own parameters by now, except QoS overrides, which come with a
-    # publisher. No public function lists values given for undeclared parameters.
+    # rclpy has declared its own parameters by now, except QoS overrides, which come with
+    # publishers and subscriptions. No public function lists values given for undeclared
+    # parameters.
     unknown = sorted(
         name
         for name in node._parameter_overrides
@@ -127,8 +128,9 @@ class LiveParameters:
     applied together.
 
     The node has declared all parameters of `table`; changes of `live` parameters need no new
-    configuration. `judge` gets all values of `live` after a change and raises FrankaDynamicsError
-    to refuse it. While `active` returns True, `while_inactive` parameters are fixed.
+    configuration. `judge` gets the values that all `live` parameters would have after a change,
+    and raises FrankaDynamicsError to refuse the change. While `active` returns True,
+    `while_inactive` parameters are fixed.
     """
 
     def __init__(
@@ -193,7 +195,7 @@ class LiveParameters:
 
 
 def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
-    """Return a service callback that answers with a short sentence if rclpy's callback raises."""
+    """Return a service callback that logs exceptions of `callback`, and gives short reasons."""
 
     def answer(request: Any, response: Any) -> Any:
         entries = getattr(request, 'parameters', ())

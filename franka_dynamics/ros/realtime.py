@@ -68,10 +68,10 @@ _BELOW_CYCLE = 10  # priority of the control thread minus that of the service th
 
 def lower_priority() -> None:
     """
-    Under SCHED_FIFO, give this thread a lower priority than the control thread.
+    Under SCHED_FIFO, give the calling thread a lower priority than the control thread.
 
-    This thread may have inherited the highest priority, because libfranka raises the priority of
-    the thread that connects.
+    With libfranka the calling thread may have inherited the highest priority, because libfranka
+    raises the priority of the thread that connects to the robot.
     """
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
         priority = min(PRIORITY, os.sched_getparam(0).sched_priority)

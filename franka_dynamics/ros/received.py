@@ -24,11 +24,11 @@ _MOST_NANOSECONDS = 10**9 - 1
 
 
 class UnreadableMessageError(FrankaDynamicsError, ValueError):
-    """The bytes are no message of the expected type."""
+    """The bytes are no message of the expected type, or too many."""
 
 
 class OtherJointsError(JointStateError):
-    """A joint state names none of the arm's joints, for instance one of a gripper."""
+    """A joint state, such as a gripper's, names none of the arm's joints."""
 
 
 def received(kind: type, data: bytes, most_bytes: int) -> Any:
@@ -49,7 +49,7 @@ def received(kind: type, data: bytes, most_bytes: int) -> Any:
 
 
 class JointStateReader:
-    """Reads the arm's joints by name from serialized joint states, in any order."""
+    """Reads the arm's joints by name from serialized joint states with joints in any order."""
 
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._expected = tuple(joint_names)
@@ -62,8 +62,8 @@ class JointStateReader:
 
         Raises OtherJointsError if the joint state has none of the arm's joints. Raises
         JointStateError if the bytes are no joint state, one of the arm's joints is missing or
-        doubled, or an array's length differs from that of the names. Positions, velocities and
-        efforts are not checked.
+        doubled, or the number of positions, velocities or, if any, efforts differs from that of
+        the names. Values are not checked.
         """
         try:
             message = received(JointState, data, MOST_STATE_BYTES)

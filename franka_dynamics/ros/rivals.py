@@ -3,7 +3,7 @@
 """
 Detects a second publisher on a topic by the topic's messages.
 
-DDS also lists publishers that have died.
+The list of publishers by DDS does not suffice, because it also holds publishers that have died.
 """
 
 from __future__ import annotations

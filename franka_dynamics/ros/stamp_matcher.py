@@ -21,8 +21,8 @@ class StampMatcher:
     replaces message_filters.TimeSynchronizer where message_filters is not installed.
 
     `topics` maps names of your choice to (message type, topic). The callback gets the stamp [s]
-    and the messages by name, in the order of increasing stamps. Stamps for which a topic has no
-    message are dropped.
+    and the messages by name; the stamps increase from call to call unless the clock is set back.
+    Stamps for which a topic has no message are dropped.
     """
 
     def __init__(
@@ -41,8 +41,8 @@ class StampMatcher:
         """Take one message; called by the subscriptions."""
         stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
         if stamp <= self._latest:
-            # If a stamp is seconds back, the clock was set back, and matching starts again; a
-            # message that is less late is ignored.
+            # A stamp whose field sec is at least 2 lower shows that the clock was set back, and
+            # matching starts again; a message that is less late is ignored.
             if self._latest[0] - stamp[0] <= 1:
                 return
             self._pending.clear()

@@ -73,7 +73,7 @@ CLOCK_STANDS_AFTER_S = 1.0
 
 
 class StateLog:
-    """Logs changes of the controller's mode and fault."""
+    """Logs changes of the controller's mode and fault, and what the first torque waits for."""
 
     def __init__(self, node: Any, controller: FeedforwardController) -> None:
         self._logger, self._controller = node.get_logger(), controller
@@ -87,7 +87,7 @@ class StateLog:
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
-        """Log changes of the controller since the last call; return whether there were any."""
+        """Log changes of mode and fault; return whether the controller's state changed at all."""
         controller = self._controller
         seen = (
             controller.mode,
@@ -110,7 +110,8 @@ class StateLog:
             else:
                 self._logger.info('the fault was cleared')
         if controller.waits_for and not self._refusal_logged:
-            # The reason is logged once per activation: the residual may cross its bound often.
+            # Only the first reason is logged per activation: the residual may cross its bound
+            # often.
             self._refusal_logged = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True

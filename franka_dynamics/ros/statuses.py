@@ -18,9 +18,9 @@ class Status(NamedTuple):
     """
     One diagnostic status.
 
-    This package names its statuses "node: subject": `node` is the full name of the node without
-    the leading slash, empty for a status with another name. `level` is the status's severity, one
-    of LEVELS.
+    This package names its statuses "node: subject". `node` is the node's full name without the
+    leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
+    one of LEVELS.
     """
 
     node: str

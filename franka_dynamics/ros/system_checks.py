@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a running system: publishers, rates, clock, gravity compensation."""
+"""Checks of a running system: joint states, clock, commands, guard and diagnostics."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Heard:
 
     @property
     def off_the_clock(self) -> bool:
-        """Whether joint states' stamps differ from this machine's clock by more than 0.1 s."""
+        """Whether the median stamp is over 0.1 s behind or ahead of this machine's clock."""
         return abs(self.age) > _OLD_S
 
     @property
@@ -89,8 +89,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         end = time.monotonic() + listen
         while time.monotonic() < end or (
-            # Listening goes on for the diagnostics of a simulated arm, which are late on a busy
-            # machine, and for the first joint state of a publisher that is listed already.
+            # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
+            # busy machine. The first joint state of a listed publisher may still come.
             (heard.off_the_clock or (not heard.count and node.count_publishers(topic)))
             and not simulators(statuses)
             and time.monotonic() < end + _PATIENCE_S

@@ -24,7 +24,7 @@ from ..typing import Array
 
 _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
-# A function that makes a message of a state, its command and stamp; None without data.
+# A function that makes a message of a state, its command and stamp, or returns None without data.
 Maker = Callable[[StateTerms, Array | None, Time], Any]
 
 
@@ -164,6 +164,6 @@ class TermPublishers:
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the base link in Franka's URDF for the name of joint 1: fer_joint1 -> fer_link0."""
+    """Return the base link for the name of joint 1: fer_joint1 -> fer_link0, others -> base."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'

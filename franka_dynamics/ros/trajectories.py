@@ -59,8 +59,8 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     """
     Return the request in a message.
 
-    Raises ReferenceRefusedError if the message has no points or too many, or the points have
-    different fields or lengths.
+    Raises ReferenceRefusedError if the message has no points or too many, the points have no
+    positions, or a field is neither empty in all points nor has one value per joint in each.
     """
     points = message.points
     require_count(len(points))
@@ -80,8 +80,8 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     Return the trajectory message in a file as `identify plan` writes it.
 
     The name of a Franka arm, if no file has that name, means the excitation shipped for it.
-    `lead_in` is added to all times: the arm moves to the first point in that time [s]. Raises
-    SettingsError if the file cannot be read or is no trajectory.
+    `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
+    if the file cannot be read or is no trajectory.
     """
     shipped = ready_excitation(str(path))
     if shipped is not None and not path.exists():

@@ -247,7 +247,7 @@ class TrajectoryActionNode(Node):
         return motion_message(self._description.joint_names, *filled)
 
     def _desired(self, stamp: float) -> ReferencePoint | None:
-        """Return the followed motion's state at a stamp [s]; None without a motion."""
+        """Return the followed motion's state at a stamp [s]; None if no motion has begun."""
         with self._lock:
             motion = None if self._followed is None else self._followed.motion
         return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
