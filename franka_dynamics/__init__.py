@@ -14,7 +14,7 @@ neither Pinocchio nor a compiler nor a solver.
 
 from ._lazy import lazy_exports
 
-# TYPE_CHECKING is not imported, because importing typing takes longer than everything else in this
+# TYPE_CHECKING is not imported, because importing typing takes about as long as the rest of this
 # module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # for editors and type checkers

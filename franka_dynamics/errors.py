@@ -25,10 +25,10 @@ def distinct(value: float, bound: float) -> tuple[str, str]:
 
 
 def nearest(text: str, names: Iterable[str]) -> str:
-    """Return the most similar known name, ignoring case; empty if none is similar."""
+    """Return a known name similar to `text`, ignoring case; empty if none is similar."""
     by_small = {name.lower(): name for name in names}
     near = get_close_matches(text.lower(), by_small)
-    # Among equally similar names the one with the same beginning: frr means fr3, not rpr.
+    # Similar names with the first letter of `text` come first: frr means fr3, not rpr.
     return by_small[min(near, key=lambda name: name[:1] != text[:1].lower())] if near else ''
 
 
@@ -60,23 +60,23 @@ class FrankaDynamicsError(Exception):
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):
-    """An arm or hand file is missing, unreadable or inconsistent."""
+    """An arm description, or a file of an arm, hand or payload, is missing or inconsistent."""
 
 
 class UnknownArmError(DescriptionError):
-    """No arm, hand or inertial set has the requested name."""
+    """No arm, hand or inertial set has the requested name, or a name is needed."""
 
 
 class UrdfError(DescriptionError):
-    """A URDF cannot be parsed, is inconsistent, or does not contain the expected chain."""
+    """A URDF cannot be read, is inconsistent, or does not contain the expected chain."""
 
 
 class InertiaError(FrankaDynamicsError, ValueError):
-    """Rigid-body parameters are malformed or physically impossible."""
+    """Inertial parameters or a pose are malformed, impossible, or make M(q) singular."""
 
 
 class FrictionError(FrankaDynamicsError, ValueError):
-    """The parameters of a friction model are malformed."""
+    """The parameters of a friction model are malformed, or its type is not supported."""
 
 
 class JointVectorError(FrankaDynamicsError, ValueError):
@@ -92,7 +92,7 @@ class UnreachableError(FrankaDynamicsError, ValueError):
 
 
 class RigidMotionError(FrankaDynamicsError, ValueError):
-    """A vector, twist or matrix of a rigid motion has the wrong shape."""
+    """A vector is neither a rotation vector (3 numbers) nor a twist (6 numbers)."""
 
 
 class CrosscheckError(FrankaDynamicsError):
@@ -100,7 +100,7 @@ class CrosscheckError(FrankaDynamicsError):
 
 
 class RecordingError(FrankaDynamicsError, ValueError):
-    """A bag cannot be read, or its content cannot be used."""
+    """A bag or log file cannot be read, or its content or an import option cannot be used."""
 
 
 class IdentificationError(FrankaDynamicsError, ValueError):
@@ -112,11 +112,11 @@ class ClusterError(FrankaDynamicsError):
 
 
 class OutputError(FrankaDynamicsError, OSError):
-    """An output file cannot be written."""
+    """An output file or folder cannot be written."""
 
 
 class BaseParameterError(FrankaDynamicsError, ValueError):
-    """Base parameters were used for a gravity or an arm for which they are not valid."""
+    """Base parameters do not fit an arm or a gravity, or their number or a column is wrong."""
 
 
 class UrdfMismatchError(CrosscheckError):
@@ -133,7 +133,7 @@ class UrdfMismatchError(CrosscheckError):
 
 
 class MissingDependencyError(FrankaDynamicsError, ImportError):
-    """A library of an optional extra is not installed."""
+    """A library that is needed only for some actions is not installed."""
 
 
 @contextmanager
@@ -146,19 +146,19 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 
 class MeshError(FrankaDynamicsError, ValueError):
-    """A triangle mesh is unreadable, not closed, or bounds no solid."""
+    """A triangle mesh is unreadable or bounds no solid, or its unit or density is not usable."""
 
 
 class SettingsError(FrankaDynamicsError, ValueError):
-    """A node's parameter or a setting has a value that cannot be used."""
+    """A node's parameter, a parameter file or a setting cannot be used."""
 
 
 class JointStateError(FrankaDynamicsError, ValueError):
-    """A joint state message cannot be mapped to the arm's joints."""
+    """A joint state message cannot be read, or cannot be mapped to the arm's joints."""
 
 
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
-    """A reference trajectory is refused: the arm cannot or must not follow it."""
+    """A reference trajectory is malformed, or the arm cannot or must not follow it."""
 
 
 class TreeError(FrankaDynamicsError, ValueError):

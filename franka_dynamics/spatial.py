@@ -33,7 +33,7 @@ _SERIES_BELOW = 0.02
 
 def cross(first: Array, second: Array) -> Array:
     """Return the cross products of two stacks of vectors, shape (..., 3)."""
-    # numpy.cross spends most of its time on handling axes.
+    # For a few vectors numpy.cross spends most of its time on handling axes.
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -250,7 +250,7 @@ def inverse_transform(transform: ArrayLike) -> Array:
     return out
 
 
-# If the cosine of the pitch is below _GIMBAL_LOCK, roll and yaw turn about the same axis and only
+# If the cosine of the pitch is below _GIMBAL_LOCK, roll and yaw turn about parallel axes and only
 # their sum or difference is defined.
 _GIMBAL_LOCK = 1e-9
 

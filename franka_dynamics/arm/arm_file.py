@@ -184,7 +184,7 @@ def load(
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return an arm with another hand in place of its own, named as `load` takes a hand."""
+    """Return an arm with a hand, given as in `load`, in place of its own."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):

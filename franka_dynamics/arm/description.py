@@ -247,9 +247,9 @@ class ArmDescription(ArmFields):
         """
         Return constant poses (A, B) for each joint i, each of shape (4, 4).
 
-        A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i; B is the pose of
-        frame {i} in that frame, once moved with the joint. B is the identity for modified rows, A
-        for standard rows.
+        A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i. The joint moves
+        this frame, and B is the pose of frame {i} in the moved frame. B is the identity for
+        modified rows, A for standard rows.
         """
         rows = [joint.row.transform(self.convention) for joint in self.joints]
         if self.convention is Convention.MODIFIED:
@@ -278,7 +278,7 @@ class ArmDescription(ArmFields):
         Return this arm with a body fixed to its last link.
 
         `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
-        exactly unchanged. `name` is the hand's if the body is a hand.
+        exactly unchanged. `name` is the name of a hand, None for another body.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():

@@ -140,7 +140,7 @@ class MaxwellSlipFriction(LinearFriction):
     Control 50(11).
 
     The state z is not part of the model: `FrictionState` updates it with each position, and
-    `slip_bounds` computes it for a whole recording.
+    `slip_bounds` computes its bounds along a whole recording.
 
     Attributes
     ----------

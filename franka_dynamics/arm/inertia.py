@@ -205,7 +205,7 @@ class LinkInertia:
         return pseudo
 
     def consistency_margin(self) -> float:
-        """Return the smallest eigenvalue of the pseudo-inertia, negative if no body has it."""
+        """Return the pseudo-inertia's smallest eigenvalue; if negative, no such body exists."""
         return float(np.linalg.eigvalsh(self.pseudo_inertia())[0])
 
     def triangle_margin(self) -> float:

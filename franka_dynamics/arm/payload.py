@@ -65,7 +65,7 @@ class _DeskFile:
 
 def payload_array(inertia: LinkInertia) -> Array:
     """
-    Return a body's mass, centre of mass and inertia about that (xx xy xz yy yz zz), shape (10,).
+    Return a body's mass, centre of mass c, inertia about c (xx xy xz yy yz zz), shape (10,).
 
     `inertia` holds the body's mass, first moment and inertia about the flange's origin, in the
     flange frame. Entries of centre of mass and tensor below rounding error become zero.
@@ -231,7 +231,7 @@ def desk_json(payload: Array, name: str) -> str:
     The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
     matrices are written by columns, and the end effector's frame is the flange frame. `payload` is
     an array as `payload_array` returns. Desk shows `name`; the letters and digits of `name`,
-    joined by hyphens, become the `id`.
+    joined by hyphens, without a leading 'ee-', become the `id`.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class JointStates(NamedTuple):
 
 def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
     """
-    Return random states of an arm, drawn uniformly within its limits.
+    Return random states of an arm, drawn uniformly within its constant limits.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def random_arm(
     Return an arm with random rows, joint kinds (from `kinds`), base, links and rotors.
 
     By default the number of joints, 1 to 8, and the convention are random, too. Lengths a and d
-    are up to 0.3 m. Every link consists of six random point masses of 0.1 to 0.8 kg, so that it is
-    physical and has no symmetry.
+    lie within +-0.3 m. Every link consists of six random point masses of 0.1 to 0.8 kg, so that it
+    is physical and has no symmetry.
     """
     n = int(rng.integers(1, 9)) if joints is None else joints
     chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads YAML files into frozen dataclasses, with every field checked, and writes them.
+Reads YAML files into dataclasses, checking every field, and turns these into plain data.
 
 The type of a field says what its entry in the file must be: a number, a string, a choice (an
 enumeration), an array, another dataclass, or a tuple or dict of any of these. `Annotated` adds

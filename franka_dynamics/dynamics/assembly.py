@@ -55,6 +55,8 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     TreeError
         If there is no arm, a carrier is neither BASE nor a body of the torso, or two joints have
         the same name.
+    InertiaError
+        If a mount's pose is not a rigid transform.
 
     """
     if not mounts:

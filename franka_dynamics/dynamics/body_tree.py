@@ -20,8 +20,8 @@ from ..typing import Array
 from ..urdf.source import described
 
 BASE = -1
-# Tolerance for |omega| = 1 and omega . v = 0 of a unit twist (v, omega): far above rounding, far
-# below a typing error.
+# Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
+# rounding, far below a typing error.
 _UNIT_TWIST = 1e-9
 
 
@@ -30,9 +30,9 @@ class BodyTree:
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 
-    The pose of body i in its parent is T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1), where later
-    M_i = 1). Twists are (v, omega) and wrenches (force, moment), in this order everywhere; Kwon
-    prints (omega, v).
+    The pose of body i in its parent is T_{parent,i} = M_i exp([A_i] q_i) (Kwon, (1); Kwon later
+    sets M_i = 1). Twists are (v, omega) and wrenches (force, moment); Kwon prints (omega, v) and
+    (moment, force).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class BodyTree:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check all fields and make the arrays read-only."""
+        """Check the fields and make the arrays read-only."""
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
         names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))
@@ -221,8 +221,8 @@ def momentum_matrix(twist: Array) -> Array:
     """
     Return P with P phi = (linear, angular momentum about the origin), shape (..., 6, 10).
 
-    phi are a body's `LinkInertia.parameters()` and `twist` is its (v, omega), shape (..., 6):
-    m v + omega x h and J omega + h x v.
+    With phi a body's `LinkInertia.parameters()` and (v, omega) its `twist`, shape (..., 6), the
+    momenta are m v + omega x h and J omega + h x v.
     """
     v, omega = twist[..., :3], twist[..., 3:]
     out = np.zeros((*twist.shape, 10))

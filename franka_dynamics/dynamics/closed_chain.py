@@ -4,7 +4,7 @@
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
 The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
-joint, which leaves a tree. A `Loop` names two bodies that must coincide, and in which directions.
+joint, which leaves a tree. A `Loop` names two bodies and the directions in which they coincide.
 The motors' torques follow from the tree's joint torques by virtual work. The joint at a cut stays
 in the tree as the joint of a body without mass (Kwon's joint 5), so that its torque in the tree is
 zero.
@@ -37,8 +37,8 @@ _CLOSED = 1e-15  # [rad or m] closure error at which a loop is closed
 # the error.
 _ROUNDING = 1e-12
 _MOST_STEPS = 50
-# Largest change of a joint in one Newton step [rad or m], so that a bad guess does not lead to
-# another assembly mode of the mechanism.
+# Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another
+# assembly mode of the mechanism.
 _LONGEST_STEP = 0.5
 _SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its digits
 
@@ -305,7 +305,7 @@ class ClosedChain:
 
     def relative_columns(self, spatial: Array) -> Array:
         """
-        Return loop differences of K six-vectors per body in k directions, shape (..., k, K).
+        Return the differences of K six-vectors between the two bodies of each loop, (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame. The
         differences, first body of a loop minus second body, are projected on the k directions of

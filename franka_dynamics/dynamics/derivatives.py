@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import as_tree, BASE, BodyTree
-from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration, wrench_stack
+from .model import broadcast_states, GRAVITY, gravity_vector, joint_stack, solve_acceleration
 from ..arm import ArmDescription
 from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
 from ..typing import Array
@@ -131,7 +131,7 @@ def tree_motion(
     Raises
     ------
     JointVectorError
-        If a vector or the wrench has the wrong shape or is not finite.
+        If a vector or the wrench has the wrong shape or is not finite, or they do not broadcast.
 
     """
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).motion()
@@ -170,14 +170,9 @@ class _Recursion:
         tool_wrench: ArrayLike | None,
     ) -> None:
         self.tree = tree
-        exerted = np.zeros(6) if tool_wrench is None else wrench_stack(tool_wrench)
-        vectors = [
-            joint_stack(tree, values, name)
-            for values, name in ((q, 'q'), (dq, 'dq'), (ddq, 'ddq'))
-        ]
-        stack = np.broadcast_shapes(*(values.shape[:-1] for values in (*vectors, exerted)))
-        self.q, self.dq, self.ddq = (
-            np.broadcast_to(values, (*stack, tree.n)) for values in vectors
+        exerted = np.zeros(6) if tool_wrench is None else tool_wrench
+        self.q, self.dq, self.ddq, exerted = broadcast_states(
+            tree, q=q, dq=dq, ddq=ddq, wrench=exerted
         )
         self.n, self.columns = tree.n, 9 * tree.n + 6
         self.joint_motions = exp6(tree.twists, self.q)

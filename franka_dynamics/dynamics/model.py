@@ -189,7 +189,7 @@ def wrench_stack(wrench: ArrayLike) -> Array:
 
 def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[Array]:
     """
-    Return arrays such as q=..., dq=..., wrench=... with common leading axes, shape (..., n).
+    Return the given arrays (q=..., dq=..., wrench=...), broadcast to common leading axes.
 
     Arguments that are None are left out of the list.
 

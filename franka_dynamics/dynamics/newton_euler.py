@@ -216,7 +216,7 @@ class NewtonEulerModel:
         return jacobian
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (..., n, n): column j is the torque for ddq = unit vector j."""
+        """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
         position = self._vector(q, 'q')[..., None, :]
         units = np.broadcast_to(
             np.eye(self.description.n),
@@ -319,7 +319,7 @@ class NewtonEulerModel:
         return self._in_space(position, inward(self.description.links, places, motions))
 
     def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:
-        """Return the links' motions at given positions and velocities, without acceleration."""
+        """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
         places = joint_places(self.description, q)
         return outward(places, dq, np.zeros_like(dq), np.zeros(3))
 

@@ -169,7 +169,7 @@ def torque_regressor(
 
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
-    """Write the bodies' 10 n columns for N states into `out` (N, n, >= 10 n), zero before."""
+    """Write the bodies' 10 n columns for N states into the zeros `out`, (N, n, >= 10 n)."""
     count = len(q)
     # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
     # twist in the body's frame.

@@ -4,9 +4,8 @@
 Rows of geometric parameters for trees: the notation of Khalil and Kleinfinger 1986.
 
 The pose of frame j in the frame of its antecedent is Rz(gamma) Tz(b) Rx(alpha) Tx(a) Rz(theta)
-Tz(d), with the joint's position added to theta or d. For a serial arm in modified (Craig) DH rows,
-gamma and b are zero after the first joint, and the other four parameters are the DH row. Khalil
-and Kleinfinger write d_j for `a` and r_j for `d`.
+Tz(d), with the joint's position added to theta or d. With gamma = b = 0 the other four parameters
+are a modified (Craig) DH row. Khalil and Kleinfinger write d_j for `a` and r_j for `d`.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     The row of a joint on the base starts from the space frame. Every placement has a row: alpha
     and a are the angle and the distance between the parent's and the child's joint axis, about and
     along their common normal; gamma and b lead from the parent's frame to the normal, theta and d
-    from the normal to the child's frame. The common normal points within a quarter turn of the
-    parent's x axis, so that a serial arm made from DH rows gets the same rows.
+    from the normal to the child's frame. Between parallel axes d = 0. The common normal points
+    within a quarter turn of the parent's x axis.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from ..typing import Array
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
     """
-    A triangle mesh whose face normals point out of the solid.
+    A triangle mesh whose face normals should point out of the solid, which is not checked.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
     normal = cross(second - first, third - first)
     determinant = np.einsum('fc,fc->f', first, normal)
     moments = determinant @ g / 60.0
-    # r(v_i) v_j of Kwon's (25), summed over corners i <= j; columns xy, xz, yz.
+    # The sum over corners i <= j of v_ia v_jb + v_ib v_ja for ab = xy, xz, yz (Kwon, (25)).
     a, b = [0, 0, 1], [1, 2, 2]
     products = s[:, a] * s[:, b] + (corners[..., a] * corners[..., b]).sum(axis=1)
     return np.concatenate(
@@ -151,7 +151,7 @@ DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
 
 
 def in_parameter_order(derivative: Array) -> Array:
-    """Reorder rows from Kwon's (m, h, I_diag, I_off) to that of `LinkInertia.parameters()`."""
+    """Reorder Kwon's rows (m, h, I_diag, I_off) to the order of `LinkInertia.parameters()`."""
     return np.asarray(derivative)[np.argsort(DIAGONAL_FIRST)]
 
 

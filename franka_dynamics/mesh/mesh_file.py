@@ -34,9 +34,9 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     """
     Read a mesh file.
 
-    Coinciding vertices are merged (STL has no shared vertices), and then faces with coinciding
-    corners are left out. Merging vertices and leaving out faces does not change the solid.
-    Without `repair` nothing else of the mesh is changed.
+    Polygons are split into triangles, coinciding vertices are merged (STL has no shared vertices),
+    and then unused vertices and faces with coinciding corners are left out. Without `repair`
+    nothing else of the mesh is changed.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     Raises
     ------
     MeshError
-        If the file cannot be read, or the unit is neither given nor evident.
+        If the file cannot be read, or the unit is unknown, or neither given nor evident.
     MissingDependencyError
         If trimesh is not installed; for a repair also networkx or libigl.
 
@@ -93,7 +93,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
     raw.merge_vertices(merge_tex=True, merge_norm=True)
     notes = []
     if len(raw.vertices) < vertices:
-        notes.append(f'{vertices} stored vertices are {len(raw.vertices)} different points')
+        notes.append(f'of {vertices} stored vertices {len(raw.vertices)} are used and different')
     a, b, c = np.asarray(raw.faces).T
     proper = (a != b) & (b != c) & (c != a)
     if not proper.all():
@@ -143,7 +143,7 @@ def _repaired(raw: Any) -> list[str]:
 
 
 def _flipped_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
-    """Return the mesh with flipped parts where their normals pointed the wrong way, and notes."""
+    """Return the mesh with all parts flipped whose normals point the wrong way, and notes."""
     inverted = find_defects(mesh, self_intersection=False).inverted_parts
     if not inverted:
         return mesh, []

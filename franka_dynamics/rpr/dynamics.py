@@ -14,9 +14,9 @@ a3 C3 + k3 S3 = d sigma / d theta3. Then
     U = g ((m1 + m2 + m3) d0 + m3 sigma)
 
 `mass_rows` and `coriolis_rows` evaluate these formulas with numbers, arrays or symbols. The
-centres of mass are at k1 along x1, k2 along z2 and k3 along -y3; in Busellato 2023 k1 = h1/2,
-k2 = a2/2 and k3 = h3/2. The moments of inertia are about the centres of mass, so Steiner's terms
-appear in B only.
+centres of mass are at k1 along x1, k2 along z2 and k3 along -y3; for the solids of Busellato 2023
+k1 = h1/2, k2 = a2/2 (printed as c2/2) and k3 = h3/2. The moments of inertia are about the centres
+of mass, so Steiner's terms appear in B only.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class RprDynamics:
         Raises
         ------
         DescriptionError
-            If the arm is no RPR arm in the frames of Busellato 2023, or has rotor inertias, which
-            the closed form lacks.
+            If the arm is no RPR arm in the frames of Busellato 2023, or has rotor inertias, a
+            centre of mass off its axis or products of inertia, which the closed form lacks.
 
         """
         for joint in description.joints:
@@ -154,7 +154,7 @@ class RprDynamics:
         return 0.5 * np.einsum('...i,...ij,...j->...', velocity, self.mass_matrix(q), velocity)
 
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy U(q), g = dU/dq, shape (...) [J], by heights above {S}."""
+        """Return the potential energy U(q), g = dU/dq, zero at the height of {S}, (...) [J]."""
         m = self.masses
         lifted = (m.m1 + m.m2 + m.m3) * self.kinematics.d0 + m.m3 * self._place(q).sigma
         return _G * lifted

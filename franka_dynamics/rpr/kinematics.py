@@ -54,7 +54,7 @@ class RprKinematics:
     a3: float
 
     def __post_init__(self) -> None:
-        """Refuse lengths that leave a joint without effect."""
+        """Refuse a1 = 0 and a3 <= 0."""
         if self.a1 == 0.0 or not self.a3 > 0.0:
             raise DescriptionError(
                 f'An RPR manipulator needs a1 other than zero and a3 above '
@@ -125,7 +125,7 @@ class RprKinematics:
         -------
         ndarray, shape (4, 3)
             A row (theta1, d2, theta3) for each pair of signs of (w, C3): (+, +), (+, -), (-, +),
-            (-, -); theta1 and theta3 in (-pi, pi]. On the edge of the workspace rows coincide.
+            (-, -); theta1 and theta3 in [-pi, pi]. On the edge of the workspace rows coincide.
             Joint limits are not checked. Busellato 2023, section 1.3, but with theta1 =
             atan2(w px + a1 py, a1 px - w py); the printed theta1, with both signs, is wrong.
 

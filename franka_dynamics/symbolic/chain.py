@@ -4,9 +4,9 @@
 Symbolic kinematics of an arm: poses, axes, twists and Jacobians of every frame.
 
 Lengths of modified rows have the Panda notebook's names; s_i and c_i are sine and cosine of joint
-i. At q = 0, frame i is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in frame i - 1 and
-rotated by alpha about x, as a URDF describes a modified DH row. Lengths of zero have no symbol.
-Frame n + 1 is the flange. `SymbolicChain.values` holds the numbers for the lengths and for the
+i. At q = 0, frame i of a modified row is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in
+frame i - 1, rotated by Rx(alpha) Rz(theta). Lengths of zero have no symbol. Frame n + 1 is the
+flange. `SymbolicChain.values` holds the numbers for the lengths and for the
 sines and cosines of constant angles.
 
 In this module twists are (omega, v), as the Panda notebook (docs/theory/references.md) writes

@@ -81,7 +81,7 @@ def kinematics(
 
 
 def letters(description: ArmDescription) -> tuple[Formula, ...]:
-    """Return the lengths, cosine and sine of each constant angle and of each revolute joint."""
+    """Return formulas of the lengths, and of sine and cosine of constant angles and of joints."""
     chain = chain_of(description)
     turns = [
         Formula(f'{letter}{i}', function(position(i)))

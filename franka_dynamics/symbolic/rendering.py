@@ -103,7 +103,7 @@ def _lines(expression: sp.Expr, show: Callable[[sp.Basic], str], plus: str) -> l
     """
     Return the lines of a typeset expression; a wide expression is expanded.
 
-    No line is wider than the page, unless a single term is wider.
+    Each line has as many terms as fit on the page by their approximate `width`, at least one.
     """
     if width(expression) <= LINE_WIDTH:
         return [show(expression)]

@@ -27,7 +27,7 @@ from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
 
 # [rad] Axes with an angle below PARALLEL between them are taken as parallel, because their common
-# normal would lie kilometres away. URDFs write pi as 3.1416, which is 7e-6 off.
+# normal may lie kilometres away. Some URDFs write pi as 3.1416, which is 7e-6 off.
 PARALLEL = 1e-4
 # [m] Parallel axes at most COINCIDENT apart count as one line, which has no common normal.
 COINCIDENT = 1e-7
@@ -40,7 +40,7 @@ _ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
 
 
 class Line(NamedTuple):
-    """A joint axis at position zero: unit direction, a point on it [m], `free` to shift or not."""
+    """A joint axis at position zero: unit direction, a point on it [m], `free` if it may shift."""
 
     direction: Array
     point: Array
@@ -74,7 +74,7 @@ def follow_axes(
     Return the DH rows from a frame along joint axes, and the frame on the last axis.
 
     Rows are in the standard convention: row k has theta and d along line k, a and alpha of the
-    normal from line k to the next; line 0 is the frame's z. No normal follows the last line, so
+    normal from line k to the next; line 0 is z of `start`. No normal follows the last line, so
     the last row's theta and d are those of `hint`. The returned frame on the last axis, shape (4,
     4), precedes the last row.
 

@@ -5,7 +5,8 @@ Reads the links, joints and limits of a URDF, and checks the text before Pinocch
 
 Pinocchio's URDF reader, which reads poses, axes and inertias (`serial_chain`), ignores some errors
 and only prints the reason of others. This module refuses, among others, duplicate names, links
-that form no tree, words instead of numbers, a zero axis, an inertial without mass, missing limits.
+that form no tree, words instead of numbers, a zero axis, an <inertial> without <mass>, and a
+revolute or prismatic joint without <limit>.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ..typing import Array
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-# URDF requires numbers as limits; a limit of UNLIMITED or more means that there is no limit.
+# URDF requires numbers as limits; one of UNLIMITED or more in absolute value means no limit.
 UNLIMITED = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
@@ -41,8 +42,8 @@ class UrdfJoint:
     """
     A joint of a URDF.
 
-    `limits` is None unless the joint `moves`, and for a continuous joint without <limit>. A
-    missing lower or upper bound is zero, as the URDF format says; a continuous joint has infinite
+    `limits` is None if `moves` is False, and for a continuous joint without <limit>. A missing
+    lower or upper bound is zero, as the URDF format says; a continuous joint has infinite
     bounds. `mimics` is the name of the joint that this joint follows, or None.
     """
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Imports the serial arm in a URDF, or finds a known arm in it by the joints' names."""
+"""Imports the serial arm in a URDF, or finds the joints of a known arm in it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ImportedArm:
     `urdf_joint_names` are the names of the description's joints in the URDF. `mount`, shape (4,
     4), is the pose of the description's space frame (the parent link of joint 1) in the URDF's
     root link; `tip` is the link whose frame is the flange. `notes` are sentences on joints that
-    are left out, missing limits and masses, links that are not physical, and deviations from the
-    format.
+    are left out or held, missing limits and masses, links that are not physical, and deviations
+    from the format.
     """
 
     description: ArmDescription
@@ -75,7 +75,8 @@ def import_urdf(
     Raises
     ------
     UrdfError
-        If the text cannot be read, or it is not clear which joints are the arm.
+        If the text cannot be read, it is not clear which joints are the arm, or `tip` is not fixed
+        to the last link.
 
     """
     document = parse_urdf(text, source)
@@ -167,8 +168,8 @@ def detect_arm(
     Return the arm that a URDF describes, and the names of its joints in the URDF.
 
     Without `arm` the joints of every shipped arm are searched, without `prefix` with any prefix.
-    If a URDF lacks the joint names of a given arm, and no prefix is given, the arm gets the first
-    joints of the only chain that is long enough.
+    If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
+    are those of the first n joints of the only chain that is long enough.
 
     Raises
     ------

@@ -5,7 +5,7 @@ Reads the serial arm in a URDF with Pinocchio.
 
 The inertia of every body fixed to a moving link is added to that link. Other moving joints that
 the arm carries (a finger, a camera's pan) are held at zero, or at their limit nearest to zero, and
-their bodies are added, too. Other branches of the URDF are left out.
+their bodies are added, too. Moving joints on other branches, and their bodies, are left out.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class SerialChain:
 
     @property
     def massless(self) -> tuple[str, ...]:
-        """Names of moving links without mass or inertia, even in links fixed to them."""
+        """Names of moving links that have no mass or inertia, nor has a link fixed to them."""
         return tuple(joint.link for joint in self.joints if not joint.bodies)
 
 
@@ -219,8 +219,9 @@ def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
     """
     Return the joint names of every unbranched chain of moving joints that starts at the root.
 
-    A chain ends where moving joints branch (a gripper's fingers) and at mimic joints. A URDF of
-    two arms has two chains; a single finger joint behind an arm is part of the arm's chain.
+    Mimic joints are left out, and a chain ends where other moving joints branch (a gripper's
+    fingers). A URDF of two arms on a fixed base has two chains; a single finger joint behind an
+    arm is part of the arm's chain.
     """
     chains = []
     for first in _next_moving(document, document.root):

@@ -191,7 +191,7 @@ def _add_joint(robot: Element, joint: Joint, parent: str, child: str, origin: Ar
     ElementTree.SubElement(element, 'parent', link=parent)
     ElementTree.SubElement(element, 'child', link=child)
     ElementTree.SubElement(element, 'axis', xyz='0 0 1')
-    # URDF requires effort and velocity limits of revolute and prismatic joints, even unknown ones.
+    # URDF requires effort and velocity limits, so unknown limits are written as UNLIMITED.
     stated = {'effort': limits.effort, 'velocity': limits.velocity}
     if kind != 'continuous':
         stated = {'lower': limits.lower, 'upper': limits.upper, **stated}

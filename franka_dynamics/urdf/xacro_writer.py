@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generates the files in `urdf/`: URDF, MJCF, and the macros that `franka.urdf.xacro` uses."""
+"""Generates URDF, MJCF, and the arm and hand macros that `urdf/franka.urdf.xacro` uses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def physical_sets(arm: str) -> tuple[str, ...]:
 
 def arm_macro(arm: str) -> str:
     """
-    Return the text of an arm's xacro file, whose links have an <inertial> per physical set.
+    Return the text of an arm's xacro file, which has all physical inertial sets of the arm.
 
     The file's macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for
     simple shapes, or the address of a folder with visual/ and collision/ like
@@ -74,7 +74,7 @@ def hands_macro() -> str:
 
 def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
     """
-    Return a link whose shapes may be replaced by meshes.
+    Return a link with simple shapes, or meshes if the macro's `meshes` is not empty.
 
     The link's <inertial> is written once if all inertial sets agree, else once for each set,
     inside <xacro:if>.
@@ -102,7 +102,7 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
 
 
 def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
-    """Let a macro end with an error if a variable is none of the choices."""
+    """Add to a macro an xacro error for a variable whose value is none of `choices`."""
     refusal = f'{what} must be one of {", ".join(choices)}; it is '
     unless = _when(macro, 'unless', f'{variable} in {list(choices)}')
     _property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
@@ -192,7 +192,7 @@ def robot_text(
 
 
 def generated_files() -> dict[str, str]:
-    """Return the text of every URDF, MJCF and xacro file, by its path below `urdf/`."""
+    """Return the text of every generated file, by its path below `urdf/`."""
     robots = {
         f'{arm}.{suffix}': robot_text(arm, kind)
         for arm in SHIPPED

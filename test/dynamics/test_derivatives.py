@@ -66,12 +66,13 @@ def test_a_tool_wrench_of_three_numbers_is_refused_by_name():
     [
         (np.zeros(4), r'ddq has shape \(4,\), expected \(\.\.\., 5\): one value per joint'),
         ([0, 0, np.nan, 0, 0], r'ddq of joint 3 is nan; every value must be a finite number'),
+        (np.zeros((2, 5)), r'do not broadcast: q \(3, 5\), dq \(5,\), ddq \(2, 5\)'),
     ],
 )
 def test_given_a_bad_vector_when_differentiated_then_it_is_named(values, message):
     tree = random_tree(0, CHAIN)
     with pytest.raises(JointVectorError, match=message):
-        tree_motion(tree, np.zeros(5), np.zeros(5), values, gravity=GRAVITY)
+        tree_motion(tree, np.zeros((3, 5)), np.zeros(5), values, gravity=GRAVITY)
 
 
 @both_trees

@@ -45,7 +45,7 @@ def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
     assert loaded.unit == 'mm'
     assert loaded.notes == (
         'unit: mm, because the largest extent is 30',
-        '36 stored vertices are 8 different points',
+        'of 36 stored vertices 8 are used and different',
     )
 
 
