@@ -10,7 +10,7 @@ The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 Each round calls every candidate in turn, so that other work on the machine disturbs all
 candidates. The table gives the median time over the rounds, and the median of each round's ratio
 of times. A candidate's first call in a round wakes threads and fills caches and is not counted.
-The load by other processes is printed, and marked above 0.1 cores. On a shared machine `--least`
+The load by other processes is printed, and marked above 0.1 cores. `--least`, for shared machines,
 takes the shortest call instead of the median: other work usually spares the shortest call on one
 thread, hardly ever on all threads.
 """
@@ -157,7 +157,7 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
 
 
 def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
-    """Return each round's ns per state (`least`: the minimum), and other processes' cores."""
+    """Return ns per state of each round (`least`: of the best), and cores that others load."""
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)

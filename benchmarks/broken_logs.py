@@ -6,10 +6,10 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
     python benchmarks/broken_logs.py FOLDER [--only gain]
 
 FOLDER holds the two public recordings of bare FER that docs/performance.md names, as bags
-(`fer_excitation`, `fer_gaz2019_1khz`). Each fault is put into the sound log by calculation. An arm
-identified from an accepted broken log is `harmless` if it predicts the sound log better than the
-best published set with friction fitted in the same way, otherwise `HARMFUL`. All faults of one
-recording take about two minutes of processor time.
+(`fer_excitation`, `fer_gaz2019_1khz`). Faults are calculated into the sound log, or declared
+wrongly (gravity, hand, arm). An arm identified from an accepted broken log is `harmless` if it
+predicts the sound log better than the best published set with friction fitted in the same way,
+otherwise `HARMFUL`. All faults of one recording take about two minutes of processor time.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def dropped(log: Recording) -> Recording:
 
 
 def cases() -> Iterator[Case]:
-    """Yield every case: the sound log, then each fault."""
+    """Yield every case: the sound log, then each change of it."""
     yield 'sound', '', lambda log: log, FER, OPTIONS
     for joint in range(FER.n):
         for gain in (0.5, 0.8, 1.3, 2.0, -1.0):

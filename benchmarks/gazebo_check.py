@@ -3,7 +3,7 @@
 """
 Measure an arm in Gazebo: hold, track, pause, reset, real-time factors.
 
-gazebo.launch.py is launched, where `gz` and `ros2` are installed. `make gazebo-check`.
+Starts gazebo.launch.py; without `gz` or `ros2` nothing is measured. `make gazebo-check`.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ class Session:
         yield Figure('pause: stops', self.counts('stops')[0] - stops, '', 0)
 
     def reset(self, world: Any) -> Iterator[Figure]:
-        """Reset Gazebo during a motion: states begin anew at time zero, at another position."""
+        """Reset Gazebo during a motion; measure how far the arm is from home afterwards."""
         self.play(self._seconds, 0.3)
         self.simulate(0.4 * self._seconds)
         before = self.states[-1][0]

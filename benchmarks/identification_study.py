@@ -8,12 +8,12 @@ How well identified arms predict left-out runs: simulated FR3 with a hand, movin
 Every draw is another random arm: inertias 3 to 15 % off the published set; friction that no model
 of this package can represent (three slip elements, a random Stribeck torque, load-dependent
 Coulomb friction); torque sensors with a new offset in every run, ripple and a lag; a pulling
-cable; two joints that hardly move. Torques are MuJoCo's inverse dynamics. `identify` gets four
-runs of 60 s at 30 or 100 Hz, from the first to the last of which friction falls by 9 to 23 %.
-Identifying an arm takes 2 to 3 s of processor time. A line for each arm gives the error E [N m] of
-the predicted torques in each left-out run: for the identified arm, the published set and the true
-inertias, with friction fitted to the other runs. If the identified arm's error exceeds that of the
-true inertias, the identified inertias are the cause.
+cable; two joints that hardly move. Rigid-body torques are MuJoCo's inverse dynamics. `identify`
+gets four runs of 60 s at 30 or 100 Hz, from the first to the last of which friction falls by 9 to
+23 %. Identifying an arm takes 2 to 3 s of processor time. A line for each arm gives the error E [N
+m] of the predicted torques in each left-out run: for the identified arm, the published set and the
+true inertias, with friction fitted to the other runs. If the identified arm's error exceeds that
+of the true inertias, the identified inertias are the cause.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def drawn(seed: int) -> Draw:
 
 
 def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
-    """Return a simulated recording of one run; `warmth` multiplies the arm's friction."""
+    """Return a simulated recording of one run; `warmth` multiplies `draw.friction`."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(DURATION_S * draw.rate) + 1) / draw.rate
     reach, home = rng.uniform(0.15, 0.5) * np.where(draw.resting, 0.02, 1.0), np.array(ARM.home)

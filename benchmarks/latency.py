@@ -7,7 +7,7 @@ Round-trip time of a joint state through the node, compared with a bare relay th
 
 Both run as processes of their own under the same scheduling; a probe publishes joint states and
 times the replies, in interleaved rounds of one run. The relay is written like an rclpy tutorial: a
-SingleThreadedExecutor, which decodes a JointState, copies seven numbers and publishes a
+SingleThreadedExecutor calls it for a JointState, whose seven positions it publishes as a
 Float64MultiArray.
 """
 
@@ -63,7 +63,7 @@ class Probe:
     Publishes serialized joint states and times the replies.
 
     Positions differ by a microradian from state to state, so that the second value of a reply
-    identifies the answered state, however late the reply is.
+    identifies the answered state, if the reply is less than 64 states late.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ class Probe:
         self._reply = _SECOND.unpack_from(data, len(data) - _FROM_END)[0]
 
     def learn(self, device: str) -> None:
-        """Learn a reply's second value as a line over the number of the answered state."""
+        """Learn a reply's second value as a linear function of the answered state's number."""
         ends = []
         for number in (0, _STATES - 1):
             until = time.monotonic() + _START_S
@@ -152,7 +152,7 @@ class Probe:
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()
         for k in range(count):
-            # After a delay of this process the next state is due one period later, without a
+            # After a delay of this process the next state is due half a period later, without a
             # burst.
             deadline = max(deadline, time.perf_counter() - 0.5 / rate) + 1.0 / rate
             made.sent[k] = time.perf_counter()

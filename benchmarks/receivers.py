@@ -11,7 +11,7 @@ missing torques the arm no longer waits. The arm logs the torque that it applies
 step. For every event the table has the largest difference between two successive torques, how long
 a silent sender's last torque was applied to a moving arm, how long the node took to notice another
 sender, the speed of the arm at the end, and the states of the receiver. Exit status 0 if no torque
-stepped by more than 1 N m or was held for longer than the time-out and 5 ms, every other sender
+stepped by more than 1 N m or was held for longer than the time-out plus 5 ms, every other sender
 was noticed within 0.1 s, and no joint was faster than 0.05 rad/s at the end.
 """
 

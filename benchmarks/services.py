@@ -80,7 +80,7 @@ def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
 
 
 class Client:
-    """Makes the requests named on standard input; prints a line after each request."""
+    """Makes requests of the node; a line of text names each request."""
 
     def __init__(self) -> None:
         rclpy.init()

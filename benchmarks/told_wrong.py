@@ -8,8 +8,8 @@ fewer gains), on each arm. A row has the fastest joint's speed, the largest disp
 and the largest joint torque of the last command. `make told-wrong` runs all cases (ten minutes of
 processor time); `--json FILE` keeps the rows, and `--against FILE` compares with rows that were
 kept before. `--healthy N` instead runs motions at 90 % of the limits on N random realistic arms of
-each type, with correct settings; the guard may stop no arm. `--without-guard` runs the cases as if
-the guard found nothing wrong.
+each type, with correct settings; exit status 1 if an arm is stopped. `--without-guard` runs the
+cases as if the guard found nothing wrong.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
 
 
 def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
-    """Put an elastic wall 5 cm from the flange along the base's x [N/m, N s/m]."""
+    """Put an elastic wall 5 cm from the flange along x: stiffness [N/m], damping [N s/m]."""
 
     def begin(arm: ArmDescription) -> Hook:
         places: list[float] = []
@@ -509,7 +509,7 @@ def _run_healthy(arms: Sequence[str], draws: int) -> int:
 
 
 def main() -> int:
-    """Run the cases in parallel; print a row each, WORSE if faster than the row in --against."""
+    """Run the cases in parallel; print a row each, WORSE if over 10 % faster than in --against."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
     parser.add_argument('--part', default='', help='only cases whose names contain this')
