@@ -3,8 +3,8 @@
 """
 Rigid motions: hat matrices, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
 
-Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). Functions of shapes with
-`...` take stacks: leading axes are kept.
+Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). Functions with `...` in
+shapes take stacks and keep their leading axes.
 """
 
 from __future__ import annotations

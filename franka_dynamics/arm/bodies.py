@@ -55,7 +55,7 @@ class Homogeneous:
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
     def _link(self, volume: float, moments: Array) -> LinkInertia:
-        """Return the body of a volume [m^3] and moments of inertia per mass, (3,) [m^2]."""
+        """Return the inertia of a solid from its volume [m^3] and moments per mass (3,) [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
 

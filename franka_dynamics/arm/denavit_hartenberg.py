@@ -77,8 +77,8 @@ class DHRow:
 
         The offsets, shape (...), are joint positions: of a revolute joint `theta_offset` [rad], of
         a prismatic joint `d_offset` [m]. The modified convention is that of the Exp[licit]
-        notebook and of Gautier and Khalil 1990, eq. 1, the standard one that of Busellato 2023,
-        section 1.
+        derivation, eq. 1, and of Gautier and Khalil 1990, eq. 1, the standard one that of
+        Busellato 2023, section 1.
         """
         turn, slide = np.broadcast_arrays(
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)

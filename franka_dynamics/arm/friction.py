@@ -80,7 +80,7 @@ class LinearFriction(ABC):
         Return the terms that the coefficients multiply at dq (..., n), shape (..., terms, n).
 
         `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
-        default: that of steady sliding, in which every element slips.
+        default: that of steady sliding, z = tanh(dq / width).
         """
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from .friction import FrictionModel, MaxwellSlipFriction
 from ..typing import Array
 
-# After a gap above LONGEST_STEP_S in the joint states the state of slip elements is unknown [s].
+# [s] A gap longer than LONGEST_STEP_S between two joint states restarts the state.
 LONGEST_STEP_S = 0.05
 
 
@@ -17,10 +17,10 @@ class FrictionState:
     """
     The state z of one arm's Maxwell-slip elements, updated with each joint state.
 
-    At the start, and after a gap in the joint states, z is unknown. `slip_bounds`, shape (2, k,
-    n), are the lowest and highest possible z of k elements at n joints; the bounds become equal
-    after a displacement of twice an element's reach in one direction. With `relaxed`, for a
-    simulation, z starts at 0. Models without Maxwell-slip elements have no state.
+    At the start, and after a gap in the joint states, z is unknown, or 0 if `relaxed`, which is
+    for simulations. `slip_bounds`, shape (2, k, n), are the lowest and highest possible z of k
+    elements at n joints; the bounds become equal after a displacement of twice an element's reach
+    in one direction. Models without Maxwell-slip elements have no state.
     """
 
     def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:

@@ -63,7 +63,7 @@ def load_hand(name: str) -> LinkInertia:
 
 
 def is_file_name(name: str | Path) -> bool:
-    """Return whether an arm or a hand is given as a path rather than by its shipped name."""
+    """Return whether an arm file or a hand is given as a path, not by a shipped name."""
     return str(name).endswith(_FILE_ENDINGS) or '/' in str(name)
 
 

@@ -32,7 +32,7 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     ----------
     description : ArmDescription
         The arm. Unknown limits are replaced by +-pi, +-2 and +-10 for positions, velocities and
-        accelerations; next to a known position limit, by at least pi from that.
+        accelerations; an unknown position limit is at least pi from a known one.
     count, seed : int
         Number of states, and the seed of the random numbers.
 

@@ -27,7 +27,7 @@ _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
-    """The simple shapes of SDF and MJCF; URDF lacks the capsule."""
+    """The kinds of simple shapes; SDF and MJCF have all four, URDF lacks the capsule."""
 
     BOX = 'box'
     CYLINDER = 'cylinder'

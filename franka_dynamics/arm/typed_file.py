@@ -116,8 +116,8 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     """
     Return a YAML file's content as type `kind`: a dataclass, or a dict of dataclasses.
 
-    Contents of up to 32 files are kept until a file's modification time changes. `expected` says
-    in error messages how the file should begin.
+    A cache keeps the contents of the last 32 files; a file with a new modification time is read
+    again. `expected` says in error messages how the file should begin.
 
     Raises
     ------

@@ -153,8 +153,8 @@ def _reduced(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives)
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
     """Return derivatives of space-frame joint twists by [eta, q, dq, ddq], (..., n, 6, 9n + 6)."""
-    # For w'_j = Ad(T_j) A_j, dw'_j = Ad(T_j) ([D_j, A_j] + dA_j), with D_j = (T_j^-1 dT_j)^vee and
-    # dA_j = -[A_j, eta_j] (Kwon, (8)).
+    # Joint j's space-frame twist w'_j = Ad(T_j) A_j changes by Ad(T_j) ([D_j, A_j] + dA_j), with
+    # D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j] (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)
     change = -ad_twists @ tree.displacement.full
     for j in range(chain.tree.n):

@@ -28,7 +28,7 @@ from ..typing import Array
 ROTOR_SYMBOL = 'Ia'
 PER_LINK = len(PARAMETER_SYMBOLS)
 # States in a block of the regressor: enough that NumPy's cost per call does not matter, and few
-# enough that the intermediate arrays stay small (about 20 MB at seven joints).
+# enough that a block's arrays stay small (about 20 MB at seven joints).
 _BLOCK = 2048
 
 

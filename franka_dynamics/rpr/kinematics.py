@@ -222,7 +222,7 @@ class RprKinematics:
         """
         Return J_G, rows (v, omega) in {S}, shape (..., 6, 3).
 
-        J_G is that of Busellato 2023, section 1.5, with the signs of columns 1 and 3 corrected.
+        J_G is that of Busellato 2023, section 1.5, with columns 1 and 3 corrected.
         """
         return stacked(jacobian_rows(self, *self._parts(q)))
 

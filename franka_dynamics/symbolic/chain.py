@@ -85,7 +85,7 @@ def position(joint: int) -> sp.Symbol:
 
 def chain_of(description: ArmDescription) -> SymbolicChain:
     """
-    Return an arm with symbols, for either DH convention and any constant theta.
+    Return an arm's frames in symbols, for either DH convention and any constant theta.
 
     The lengths of modified rows are the Panda notebook's x_i, y_i and z_i, those of standard rows
     a_i and d_i. A standard row's a and alpha come after its joint, so in modified rows they belong

@@ -165,7 +165,7 @@ def detect_arm(
     document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
-    Return the arm that a URDF describes, and the names of its joints in the URDF.
+    Return the known arm that a URDF has, and the names of its joints in the URDF.
 
     Without `arm` the joints of every shipped arm are searched, without `prefix` with any prefix.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
