@@ -91,8 +91,8 @@ def _require_writable(folder: Path, target: Path) -> None:
     try:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
         if nearest.is_dir():
-            # A file is created on trial, because permissions alone do not reveal /proc, a full
-            # disk or a name that is too long.
+            # A file is created on trial, because permissions alone do not reveal a file system
+            # that refuses new files, such as /proc, or a name that is too long.
             with tempfile.NamedTemporaryFile(
                 dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
             ):

@@ -3,8 +3,8 @@
 """
 Dataclass fields that are also command-line options.
 
-A field's annotation gives the number and type of the option's values, the field's default the
-value if the option is not given. `Option` adds the option's help text, flags, choices and range.
+A field's annotation gives the number and type of the option's values; the field's default is the
+value of an option that is not given. `Option` adds help text, flags, choices and range.
 """
 
 from __future__ import annotations

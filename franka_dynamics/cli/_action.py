@@ -46,7 +46,7 @@ class Action(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Do the action's work; return its exit status: 0 done, 1 a check failed."""
+        """Do the action's work; return the exit status, such as 0 done, 1 a check failed."""
 
     def refuse(self, why: str, *names: str) -> None:
         """
@@ -68,7 +68,7 @@ class Action(ABC):
                 raise SettingsError(f'{given} needs {needed}; add it, or leave {given} out.')
 
     def spelled(self, name: str) -> str:
-        """Return a field's option as users type the option, such as --arm-prefix."""
+        """Return a field's option, such as --arm-prefix, or a positional argument's metavar."""
         declared = dict(_declared(type(self)))[name]
         return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
 
@@ -118,7 +118,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: b
 
 
 def usage(parser: argparse.ArgumentParser) -> str:
-    """Return an action's usage line: [options] and the required arguments."""
+    """Return an action's usage line: [options], required options and positional arguments."""
     words = [parser.prog, '[options]']
     for one in parser._actions:
         name = one.metavar if isinstance(one.metavar, str) else one.dest.upper()

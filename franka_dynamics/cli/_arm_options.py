@@ -102,7 +102,8 @@ class ArmOptions(NamedArm):
         """
         Load --arm with the options --set, --hand and --repair.
 
-        `hand` replaces --hand; `inertial_set` and `repair` replace --set and --repair.
+        `hand` replaces --hand; `inertial_set` replaces --set, and then `repair` --repair. Without
+        `inertial_set`, `repair` is ignored.
         """
         if inertial_set is None:
             inertial_set, repair = self.inertial_set, self.repair

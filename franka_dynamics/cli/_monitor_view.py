@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what `node monitor` shows of the feedforward nodes that publish diagnostics."""
+"""Draws what `node monitor` shows of feedforward nodes and simulated arms."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class _Terminal(Console):
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return a console for standard output or error that prints [text] without markup."""
+    """Return a console for standard output or error that prints square brackets unchanged."""
     return _Terminal(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
@@ -74,7 +74,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 class ProgressBar(Progress):
-    """A progress bar, erased when done; outside a terminal a line on standard error every 10 s."""
+    """A progress bar, erased when done; else a line on standard error at most every 10 s."""
 
     def __init__(self) -> None:
         console = terminal()

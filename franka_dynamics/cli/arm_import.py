@@ -14,7 +14,7 @@ from ..arm.denavit_hartenberg import Convention
 from ..options import option
 
 # Tolerance for the entries of poses [m, 1] and for torques [N m]. Rounding angles of 11 digits to
-# multiples of pi/2 in the DH rows changes torques of 1000 N m by 3e-9. Differences above the
+# multiples of pi/2 in the DH rows changes torques of 1000 N m by 3e-9 N m. Differences above the
 # tolerance come from nearly parallel axes or an error.
 TOLERANCE = 1e-6
 

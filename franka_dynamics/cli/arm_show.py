@@ -37,7 +37,7 @@ class Show(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the tables; write the picture and the JSON file if asked for."""
+        """Print the tables, or JSON instead; write the picture and the JSON file if asked for."""
         description = self.load_arm()
         q = _pose(description, self.q) if self.q else None
         rows = inertia_rows(description, q)

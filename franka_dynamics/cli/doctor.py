@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics doctor`: check a machine and the nodes that run on it.
+`franka-dynamics doctor`: check a machine, a robot's model and the running nodes.
 
 Checked are the machine (real-time permission, processor, DDS), the model that a robot serves over
 FCI (`validation.robot_model`) and the running nodes (`ros.system_checks`).
@@ -141,13 +141,13 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
 @dataclass(frozen=True, kw_only=True)
 class Doctor(ArmOptions, Topics):
     """
-    Check permissions, kernel, DDS, topics, clock and gravity compensation, one line each.
+    Check permissions, kernel, DDS, topics, clock and gravity compensation.
 
     With --robot, compare the model that a robot serves over FCI with the arm's.
     """
 
     arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fr3')
-    machine: bool = option('check only this machine, not the nodes that run on it', default=False)
+    machine: bool = option('check only this machine, not the running nodes', default=False)
     robot: str | None = option(
         'compare the model (M, C dq, g, Jacobian, pose), the load and the gravity of the robot '
         'at this address with the arm; needs pylibfranka, commands nothing',

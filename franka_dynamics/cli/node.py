@@ -174,7 +174,7 @@ class Load(_Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults(Action):
-    """Print a node's parameters as a commented YAML file."""
+    """Print a node's default parameters as a commented YAML file."""
 
     node: str = option(
         'the node whose parameters are printed: feedforward, simulator or trajectory_action',

@@ -17,7 +17,7 @@ from ..options import option
 
 @dataclass(frozen=True, kw_only=True)
 class View(RecordingOptions, ArmOptions):
-    """Show an arm with its torques in the browser, beside a running node or from a bag."""
+    """Show an arm with its torques in the browser, from the running system or from a bag."""
 
     bag: str | None = option(
         'a rosbag2 folder, or one .mcap or .db3 file (default: the running system)',

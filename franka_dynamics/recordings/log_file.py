@@ -28,7 +28,7 @@ class LogColumns:
 
     A file without column names, such as a bare matrix, is one array with the name ''; its columns
     are chosen by number, counted from 1. RecordingError is raised if the file has no arrays.
-    `remarks` has a sentence if an incomplete last row was left out.
+    `remarks` has a sentence if a last row that breaks off was left out.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class LogColumns:
         Raises
         ------
         RecordingError
-            If a column does not exist, or the text does not select `count` columns.
+            If a column does not exist, or the text does not select `count` columns of equal
+            length.
 
         """
         if count > 1 and columns in self.arrays:
@@ -73,7 +74,14 @@ class LogColumns:
                 f'column{"s" * (len(names) != 1)}, but {count} '
                 f'{"is" if count == 1 else "are"} needed.'
             )
-        return np.column_stack([self._column(name, what) for name in names])
+        found = [self._column(name, what) for name in names]
+        lengths = sorted({len(column) for column in found})
+        if len(lengths) > 1:
+            raise RecordingError(
+                f'{self.source}: {what} {columns!r} names columns of {lengths[0]} and '
+                f'{lengths[-1]} rows; columns of one quantity must be equally long.'
+            )
+        return np.column_stack(found)
 
     def _whole(self, array: Array, name: str, count: int, what: str) -> Array:
         if array.ndim == 2 and array.shape[1] != count and array.shape[0] == count:
@@ -117,7 +125,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return the names of at most 24 arrays, with the shapes of matrices, as one string."""
+        """Return up to 24 arrays' names and matrices' shapes, or the number of unnamed columns."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
@@ -169,7 +177,7 @@ def read_log(path: str | Path) -> LogColumns:
             f'{file} cannot be read as {kind} '
             f'({type(error).__name__}: {" ".join(str(error).split())[:120]}).'
         ) from error
-    # Arrays of strings, of three or more dimensions, or without values are left out.
+    # Only non-empty arrays of real numbers or Booleans in one or two dimensions are kept.
     columns = {
         name: array.astype(float)
         for name, array in arrays.items()
@@ -204,7 +212,7 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of a text file; add a remark if its last row is incomplete."""
+    """Yield the columns of a text file; add a remark if its last row breaks off."""
     lines = file.read_text(encoding='utf-8-sig').splitlines(keepends=True)
     content = [line for line in lines if line.strip() and not line.lstrip().startswith(_COMMENTS)]
     if not content:
@@ -234,7 +242,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 def _rows(
     file: Path, lines: list[str], delimiter: str | None, width: int, remarks: list[str]
 ) -> Array:
-    """Return the numbers of text lines, (rows, width), without an incomplete last row."""
+    """Return the numbers of text lines, (rows, width), without a last row that breaks off."""
     if not lines:
         raise RecordingError(f'{file} holds no rows of numbers.')
     last = len(lines)
@@ -255,7 +263,7 @@ def _rows(
 
 
 def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
-    """Return a sentence on the first line that lacks `width` numbers; '' if no line does."""
+    """Return a sentence on the first line that is not `width` numbers; '' if every line is."""
     for number, line in enumerate(lines, start=1):
         cells = _cells(line, delimiter)
         if len(cells) != width:

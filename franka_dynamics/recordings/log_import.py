@@ -58,7 +58,7 @@ class ColumnMap:
     )
 
     def __post_init__(self) -> None:
-        """Raise RecordingError for an unknown unit, or unless either stamp or rate is given."""
+        """Raise RecordingError for an unknown unit, or unless one of stamp and rate is given."""
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
@@ -174,8 +174,8 @@ def import_log(
     """
     Return the recording in a log file that `read_log` reads.
 
-    Position, effort and velocity, unless it is derived, have a column for each joint, base to
-    tip. A bag written from the recording has its messages on `topic`.
+    Position, effort and a velocity that is not derived have a column for each joint, base to tip.
+    A bag written from the recording has its messages on `topic`.
 
     Raises
     ------

@@ -60,11 +60,11 @@ class MountedVerdict:
     """
     Whether a hand or load seems to be mounted, and why.
 
-    `mounted` is None if the recording does not show whether something is mounted. `sentence` has
-    the reason with figures if sets without and with a hand were tried, else nothing. `load` is
-    True if the mounted mass is that of no hand that was tried, within 30 %. `mass` is the
-    estimated mass on the flange of the arm without a hand, and `lightest` the mass of the lightest
-    hand that was tried [kg]; NaN if unknown.
+    `mounted` is None if unknown. `sentence` has the reason with figures if sets without and with a
+    hand were tried, and is empty otherwise. `load` is True if the mounted mass is over 30 % below
+    the lightest or over 30 % above the heaviest hand that was tried. `mass` is the estimated mass
+    of everything mounted on the flange, hand included, and `lightest` the mass of the lightest
+    hand that was tried [kg]; both are NaN if unknown.
     """
 
     mounted: bool | None
@@ -141,7 +141,12 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
 
 
 def unit_loads(arm: ArmDescription) -> list[ArmDescription]:
-    """Return four arms: 1 kg is at the flange's origin, or 1 kg m along the flange's x, y or z."""
+    """
+    Return the arm with each of four loads.
+
+    The loads are 1 kg at the flange's origin, and first moments of 1 kg m along the flange's x, y
+    and z.
+    """
     return [
         arm.with_payload(LinkInertia(mass, np.array(moment), np.zeros((3, 3))))
         for mass, moment in ((1.0, np.zeros(3)), *((0.0, axis) for axis in np.eye(3)))
@@ -155,9 +160,9 @@ def weighed(
     Return the estimate of the mass on the flange, fitted together with friction.
 
     `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
-    rows, k) are each joint's friction terms, and `residual` (n, rows) is measured torque minus M
-    ddq + C dq + g of the arm [N m]. `samples` is the number of samples, of which the rows may be
-    QR factors.
+    rows, k) are each joint's friction terms, and `residual` (n, rows) is the measured torque minus
+    the arm's rigid-body torque [N m]. Rows are `samples` samples, or QR factors of `samples`
+    samples.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
     beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions.

@@ -24,29 +24,33 @@ _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
 # velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows of
-# this length, for joints that move at least this far, so that noise and delay matter little.
+# at least this length, for joints whose root mean square motion in a window is at least this far,
+# so that noise and delay matter little.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# A joint's velocity is wrong if its integral over a window exceeds this angle while the position
-# is constant.
+# The velocity of a joint that hardly moves is wrong if the root mean square of its integrals over
+# the windows exceeds this angle.
 _STUCK_RAD = 0.02
-# Another unit (or missing gravity) is reported if the effort's difference from scaled (or zero)
-# gravity torques is below this fraction of the difference from gravity torques; and unexplained
-# effort if subtracting gravity torques leaves more than this fraction.
+# A joint's effort has another unit or sign if the gravity torque times a factor (negative, below
+# 1/3 or above 3) leaves less than this fraction of the effort and of the effort's difference from
+# the gravity torque. Gravity is missing if the efforts are below this fraction of their difference
+# from the gravity torques. With friction and rotor inertia fitted, gravity does not explain the
+# efforts if subtracting the gravity torques leaves more than this fraction of the efforts,
+# although the gravity torques exceed this fraction of the efforts.
 _GRAVITY_SHARE = 0.5
 # Unit and sign are judged at joints with at least this fraction of the largest gravity torque,
 # because every published set predicts these gravity torques nearly right.
 _HEAVY_PART = 0.25
-# Exchanged joints are reported if exchanging their efforts lowers the difference from the gravity
-# torques below this fraction, and below this fraction of the result of any other exchange.
+# Two joints are reported as exchanged if, with their efforts exchanged, the difference from the
+# gravity torques is below this fraction of the difference without and with any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
-_STATES_CHECKED = 500  # gravity torques are computed for 500 to 1000 messages
+_STATES_CHECKED = 500  # gravity torques are computed for fewer than 1000 messages
 _RATE_WINDOW_S = 0.1  # accelerations are differences of velocities over this time
-# Ratio of velocities to the rate of change of positions (within the factor _NEAR) if velocities or
-# stamps have another unit.
+# Median ratio of velocities to the rate of change of positions, within the factor _NEAR, if
+# velocities or stamps have another unit.
 _NEAR = 1.3
 _OTHER_UNITS = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
@@ -194,7 +198,7 @@ def _effort_part(effort: Array, arm: ArmDescription) -> Array:
 
 
 def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if an effort is above 1.5 times the joint's effort limit."""
+    """Yield a sentence if an |effort| is above 1.5 times the joint's effort limit."""
     part = _effort_part(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _SPIKE_FACTOR:
@@ -242,7 +246,7 @@ def _about_gravity(
     Yield a sentence if efforts do not fit the gravity torques of the arm.
 
     The sentence names the cause if the effort has another unit or sign, lacks gravity, or has two
-    joints exchanged; other large differences from gravity are reported without a cause.
+    joints exchanged; for other large differences it lists possible causes.
     """
     chosen = slice(None, None, max(1, len(recording) // _STATES_CHECKED))
     g = NewtonEulerModel(arm, gravity).gravity(recording.q[chosen])
@@ -322,7 +326,7 @@ def _exchanged(effort: Array, one: int, other: int) -> Array:
 
 
 def _acceleration(recording: Recording) -> Array:
-    """Return accelerations from velocities 0.1 s (or two messages) apart, (messages, n)."""
+    """Return accelerations, (messages, n), from velocities max(0.1 s, two periods) apart."""
     half = max(0.5 * _RATE_WINDOW_S, float(np.median(np.diff(recording.time))))
     time = recording.time
     after, before = (

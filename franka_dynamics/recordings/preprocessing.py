@@ -143,11 +143,11 @@ def prepare(
     """
     Return the evenly sampled and filtered motion of a recording.
 
-    Stretches of 0.1 s or more with zero effort are left out. A gap longer than half a period of
-    the cut-off frequency and than 2.5 recorded sampling periods splits the recording: each piece
-    is filtered and trimmed separately, nothing is interpolated across the gap, and `remarks`
-    mentions the gap. A recording faster than 1.5 times the requested rate is low-pass filtered
-    before downsampling, to avoid aliasing.
+    Stretches of 0.1 s or more with zero effort of all joints are left out. A gap longer than half
+    a period of the cut-off frequency and than 2.5 recorded sampling periods splits the recording:
+    each piece is filtered and trimmed separately, nothing is interpolated across the gap, and
+    `remarks` has the number of gaps and the longest gap. A recording faster than 1.5 times the
+    requested rate is low-pass filtered before downsampling, to avoid aliasing.
 
     Parameters
     ----------
@@ -219,8 +219,8 @@ def without_idle_effort(recording: Recording) -> Recording:
 
     A braked arm, or a driver that is not in control yet, reports zero effort, which is no
     measurement: sensors never read exactly zero on all joints for a tenth of a second. The
-    `remarks` of the returned recording name the times that were left out. Raises RecordingError if
-    the effort is zero in every message.
+    `remarks` of the returned recording name the first five stretches left out. Raises
+    RecordingError if the effort is zero in every message.
     """
     require_effort(recording)
     idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)
@@ -312,7 +312,7 @@ def _without_aliases(
     """Return times and signals, anti-alias filtered if resampling lowers the rate much."""
     own_rate = 1.0 / period
     # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
-    # frequency, where the low-pass filter removes them.
+    # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
     if own_rate <= 1.5 * options.rate:
         return piece.time, recorded
     signal = _scipy_signal()

@@ -126,8 +126,8 @@ def read_recording(
     """
     Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.
 
-    The arm's joints are found by name, in any order among others. Messages without any of the
-    arm's joints, such as those of a gripper on the same topic, are skipped and counted.
+    The arm's joints are found by name, in any order and among other joints. Messages without any
+    of the arm's joints, such as those of a gripper on the same topic, are skipped and counted.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def read_pieces(
     progress: Progress | None = None,
 ) -> Iterator[tuple[Recording, float]]:
     """
-    Yield a bag's recording in consecutive pieces, so that a long one need not fit into memory.
+    Yield a bag's recording in pieces, so that a long recording need not fit into memory.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """Raise RecordingError unless all messages were read and one has the arm's joints."""
+        """Raise RecordingError unless all messages were read and some have the arm's joints."""
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
@@ -394,9 +394,9 @@ def write_bag(
     """
     Write joint states and wrenches to a new folder, a rosbag2 in MCAP.
 
-    Each recording and each item of `wrenches` (geometry_msgs/WrenchStamped) is written to its own
-    topic, `about` to custom_data in metadata.yaml. The folder appears only when the bag is
-    complete. Raises the same errors as `write_recording`.
+    Each recording and each item of `wrenches` (geometry_msgs/WrenchStamped) is written to the
+    topic that it names, `about` to custom_data in metadata.yaml. The folder appears only when the
+    bag is complete. Raises the same errors as `write_recording`.
     """
     bag = Path(path).expanduser()
     if bag.exists():

@@ -55,7 +55,7 @@ class Unit:
         Return the unit of E.
 
         E is in % of the effort limits if the arm has a prismatic joint. Raises RecordingError if
-        then a joint has no effort limit above zero.
+        an arm with a prismatic joint has a joint without a finite effort limit above zero.
         """
         if all(joint.kind is JointKind.REVOLUTE for joint in arm.joints):
             return cls('N m', (1.0,) * arm.n)

@@ -34,9 +34,10 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
-    JointState's definition is built in, so that a broken or unknown definition of another type in
-    the bag does not prevent reading. RecordingError is raised if the bag is missing or damaged,
-    also while the caller reads messages; MissingDependencyError if rosbags is not installed.
+    JointState's definition is that of rosbags, so that a broken or unknown definition of another
+    type in the bag does not prevent reading. RecordingError is raised if the bag is missing or
+    damaged, also while the caller reads messages; MissingDependencyError if rosbags is not
+    installed.
     """
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
@@ -93,8 +94,8 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     Return the topic of joint states to read from an open bag.
 
     If `topic` is None, /joint_states is chosen, or the bag's only topic of joint states. Raises
-    RecordingError if the bag lacks `topic`, has no joint states at all, or has several topics of
-    joint states but no /joint_states.
+    RecordingError if the bag has no joint states on `topic`, or, if `topic` is None, has no joint
+    states at all or has them on several topics but not on /joint_states.
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)

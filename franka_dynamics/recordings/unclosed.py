@@ -30,8 +30,9 @@ def unclosed_file(bag: Path) -> Path | None:
     """
     Return the MCAP file of a bag that was not closed, or None.
 
-    An unclosed file lacks MCAP's last bytes, or is the only .mcap file in a folder without
-    metadata.yaml.
+    A folder without metadata.yaml was not closed; its only .mcap file is returned. A single file
+    was not closed if MCAP's last bytes are missing. None is returned if MCAP's first bytes are
+    missing.
     """
     if bag.is_dir():
         found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))

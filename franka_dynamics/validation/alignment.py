@@ -37,8 +37,8 @@ def alignments(
     Yield the second arm in rows of the first's convention, once for each choice of rows.
 
     A second arm already in the first's convention comes unchanged first. Links are in the frames
-    of the yielded rows. What a URDF lacks, such as rotors, friction and accelerations, comes from
-    the first arm, also the flange if no link has a flange's name.
+    of the yielded rows. What a URDF lacks, such as rotors, friction and acceleration limits, comes
+    from the first arm, also the flange if no link has a flange's name.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -54,7 +54,7 @@ def alignments(
 def _aligned(
     first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
 ) -> ArmDescription:
-    """Return the second arm in rows along its axes; free entries are those of the first arm."""
+    """Return the second arm in rows along its axes; entries left free are the first arm's."""
     lines, frames = _axes_and_frames(second)
     rows = _with_rows(first, follow_axes(first.base, lines, row_sequence(first))[0])
     if own_last_frame:

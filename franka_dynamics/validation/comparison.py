@@ -3,10 +3,9 @@
 """
 Compares two arms parameter by parameter.
 
-As few differences as possible are reported. A joint with reversed direction is one difference,
-although up to eight numbers of a FER change. A link's ten inertial parameters are compared in the
-form in which the fewest differ. DH rows are not unique: the second arm is compared in the rows
-that differ least from the first's (`alignment`).
+A joint with reversed direction is one difference, although up to eight numbers of a FER change. A
+link's ten inertial parameters are compared in the form in which the fewest differ. DH rows are not
+unique: the second arm is compared in the rows that differ least from the first's (`alignment`).
 """
 
 from __future__ import annotations
@@ -122,8 +121,8 @@ def compare_described(
         (*_sign_differences(first, reversed_joints, probe), *_with_effects(geometry, probe)),
         tuple(_links(first, aligned, probe, tolerance)),
         (*others, *_with_effects(differing, probe)),
-        # `unreversed` has no joint reversed for the comparison: a reversed joint changes torques,
-        # too.
+        # In `unreversed` no joint is reversed to match the first arm: the effect of all
+        # differences includes the effect of reversed joints.
         probe.effect(unreversed),
     )
 

@@ -3,9 +3,9 @@
 """
 Comparison of independent formulations of an arm's dynamics.
 
-`compare_formulations` compares every quantity. `crosscheck`, which the node runs before every
-start, compares the frames and the terms of the node's torques. `compare_formulations` and
-`crosscheck` allow differences up to TOLERANCE.
+`compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
+whenever it is configured, compares the frames and the terms of the node's torques.
+`compare_formulations` and `crosscheck` allow differences up to TOLERANCE.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = 
     'exponentials': ExponentialsModel,
 }
 # Largest allowed difference, relative to the quantity's largest entry at that state (at least 1):
-# five times the largest on 20 states of each of 1,000 random arms (1.9e-13).
+# five times the largest difference at 20 states of each of 1,000 random arms (1.9e-13).
 TOLERANCE = 1e-12
 
 

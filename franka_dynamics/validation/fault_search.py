@@ -31,8 +31,8 @@ from ..errors import JointVectorError
 from ..typing import Array
 
 _ROUNDING = 1e-9  # [N m]; a torque difference with a smaller rms is a rounding error
-# Share of the rms torque difference before a fit that a candidate must explain, and by which the
-# torques of two fits must differ to distinguish two candidates.
+# Fraction of the rms torque difference before a fit. A candidate must explain this fraction; the
+# torques of two candidates' fits must differ by this fraction for the candidates to be told apart.
 _NOTICEABLE = 1e-5
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
@@ -49,8 +49,8 @@ class FaultCandidate:
     One parameter, its value, and the `fitted` value that explains the torques best.
 
     `remaining` is the root mean square torque difference after the fit, relative to the original
-    one: 0 if the parameter explains everything, 1 if nothing. `alike` names the parameters whose
-    fits leave the same torques.
+    one: 0 if the parameter explains everything, 1 if nothing. `alike` names the other parameters
+    whose fits give the same torques.
     """
 
     place: str
@@ -177,8 +177,8 @@ def _parameters(
     about_center, about_origin = INERTIA_FORMS
     for link in range(arm.n):
         parameters += inertia_parameters(arm, link, about_center)
-        # Tensor entries have the same effect in both INERTIA_FORMS; mass and centre of mass do
-        # not.
+        # Tensor entries have the same effect in both INERTIA_FORMS; mass and centre of mass or
+        # first moment do not.
         parameters += [
             replace(parameter, name=f'{parameter.name} of a table about the frame origin')
             for parameter in inertia_parameters(arm, link, about_origin)[:4]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of an arm's description: names, values, and functions to replace them."""
+"""The parameters of an arm's description: names, values, and functions to replace values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class InertiaForm:
 
     The ten parameters are mass, first moment and the tensor about the frame's origin, or, if not
     `about_origin`, mass, centre of mass and the tensor about the centre of mass. One wrong number
-    in a table changes one parameter only in the table's own form.
+    of a table can change several parameters in the other form.
     """
 
     about_origin: bool

@@ -94,7 +94,7 @@ def match(found: LinkInertia, known: LinkInertia) -> Match:
 
 def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDescription]:
     """
-    Return the published sets for the reference's geometry, each as an arm with a hand.
+    Return the published sets for the reference's geometry, as arms with a hand or without.
 
     The sets of the reference's file come first, then those of shipped arms with the same DH rows.
     Without `hand`, each set is returned with no hand and with every shipped hand.
@@ -117,7 +117,7 @@ def identify(
     Return the published set nearest to the inertias of some links.
 
     The nearest set has the fewest links that differ; ties are decided by the fewest rounded links,
-    then by the name `arm`, then by the smallest sum of distances.
+    then in favour of the arm named `arm`, then by the smallest sum of distances.
     """
 
     def judged(candidate: ArmDescription) -> NearestSet:

@@ -38,7 +38,8 @@ MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the 
 STATES = 300
 POSE = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process
-# connects first. A busy machine may miss the first state, for which libfranka waits a second.
+# connects first. The child repeats the connection if a busy machine misses the first state, for
+# which libfranka waits a second.
 _PROBE = """
 import sys, pylibfranka
 while True:
@@ -167,7 +168,11 @@ def _both(
     q: Array,
     dq: Array,
 ) -> list[tuple[Array, Array]]:
-    """Return pairs of the compared terms at one state: the robot's value, then our model's."""
+    """
+    Return pairs of the compared terms at one state: the robot's value, then our model's.
+
+    In the last pair both are our model's gravity torque, first with the load that the robot knows.
+    """
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()
     jacobian, gravity = ours.jacobian(q), ours.gravity(q)

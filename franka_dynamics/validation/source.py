@@ -73,7 +73,7 @@ def read_pair(
     `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
     URDF: its joint names say which shipped arm it is compared with, in the published set and with
     the hand nearest to the URDF's inertials; `inertial_set` and `hand` limit that choice. `prefix`
-    is that of the joint names in the URDF, found if not given.
+    is the prefix of the joint names in the URDF, found if not given.
 
     Raises
     ------

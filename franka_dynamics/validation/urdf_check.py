@@ -40,7 +40,7 @@ class UrdfVerdict:
     set nearest to the URDF's inertials (None if the geometry differs); `same` says whether the
     URDF's inertials equal `nearest` within rounding, or differ without effect on torques.
     `findings` are the differences for which the URDF is refused, `notes` sentences on accepted
-    differences, mounting, limits and the URDF's text.
+    differences, unphysical links, mounting, limits and the URDF's text.
     """
 
     source: str
@@ -138,7 +138,8 @@ def model_from_urdf(
         If the text cannot be read as an arm with these joints, a link has no mass, or a joint no
         limits.
     UrdfMismatchError
-        If geometry or inertials differ; its `verdict` has all findings.
+        If geometry or inertials differ, or Pinocchio reads the URDF differently; its `verdict` has
+        all findings.
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source)
@@ -197,7 +198,7 @@ def _is_rounding(one: Difference) -> bool:
 def _link_differences(
     nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
 ) -> list[Difference]:
-    """Return the differences from the published links, except differences of rounding."""
+    """Return the differences from the published links that rounding does not explain."""
     matches = dict(zip(found.first.joint_names, nearest.matches))
     # A difference within rounding counts as an error if it fits a `certain` ErrorPattern.
     different = [

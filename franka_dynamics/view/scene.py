@@ -103,7 +103,7 @@ def _bar(share: float | None) -> str:
 _BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
 _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
-# Radius [m] of the ball at the centre of mass of a 1 kg link; its volume grows with the mass.
+# Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
 _CENTER_RADIUS = 0.025
 _ARROW_PER_NM = 0.03  # [m]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]

@@ -37,7 +37,7 @@ _COLOURS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#
 
 
 class TorquePlot:
-    """The last seconds of every joint's torque as a share of its limit, on a viser server."""
+    """The last 10 s of every joint's |torque| as a share of the limit, on a viser server."""
 
     def __init__(self, server: Any, description: ArmDescription) -> None:
         self._description = description

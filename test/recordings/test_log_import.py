@@ -240,6 +240,12 @@ def test_bad_files_get_one_sentence(name, content, sentence, tmp_path):
     assert_refused(tmp_path / name, content, ARRAYS, sentence)
 
 
+def test_columns_of_different_lengths_are_refused(tmp_path):
+    np.savez(tmp_path / 'a.npz', **{f'q{k}': np.zeros(2 + k // 7) for k in range(1, 8)})
+    with pytest.raises(RecordingError, match=r"position 'q{}' names columns of 2 and 3 rows"):
+        read_log(tmp_path / 'a.npz').choose('q{}', 7, 'position')
+
+
 def assert_refused(path, content, columns, sentence):
     """Write a file, and require one sentence when it is imported."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
