@@ -7,9 +7,9 @@ The current i_j of joint j is (Y_j theta + F_j phi) / K_j: rigid-body and fricti
 unknown K_j per joint (Gautier, Briot 2014, "Global identification of joint drive gains and dynamic
 parameters of robots", ASME J. Dyn. Syst. Meas. Control 136(5)). Motion determines the joints'
 scales only relative to each other, because twice the masses with twice the scales need the same
-currents. The scales' common factor is a weighted median of the joints' scales with the starting
-inertias. A joint has more weight in the median if its current determines its scale better. Wrong
-inertias of a few links hardly change the scales' median.
+currents. With the starting inertias each joint's current gives a scale; the common factor is a
+weighted median over these. A joint has more weight if its current determines its scale better.
+Wrong inertias of a few links hardly change the scales' median.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _COMMON_DEVIATION = 1e-4
 _STARTING_SET_PART = 0.1
 # Prior standard deviation of the logarithm of a joint's scale, about the scale's first guess.
 _PRIOR_DEVIATION = 1.0
-# A scale with a relative standard deviation above SCALE_NOT_SHOWN is held at the median size of
-# the better determined scales.
+# A scale with a relative standard deviation above SCALE_NOT_SHOWN keeps its sign and is held at
+# the median magnitude of the better determined scales.
 SCALE_NOT_SHOWN = 0.25
 _HELD_DEVIATION = 1e-4  # prior standard deviation of the logarithm of a scale held at the median
 # A scale is doubtful if the joint's largest torque would exceed _MOST_OF_LIMIT times its torque
@@ -88,7 +88,8 @@ def find_effort_scale(
     # Weight of each joint's scale in the scales' common factor.
     share = 1.0 / (relative**2 + _STARTING_SET_PART**2)
     share /= share.sum()
-    # For a poorly determined slope the iteration starts at the weighted median size of all slopes.
+    # For a poorly determined slope the iteration starts at the weighted median magnitude of all
+    # slopes.
     common = alone.braking * np.exp(_median(sizes, share))
     per_torque = np.where(relative < _STARTING_SET_PART, alone.slopes, common)
     # Prior of the logarithms of the slopes: weak about initial slopes, narrow if held at the
@@ -98,7 +99,8 @@ def find_effort_scale(
     held, spread = np.zeros(n, dtype=bool), np.zeros(n)
     # Without torque limits the prior of friction depends on the largest effort, here converted to
     # N m.
-    largest = np.where(np.isfinite(limit), limit, prior.effort / np.abs(per_torque))
+    stated = np.isfinite(limit) & (limit > 0.0)
+    largest = np.where(stated, limit, prior.effort / np.abs(per_torque))
     scaled = replace(prior, effort=largest)
     for _ in range(_ROUNDS):
         weights = np.abs(per_torque) / np.maximum(deviation, np.finfo(float).tiny)
@@ -163,7 +165,7 @@ class _JointFits(NamedTuple):
 
     `slopes` (n,) are efforts per N m of rigid-body torque, `deviations` their standard deviations,
     `residual` is the root mean square of the residual effort, and `braking` the sign of the slope
-    with which friction brakes.
+    for which the fitted friction brakes.
     """
 
     slopes: Array

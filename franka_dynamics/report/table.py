@@ -11,6 +11,7 @@ from html import escape
 import json
 import math
 from pathlib import Path
+import re
 from typing import Any, Literal, NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -102,12 +103,14 @@ class Table:
         """
         Yield the table for rich.
 
-        If the terminal is too narrow, texts are wrapped, then the lines between columns left out,
-        then the table is split into blocks of columns. A number is never shortened.
+        If the terminal is too narrow, texts are wrapped, and the table is split into blocks of
+        columns. The lines between columns are left out if the blocks then are fewer or fit. A
+        number is shortened only if two columns do not fit side by side.
         """
         texts = self.texts()
-        boxed, bare = (self._blocks(texts, options.max_width, gap) for gap in (_BOXED, _BARE))
-        lines = len(bare) == len(boxed)
+        width = options.max_width
+        (boxed, fits), (bare, _) = (self._blocks(texts, width, gap) for gap in (_BOXED, _BARE))
+        lines = fits and len(bare) == len(boxed)
         for number, columns in enumerate(boxed if lines else bare):
             yield self._rich(texts, columns, self.title if number == 0 else '', lines)
 
@@ -117,26 +120,32 @@ class Table:
     def _labels(self, texts: Sequence[Sequence[str]]) -> list[bool]:
         """Return which columns hold words: the first column, and every column without a number."""
         return [
-            column == 0 or not any(_numeric(_value(row[column]), column) for row in self.rows)
+            column == 0 or not any(_numeric(_value(row[column])) for row in self.rows)
             for column in range(len(self.heads))
         ]
 
-    def _blocks(self, texts: Sequence[Sequence[str]], width: int, gap: int) -> list[list[int]]:
-        """Return blocks of columns that fit side by side; each begins with the first column."""
+    def _blocks(
+        self, texts: Sequence[Sequence[str]], width: int, gap: int
+    ) -> tuple[list[list[int]], bool]:
+        """Return blocks of columns, each begun with the first column, and whether all fit."""
         labels = self._labels(texts)
-        blocks: list[list[int]] = [[0]]
-        first = used = min(_widest(texts, 0), _LEAST_LABEL) + gap + 1
-        for column in range(1, len(self.heads)):
+        widths = []
+        for column, head in enumerate(self._heads()):
             need = _widest(texts, column)
-            word = max(map(len, self._heads()[column].text.split()), default=0)
+            word = max(map(len, head.text.split()), default=0)
             need = min(need, _LEAST_LABEL) if labels[column] else need
-            need = max(need, min(word, _LEAST_LABEL)) + gap
-            if used + need > width and len(blocks[-1]) > 1:
+            widths.append(max(need, min(word, _LEAST_LABEL)) + gap)
+        blocks: list[list[int]] = [[0]]
+        first = used = widths[0] + 1
+        fits = True
+        for column in range(1, len(self.heads)):
+            if used + widths[column] > width and len(blocks[-1]) > 1:
                 blocks.append([0])
                 used = first
             blocks[-1].append(column)
-            used += need
-        return blocks
+            used += widths[column]
+            fits &= used <= width
+        return blocks, fits
 
     def _rich(
         self, texts: Sequence[Sequence[str]], columns: Sequence[int], title: str, lines: bool
@@ -181,13 +190,13 @@ def _text(cell: Any, head: Head) -> str:
     return str(value)
 
 
-def _numeric(value: Any, column: int) -> bool:
-    """Return whether a value is a number, or a text that begins with a digit."""
+def _numeric(value: Any) -> bool:
+    """Return whether a value is a number, or a text that begins with one."""
     if isinstance(value, (bool, np.bool_)):
         return False
     if isinstance(value, (int, float, np.number)):
         return True
-    return isinstance(value, str) and value.lstrip('-+').partition('.')[0].isdigit()
+    return isinstance(value, str) and re.match(r'[-+]?\d', value) is not None
 
 
 def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
@@ -198,7 +207,7 @@ def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
 
 def plain(value: Any) -> Any:
     """
-    Return a value converted to the types of JSON; raise TypeError for any other type.
+    Return a value converted to JSON's types; raise TypeError if its type has none.
 
     Fields of dataclasses and named tuples become keys, arrays become lists, paths become strings,
     members of an enumeration their value. NaN and infinities become null.
@@ -227,5 +236,5 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Return a value as the text of a JSON file; `plain` lists the types that it may contain."""
+    """Return a value of types that `plain` converts as the text of a JSON file."""
     return json.dumps(plain(value), indent=2, allow_nan=False) + '\n'

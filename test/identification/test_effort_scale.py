@@ -9,9 +9,17 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError, RecordingError
-from franka_dynamics.identification.effort_scale import _median, SCALE_NOT_SHOWN
+from franka_dynamics.identification.effort_scale import (
+    _median,
+    find_effort_scale,
+    SCALE_NOT_SHOWN,
+)
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.prior import Prior
+from franka_dynamics.identification.samples import QRFactors
+from franka_dynamics.identification.torque_model import TorqueModel
+from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 from franka_dynamics.report.diagnosis import diagnosis_lines
 from franka_dynamics.report.identification import verdict
 
@@ -118,3 +126,24 @@ def test_half_of_the_weight_is_on_either_side_of_a_weighted_median():
     # and 7.
     assert _median(np.array([7.0, 1.0, 2.0]), np.array([0.6, 0.2, 0.2])) == pytest.approx(4.5)
     assert _median(np.array([3.0, 1.0, 2.0]), np.ones(3) / 3.0) == pytest.approx(2.0)
+
+
+def test_an_effort_limit_of_zero_is_an_unknown_limit():
+    time = np.arange(600) / 30.0
+    turning = np.linspace(1.0, 2.5, 6)
+    q = 0.4 * np.sin(np.outer(time, turning))
+    dq, ddq = 0.4 * turning * np.cos(np.outer(time, turning)), -(turning**2) * q
+    found = []
+    for limit in (np.inf, 0.0):
+        joints = (replace(one, limits=replace(one.limits, effort=limit)) for one in SIX.joints)
+        arm = replace(SIX, joints=tuple(joints))
+        model = TorqueModel.of(arm, rotor_inertia=True)
+        torque = model.base.regressor(q, dq, ddq) @ model.base.values(arm) + FRICTION.torque(dq)
+        effort = torque / SCALE
+        motion = Motion(
+            time, q, dq, ddq, effort, effort, np.zeros(len(time), int), SignalOptions()
+        )
+        prior = Prior.towards(arm, model, np.abs(effort).max(axis=0))
+        found.append(find_effort_scale(QRFactors.of(model, motion), prior, arm).scale)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    np.testing.assert_allclose(found[1], SCALE, rtol=0.05)

@@ -33,6 +33,14 @@ def test_at_any_width_every_number_is_printed_whole(width):
     assert max(map(len, lines.splitlines())) <= width
 
 
+@pytest.mark.parametrize('width', [22, 24, 26, 80])
+def test_a_number_with_its_deviation_is_printed_whole_and_aligned_to_the_right(width):
+    rows = [['a', '-123456 ± 120000'], ['b', '7 ± 12']]
+    lines = shown(Table('t', ['name', 'N m'], rows), width).splitlines()
+    ends = [line.index(text) + len(text) for line in lines for _, text in rows if text in line]
+    assert len(ends) == 2 and ends[0] == ends[1]
+
+
 def test_foreign_text_is_shown_as_it_is():
     table = Table(HOSTILE, [HOSTILE, Head('E', 'N m')], [[HOSTILE, Cell(HOSTILE)]])
     assert shown(table, 300).count(HOSTILE) == 4
