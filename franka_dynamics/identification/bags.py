@@ -71,8 +71,9 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
     """
     Return a unique name for each source, for tables and sentences.
 
-    A bag is named by its folder, preceded by as many parent folders as make the name unique. A
-    recording or motion in memory is named 'recording', with its number.
+    A bag is named by the last part of its path, preceded by as many parent folders as make the
+    name unique. A recording or motion in memory is named 'recording' and its place among the
+    sources.
     """
     parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
     labels: list[str] = []
@@ -131,7 +132,7 @@ class Summarise:
     """
     Function object that summarises a bag, recording or motion; it can run in another process.
 
-    Limits and gravity torques of `arm`, the starting set, serve to recognise faulty recordings.
+    Limits and gravity torques of `arm`, the starting set, serve to recognise faulty bags.
     """
 
     model: TorqueModel
@@ -192,7 +193,7 @@ class Summarise:
         Return warnings that a recording looks faulty.
 
         Raises RecordingError for positions in degrees and, unless `options.anyway`, for other
-        faults.
+        `faults`.
         """
         require_radians(recording, self.arm)
         options = self.options

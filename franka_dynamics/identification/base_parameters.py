@@ -44,8 +44,8 @@ from ..typing import Array
 from ..urdf.source import described
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
-# Base parameters for the three gravity vectors ANY_GRAVITY hold for every direction of gravity: an
-# arm mounted at any tilt.
+# Base parameters for the three gravity vectors ANY_GRAVITY hold for every direction of gravity,
+# thus for any mounting of the arm.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # Order in which a body's parameters are eliminated if there is a choice. Gautier and Khalil
 # eliminate YY, mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The other
@@ -65,7 +65,8 @@ _STATES_PER_JOINT, _FEWEST_STATES, _REACH = 8, 20, 2.0
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# A coefficient is rounded if it is nearer to an integer than _WHOLE times the condition number.
+# A coefficient is rounded if it is nearer to an integer than _WHOLE times the condition number of
+# the kept columns.
 _WHOLE = 1e-14
 _NO_LENGTH = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of other gravity vectors.
@@ -79,8 +80,8 @@ class RankGap:
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
-    column; `largest_dropped` is the largest one of a removed column, relative to that column. The
-    regressor is computed with the arm's largest length as unit.
+    column; `largest_dropped` is the largest orthogonal component of a removed column, relative to
+    that column's length. The regressor is computed with the arm's largest length as unit.
     """
 
     smallest_kept: float
@@ -143,12 +144,12 @@ class BaseParameters:
 
     @cached_property
     def no_effect(self) -> tuple[int, ...]:
-        """Indices of standard parameters without effect on torques (eq. 13)."""
+        """Indices of standard parameters without effect on torques (Gautier, Khalil, eq. 13)."""
         return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
 
     @cached_property
     def regrouped(self) -> tuple[int, ...]:
-        """Indices of standard parameters that act only in combination with others (eq. 14, 15)."""
+        """Indices of eliminated parameters, added to others (Gautier, Khalil, eq. 14 and 15)."""
         others = {*self.columns, *self.no_effect}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
@@ -276,7 +277,7 @@ class BaseParameters:
 
     def confirmed(self) -> tuple[int, float]:
         """
-        Check the parameters at other random states, independently of the order of columns.
+        Return the rank of the regressor H at other random states, and the error of regrouping it.
 
         Returns
         -------
@@ -404,8 +405,8 @@ def _stacked_regressor(
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # The root bodies' position does not affect torques, but a large position would blur rank
-    # decisions.
+    # Where the first bodies are mounted does not affect torques, but a large distance from the
+    # base's origin would blur rank decisions.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
@@ -446,8 +447,8 @@ def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -
     """
     Return the indices of a body's ten parameters, in the reverse order of elimination.
 
-    Index 10 is the joint's rotor inertia. The joint axis is along the body's z, or with `along_y`
-    nearer to its y.
+    With `rotor_inertia` index 10, the joint's rotor inertia, comes last. `along_y` says whether
+    the joint axis is nearer to the body's y than to its z.
     """
     symbols = reversed(_FIRST_TO_GO[kind])
     named = [_Y_FOR_Z.get(symbol, symbol) if along_y else symbol for symbol in symbols]

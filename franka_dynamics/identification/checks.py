@@ -20,11 +20,11 @@ from ..errors import IdentificationError
 from ..recordings.mounted import held_sentence, mounted_verdict, weighed, Weighing
 from ..typing import Array
 
-# Two bags contradict each other if a fit to both has a residual (root mean square, per degree of
-# freedom) above TOGETHER_RATIO times the residual of separate fits. Measured ratios: 0.6 to 1.10
-# for halves to sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to one
-# part by calculation, 1.8 for the two FER together, 1.0 to 1.47 for runs of simulated arms with
-# drifting torque sensors.
+# Two bags contradict each other only if a fit to both has a residual (root mean square, per degree
+# of freedom) above TOGETHER_RATIO times the residual of separate fits. Measured ratios: 0.6 to
+# 1.10 for halves to sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to
+# one part by calculation, 1.8 for the two FER together, 1.0 to 1.47 for runs of simulated arms
+# with drifting torque sensors.
 TOGETHER_RATIO = 1.5
 _BY_CHANCE = 1e-3  # significance level of the F test that a contradiction must also pass
 _COMPARED = 10  # every bag is compared with at most this many evenly chosen bags
@@ -44,9 +44,9 @@ def contradictions(
     Two bags contradict each other if one fit to both has much larger residuals than separate fits,
     per degree of freedom. With three or more bags there is one sentence for each bag that
     contradicts every bag it was compared with. At most five other contradicting pairs get a
-    sentence each, and one sentence counts further pairs. If no bags contradict each other, bags
-    are reported whose residual under `theta` (p,), the parameters fitted to all bags, is far above
-    the median bag's. Efforts are in N m; `noise` is from the fit to all bags.
+    sentence each, and one sentence counts further pairs. If none of three or more bags contradict
+    each other, bags are reported whose residual under `theta` (p,), the parameters fitted to all
+    bags, is far above the median bag's. Efforts are in N m; `noise` is from the fit to all bags.
     """
     if len(bags) < 2:
         return ()

@@ -36,7 +36,8 @@ MASS_FACTOR = 3.0
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
-# The last link without the hand keeps at least _LEAST_REST times its starting pseudo-inertia.
+# The pseudo-inertia of the last link minus the hand stays above _LEAST_REST times its starting
+# value.
 _LEAST_REST = 1e-3
 # Solver settings that are tried in turn. With poorly determined parameters the solver can end
 # slightly above its tolerances; finer refinement or no equilibration then helps.
@@ -82,7 +83,7 @@ def fit_consistent(
     """
     Return the physically consistent arm that fits the samples best under the prior.
 
-    `equations` (R, z) are from `QRFactors.weighted`. The cost of the inertias is the exact
+    `equations` (R, z) are from `QRFactors.weighted`. The cost of the links' inertias is the exact
     log-determinant divergence from the starting set, not its second-order approximation in
     `Prior.rows`. `start` is the starting set with the mounted hand. `friction_deviations` (f,), by
     default zeros, are the friction parameters' standard deviations, stored in the arm's friction
@@ -97,8 +98,8 @@ def fit_consistent(
     applied = max(regularization, _LEAST_REGULARIZATION)
     triangle, effort = equations
     b, f = len(prior.model.base), len(prior.friction_deviations)
-    # The unknowns are changes from the starting set in units of the prior's standard deviations,
-    # so that the solver's numbers are of order one.
+    # The unknowns are differences from the prior's mean in units of its standard deviations, so
+    # that the solver's numbers are of order one.
     root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
     change, friction = cp.Variable(len(root)), cp.Variable(f)
     divergence, constraints = _links(cp, prior, root, change, start)
@@ -111,8 +112,8 @@ def fit_consistent(
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; the cost is therefore divided by sqrt(applied |effort|) first, and used
-    # undivided second.
+    # solver's tolerance; the cost is therefore divided by sqrt(applied |effort|), and minimised
+    # undivided only if that fails.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
@@ -174,7 +175,7 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Try scalings of one problem in turn until cvxpy solves it to full accuracy, or raise."""
+    """Try scaled problems and solver settings in turn until one gives full accuracy, or raise."""
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
@@ -206,8 +207,8 @@ def center_bounds(start: ArmDescription) -> list[Array | None]:
     Return bounds of each link's centre of mass, (2, 3) [m] in the link's frame.
 
     The bounds enclose the link's collision shapes and starting centre of mass, with margins; they
-    are None for a link without shapes. The arm's name selects the shapes. Any mounted hand is
-    given the shapes of Franka's hand.
+    are None for a link without shapes. The arm's name selects the shapes. If the arm has shapes,
+    any mounted hand is given those of Franka's hand.
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}
     if start.hand != NO_HAND and shapes:

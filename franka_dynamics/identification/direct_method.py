@@ -15,8 +15,8 @@ A combination x of link j's parameters can be added to those of link j - 1, as l
 DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
 every direction, the combinations x are relations (20) and (21) of Gautier and Khalil; near the
 base there are more combinations. One pass from the last link to the first regroups all parameters.
-This pass over the links works on floats, which gives the map of `base_parameters`, and on symbols,
-which gives section 9 of Gautier and Khalil (letters.py).
+With floats this pass gives the same map as `base_parameters`, with symbols (letters.py) the
+relations of section 9 of Gautier and Khalil.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
 
     `row` is row j at the joint's position, `rate` the joint's velocity, and `turns` tells a
     revolute joint. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1
-    in the axes of this frame.
+    in its own axes.
     """
     C, S, d, c, s, r = row
     out = np.zeros(10)
@@ -138,8 +138,8 @@ def direct_base_parameters(
     """
     Return the base parameters of an arm by the direct method.
 
-    The direct method computes the energies from link to link, where `base_parameters` factors the
-    torque regressor.
+    The direct method computes the links' energies from link to link; `base_parameters` factors the
+    torque regressor instead.
 
     Parameters
     ----------
@@ -171,9 +171,9 @@ def cascade(
     Return the kept parameters and the map from the standard parameters to the base parameters.
 
     Step b of Gautier and Khalil: from the last link to the first, the combinations `steps[j]` are
-    removed from link j and added to link j - 1 by lambda^j'. The combinations do not depend on the
-    position of joint j, so lambda^j is taken at theta = 0 of a revolute joint, which gives
-    relation (20), and at r = 0 of a prismatic joint, which gives (21).
+    removed from link j and added to link j - 1 by lambda^j'. The energy of a combination does not
+    depend on the position of joint j, so lambda^j is taken at theta = 0 of a revolute joint, which
+    gives relation (20), and at r = 0 of a prismatic joint, which gives (21).
 
     Returns
     -------
@@ -250,8 +250,8 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
     """
     Return for each joint j how DE^j, DU^j and the rotor's energy change with q_j and dq_j.
 
-    Each array has shape (rows, 11): a row of DE^j, and a row of DU^j for each gravity vector, by
-    random state of the arm and random motion of joint j.
+    Each array has shape (rows, 11): for each random state of the arm and each random motion of
+    joint j one row of DE^j, and one row of DU^j for each gravity vector other than zero.
     """
     sizes = np.linalg.norm(gravity, axis=1)
     base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))

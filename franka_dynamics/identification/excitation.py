@@ -10,7 +10,7 @@ IEEE T-RA 13(5)):
 
 With sum k a_jk = 0 and sum k^2 b_jk = 0 the arm is at the start pose s, with zero velocity and
 acceleration, at the end of every period. The coefficients to optimise belong to an orthonormal
-basis of all series with sum k a_jk = sum k^2 b_jk = 0.
+basis of the a_jk and b_jk with sum k a_jk = sum k^2 b_jk = 0.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def random_trajectory(
     """
     Return a random trajectory, scaled down as far as the limits require.
 
-    Raises IdentificationError if the start pose violates a limit or no amplitude keeps the limits.
+    Raises IdentificationError if the start pose violates a limit, or as `within_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
     if problem.margins(np.array([start, start]), rest, rest).min() < 0.0:
@@ -135,7 +135,7 @@ def within_limits(
     """
     Return the trajectory, with a smaller amplitude if necessary to keep all limits.
 
-    Raises IdentificationError if no amplitude above a ten-thousandth of the trajectory's keeps the
+    Raises IdentificationError if halving the amplitude down to a ten-thousandth keeps violating
     limits.
     """
     time = np.arange(samples) / samples * trajectory.period

@@ -137,12 +137,12 @@ class ExcitationProblem:
             self._samples_each(rows) * np.swapaxes(stacked, -1, -2) @ stacked
             + self._prior_information
         )
-        # Parameters in units of their prior standard deviations are of order one.
+        # The matrix to invert is better conditioned in units of the prior's standard deviations.
         scale = self.prior.deviations
         return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
 
     def _samples_each(self, rows: Array) -> float:
-        """Return the number of independent recorded samples per sample of `rows`."""
+        """Return the number of independent recorded samples per sampled state of the motion."""
         return self.duration * _RATE_HZ / rows.shape[-3]
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
@@ -152,7 +152,7 @@ class ExcitationProblem:
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest ratio of torque to noise by a unit of each base parameter, (b,)."""
+        """Largest ratio of torque to noise that a unit of each base parameter causes, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATES)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
@@ -161,8 +161,9 @@ class ExcitationProblem:
         """
         Return the torque/noise ratio of one standard deviation of each base parameter, (b,).
 
-        The ratio is the largest over joints and over random states within the arm's limits: along
-        the motion a parameter that the motion does not show causes little torque.
+        The ratio is the largest over joints and over random states within the arm's limits,
+        because a parameter that the motion does not determine causes little torque along the
+        motion itself.
         """
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 
@@ -238,8 +239,8 @@ def smooth_least(values: Array) -> Array:
 
 
 _SHORTEST = 0.03  # [m]; no bar joins frames that are nearer to each other
-# A bar's distance is checked from the third bar after it on: joint limits keep nearer bars from
-# touching, and an elbow's offset is a bar.
+# The next two bars after a bar are not checked: joint limits keep them from touching the bar, and
+# an elbow's offset is a bar too.
 _CHECKED_FROM = 3
 _FIRST_ABOVE = 3  # index of the first point that must be above the table; base and column need not
 
@@ -265,8 +266,8 @@ def clearances(points: Array) -> Array:
     """
     Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    Bars join consecutive `bar_ends` that are 0.03 m apart or more. A bar's neighbours are the two
-    bars before and the two bars after it.
+    A bar joins each of `bar_ends` to the next one at a distance of 0.03 m or more. A bar's
+    neighbours are the two bars before and the two bars after it.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0
@@ -283,7 +284,7 @@ def clearances(points: Array) -> Array:
 
 
 def _bar_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the distance of the segments ab and cd (Ericson 2005, section 5.1.9)."""
+    """Return the distance of segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along, other, between = b - a, d - c, a - c
     aa, ee = np.sum(along * along, -1), np.sum(other * other, -1)
     ae, af, ef = (

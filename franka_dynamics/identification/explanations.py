@@ -18,9 +18,9 @@ recording is read again for these:
 Contacts of the arm are searched for sample by sample (`contacts`). Faults are reported, never
 corrected.
 
-A joint's weight follows from its normal residual (`normal_residual`) if its own residual is
-smaller. Model errors are as large as the normal residual, so that the standard deviation of a
-gain or a delay covers model errors.
+A joint's weight follows from its own residual or from its normal residual (`normal_residual`),
+whichever is larger. Normal residuals contain errors of the model, which the standard deviations of
+gains and delays thus include.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ from ..typing import Array
 # Threshold of `Explanation.better` above which a fault of each kind is reported. On sound logs
 # (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to 0.1, of
 # 'tilt' and 'exchanged' less. On faulty logs `better` is 5 to 19 for exchanged efforts, 2.9 for a
-# load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. For gains the threshold
-# is of `likely`, which is at least 0.08 for 0.8 and 1.25 times the effort of any of the joints 1
-# to 6 of two FER, and 0.01 for the gain of 6.9 by which the TX40's coupled wrist is fitted.
+# load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. For gains it is the
+# threshold of `likely`. If the effort of any of the joints 1 to 6 of two FER is multiplied by 0.8
+# or 1.25, `likely` is at least 0.08; for the gain of 6.9 that is fitted to the TX40's coupled
+# wrist, `likely` is 0.01.
 _CLEAR = {
     'gain': 0.03,
     'sign': 0.4,
@@ -65,8 +66,8 @@ _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # 1.9 deviations or more.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
-# reaches _ROTORS_BETTER and no fault has a larger one; all faults are then tried again with rotor
-# inertias in the fit.
+# reaches _ROTORS_BETTER and is not below that of the likeliest fault; all faults are then tried
+# again with rotor inertias in the fit.
 _ROTORS_BETTER = 0.3
 # For `better` residuals are raised to at least _RESOLVED times, for `likely` to _FINELY times the
 # normal residual, because lowering an already small residual explains nothing.
@@ -76,8 +77,8 @@ _MOST_BAGS = 10  # number of bags in which a change of load is searched for
 _ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
 _HELD = 1e4  # factor on the prior's rows of negative friction parameters
 # Contact is assumed while the squared residual is above _CONTACT_FACTOR times its median, and for
-# a margin before and after. If contact would last more than _CONTACT_PART of a recording, the fit
-# is bad instead.
+# a margin before and after. If that is more than _CONTACT_PART of a recording, a bad fit is
+# assumed and no contact reported.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
@@ -96,7 +97,7 @@ class Explanation:
     accelerations of `level`, relative to gravity. 'load': mass [kg] and first moment in the flange
     frame [kg m]. 'contact': begin and end of each contact in the times of the motion [s].
     `deviation` is the standard deviation of the first of `values` (for a positive gain, of its
-    logarithm), or 0 if nothing was fitted.
+    logarithm), or 0 for the kinds 'sign', 'exchanged' and 'contact'.
 
     `before` and `after` (n,) are root mean squares of each joint's residual without and with the
     fault in the fit [N m]; for contacts, over all samples and over the samples without contact.
@@ -138,7 +139,7 @@ class Explanation:
 
     @property
     def size(self) -> float:
-        """Size of the fault, in the units of _LEAST; zero for kinds that _LEAST lacks."""
+        """Size in the units of _LEAST; 1 - gain for a negative gain; 0 for kinds not in _LEAST."""
         if self.kind not in _LEAST:
             return 0.0
         first = self.values[0]
@@ -219,7 +220,7 @@ class _Search:
 
     @cached_property
     def shown(self) -> tuple[int, ...]:
-        """The indices of joints whose effort gain the motion shows."""
+        """The indices of joints whose torques determine base parameters (`QRFactors.shown`)."""
         shown = self.whole.shown
         return tuple(range(self.prior.model.n) if shown is None else np.flatnonzero(shown))
 
@@ -233,8 +234,8 @@ class _Search:
         Return the candidate 'gain': a joint's recorded effort is a multiple of its torque.
 
         The gain and its deviation come from a fit with the gains of the neighbouring joints too.
-        Neighbours carry most of a joint's load: if only one gain is free, the neighbours' errors
-        hide a wrong gain or feign one.
+        Neighbours' torques depend mostly on the same inertias: if only one gain is free, errors of
+        the neighbours' torques hide a wrong gain or feign one.
         """
         found = self.tried('gain', self._with_gains([joint]), (joint,))
         near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]
@@ -334,10 +335,11 @@ class Diagnosis:
     Each joint's residual on unseen parts, and a fault of the recordings if one is clear.
 
     `times` (n,) are residuals on unseen parts divided by normal residuals. `gains` are the
-    best-fitting effort gains, faulty or not, of joints whose gain the motion shows; empty if the
-    effort scales were identified. `fault` is the fault that best explains the residuals, or None.
-    `rotors` are missing rotor inertias, if they explain the residuals at least as well as any
-    fault. `scale_doubts` are sentences with reasons not to believe identified effort scales.
+    best-fitting effort gains, faulty or not, of joints whose torques determine base parameters;
+    empty if the effort scales were identified. `fault` is the fault that best explains the
+    residuals, or None. `rotors` are missing rotor inertias, if they explain the residuals at least
+    as well as the likeliest fault does. `scale_doubts` are sentences with reasons not to believe
+    identified effort scales.
     """
 
     times: Array

@@ -141,8 +141,8 @@ def identify(
     )
     problem = problem.with_measured_inflation(learnt).with_shown_scales(summaries)
     own, unseen_parts = parts(learnt), parts(tested)
-    # One fit without each left-out part (or one without the test recordings), and a last fit to
-    # all parts.
+    # For each part a fit to all other parts (or, with test recordings, one fit to all other
+    # recordings), and a last fit to all parts.
     given = [own] if tested else [own[:k] + own[k + 1 :] for k in range(len(own))]
     fits: list[Fit] = []
     for fit in mapped(problem, [*given, own + unseen_parts]):
@@ -205,8 +205,8 @@ def _contact(
     """
     Return the arm's contacts in the first recording that has any, or None.
 
-    The first five recordings (of a long bag the first piece) are read again, because contacts are
-    found sample by sample.
+    At most the first five recordings (of a long bag the first piece) are searched, and bags read
+    again, because contacts are found sample by sample.
     """
     prior = final.prior
     every = model.friction.symbols

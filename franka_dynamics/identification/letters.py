@@ -169,7 +169,7 @@ def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
 
 
 def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
-    """Return a number as the integer or symbol that it equals, or else as a float."""
+    """Return a number as the integer, symbol or minus symbol that it equals, else as a float."""
     if number == round(number):
         return round(number)
     for letter, value in values.items():

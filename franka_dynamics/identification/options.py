@@ -113,7 +113,7 @@ class IdentificationOptions:
 
     @property
     def torque(self) -> bool:
-        """Whether recorded efforts are in N m, not A, before any --effort-scale."""
+        """Whether `effort_unit` is N m: recorded efforts are torques, not motor currents."""
         return self.effort_unit == NEWTON_METRES
 
     @property

@@ -33,7 +33,7 @@ from ..typing import Array
 # times _SHOWN_RADIUS_M squared.
 _SHOWN_RADIUS_M = 0.1
 _STEP = 1e-6  # of central differences of the load's parameters [kg m^2, kg m, kg]
-# Smallest radius of gyration of the physical body in `PayloadEstimate.payload`.
+# Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _LEAST_GYRATION_M = 1e-3
 
 

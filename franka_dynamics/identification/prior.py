@@ -7,7 +7,7 @@ For inertias the distance is the log-determinant divergence of pseudo-inertias, 
 logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
 programming approach", IEEE T-RO 36(2)). The divergence is convex, does not depend on frames and
 units, and is infinite for a body that is not physical. Near P0 twice the divergence is a squared
-relative change: 0.01 for a mass that differs by 10 %. Friction parameters are Gaussian about zero,
+relative change: 0.01 if a mass alone differs by 10 %. Friction parameters are Gaussian about zero,
 with standard deviations proportional to the joints' torque limits.
 
 Standard deviations of an estimate include the error of the starting set, which is estimated from
@@ -52,8 +52,9 @@ MINIMUM_GYRATION_M = 0.01
 # joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest recorded torque times
-# _LIMIT_PER_EFFORT. With FRICTION_PART the joint's prior friction is then a tenth of the largest
-# torque, which may be nearly all friction; a smaller prior would suppress real friction.
+# _LIMIT_PER_EFFORT. The prior standard deviation of the joint's friction is then a tenth of that
+# torque (FRICTION_PART). The largest torque may be nearly all friction, which a smaller prior
+# would suppress.
 _LIMIT_PER_EFFORT = 5.0
 # Default precision: masses of the starting set are trusted to 32 %. Fits with precision 10 predict
 # left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as well as
@@ -233,8 +234,8 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
     triangle, effort = equations
     b = len(prior.model.base)
     friction_columns = triangle[:, b:] * prior.friction_deviations
-    # The sum of friction and noise has the covariance root @ root.T, and is white after division
-    # by root.
+    # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
+    # them.
     root = np.linalg.cholesky(np.eye(len(effort)) + friction_columns @ friction_columns.T)
     off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
@@ -246,7 +247,7 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
 
 
 def _smallest(profile: Array) -> float:
-    """Return the likeliest precision if < 1, else the smallest >= 1 within one deviation of it."""
+    """Return the likeliest precision if < 1, else the smallest >= 1 within _ONE_DEVIATION."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
@@ -256,8 +257,9 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
     """
     Return the log-likelihood of `off` by precision of masses (rows) and inertias (columns).
 
-    `off` (b,) are measured torques minus torques of the starting set, in units of noise; `masses`
-    and `inertias` (b, k) are the results of `_spreads`, mapped to torques.
+    `off` (b,) are measured torques minus torques of the starting set, whitened and projected on
+    the base parameters' columns; `masses` and `inertias` (b, k) are the results of `_spreads`,
+    mapped to torques.
     """
     table = np.empty((len(_PRECISIONS), len(_PRECISIONS)))
     for row, precision in zip(table, _PRECISIONS):
@@ -279,8 +281,8 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
 
     With a link's pseudo-inertia P = U U^T, U block upper triangular, the prior's changes of P are
     U S U^T. The matrix S of a change U S U^T is symmetric and Gaussian with standard deviation one
-    on the diagonal and sqrt(1/2) elsewhere. The last column of S changes mass and centre of mass,
-    the other columns the inertia about the centre of mass.
+    on the diagonal and sqrt(1/2) elsewhere. The last row and column of S change mass and centre of
+    mass, the other entries the inertia about the centre of mass.
     """
     base = prior.model.base
     masses: list[Array] = []

@@ -43,8 +43,8 @@ def relations(
     found = []
     for column, row in zip(columns, matrix):
         others = [int(k) for k in np.flatnonzero(row) if k != column]
-        # As in Gautier and Khalil 1990, the kept parameter comes first, then the others from the
-        # base outwards.
+        # As in Gautier and Khalil 1990, the kept parameter comes first, then the others in the
+        # order of `names`.
         terms = tuple((float(row[k]), names[k]) for k in [column, *others])
         symbol, link = names[column].rsplit('_', 1)
         found.append(Relation(f'{symbol}R_{link}' if others else names[column], terms))

@@ -198,7 +198,7 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
     """
     Return the identified arm as the text of an arm file that names recordings and errors.
 
-    A payload that was on the flange is subtracted from the arm.
+    `payload`, on the flange during the recordings, is subtracted from the arm.
     """
     names = [name for name, _ in result.recorded.bags]
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')

@@ -105,7 +105,7 @@ class QRFactors:
 
     @property
     def base_count(self) -> int:
-        """Number of columns before the friction terms: of base parameters and of `with_shared`."""
+        """Number of columns before the friction columns: base parameters' and `with_shared`'s."""
         return self.r_factors.shape[-1] - _EFFORTS - self.terms - self.witnesses
 
     def scaled(self, scale: ArrayLike) -> QRFactors:
@@ -242,7 +242,8 @@ class Part:
     """
     The samples of a bag, of a stretch of a bag, or of several bags, as QR factors.
 
-    `name` is the bag's name, followed by the stretch's number or the number of further bags.
+    `name` is the (first) bag's name, followed by the number of a stretch or of further bags, if
+    any.
     """
 
     name: str

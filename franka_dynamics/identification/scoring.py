@@ -107,7 +107,7 @@ class Score:
         return self._pooled('unfiltered')
 
     def _pooled(self, kind: str) -> ResidualRms:
-        """Return the errors over all unseen parts, from the sums `kind` of every `PartScore`."""
+        """Return the errors over all unseen parts, from the field `kind` of every `PartScore`."""
         squares = np.sum([getattr(one, kind) for one in self.parts], axis=0)
         samples = sum(one.samples for one in self.parts)
         return ResidualRms.of_squares(squares, samples, self.parts[0].unit)

@@ -64,8 +64,8 @@ class Estimate:
     Parameters with their covariance.
 
     `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
-    factor F of the weighted equations and the prior: covariance = (F^T F)^-1. `misfit` (b, b),
-    from `prior_misfit`, adds the starting set's error that the prior leaves out.
+    factor F of the weighted equations and the prior: without `misfit`, covariance = (F^T F)^-1.
+    `misfit` (b, b), from `prior_misfit`, adds the starting set's error that the prior leaves out.
     """
 
     theta: Array
@@ -150,7 +150,7 @@ def find_noise(
 
     `prior`, `regularization` and `shared` are as for `estimate`; the default `regularization`
     keeps the fit to a poor motion from fitting noise. `inflation` (n,) and `least` become those of
-    the returned `Noise`. Raises IdentificationError if there are fewer independent samples than
+    the returned `Noise`. Raises IdentificationError if there are no more independent samples than
     parameters that the samples determine.
     """
     noise = Noise(np.ones(len(inflation)), inflation, least)

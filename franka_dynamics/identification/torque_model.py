@@ -21,11 +21,11 @@ from ..typing import Array
 
 MASS_AND_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
 VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
-# Pairs of displacements [rad] at which a slip element saturates: one element for the pre-sliding
-# of bearings and seals, one for the wind-up of the drive. The first pair of displacements is used
-# unless another pair predicts parts left out of the fit clearly better. A slip element that
-# saturates above 0.3 rad acts as a spring in most motions and is confused with gravity: on a real
-# FER 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
+# Pairs of displacements [rad] at which a joint's two slip elements saturate: one element for the
+# pre-sliding of bearings and seals, one for the wind-up of the drive. The first pair of
+# displacements is used unless another pair predicts parts left out of the fit clearly better. A
+# slip element that saturates above 0.3 rad acts as a spring in most motions and is confused with
+# gravity: on a real FER 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Stribeck velocity: friction decreases as a joint reaches STRIBECK_VELOCITY [rad/s].
 STRIBECK_VELOCITY = 0.1
@@ -37,8 +37,8 @@ FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
 DRIVE_FRICTION_PART = 0.1
 
-# Normal residual relative to the torque limit, of joints with a limit of 50 N m or more and of
-# other joints; and relative to the friction torque, if that gives a larger residual.
+# `normal_residual` relative to the torque limit, for limits of 50 N m or more and for smaller
+# limits, and relative to the friction torque; the larger residual counts.
 _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
 
 
@@ -223,7 +223,7 @@ class TorqueModel:
         return self.base.regressor(motion.q, motion.dq, motion.ddq), friction_columns
 
     def loads(self, arm: ArmDescription) -> Array:
-        """Return the base parameters' changes, (b, 10), by units of a load's ten parameters."""
+        """Return base parameters' changes, (b, 10), by unit parameters of a load on the flange."""
         n, flange = self.n, arm.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]

@@ -23,8 +23,8 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
     Return the columns of each joint for the search for faults of a log, shape (N, n, n + 5).
 
     For each of N samples and n joints: the efforts of all n joints, the first and second time
-    derivative of the joint's effort, the joint's acceleration, and its torques by the starting set
-    under gravity along each of the two vectors of `level`.
+    derivative of the joint's effort, the joint's acceleration, and the starting set's gravity
+    torques of the joint if gravity is the first or the second vector of `level`.
     """
     arm = model.base.description
     assert isinstance(arm, ArmDescription)

@@ -11,7 +11,7 @@ from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
 from ..validation.crosscheck import Agreement, QUANTITIES, TOLERANCE
 
-# Fields of `Agreement` that are copied to JSON unchanged.
+# Attributes of `Agreement` that JSON has under the same names.
 _SAME = ('gravity', 'states', 'seed', 'passed', 'largest', 'reference', 'differences', 'findings')
 
 
@@ -41,7 +41,7 @@ def agreement_as_data(agreement: Agreement) -> dict[str, Any]:
 
 
 def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
-    """Return two tables: each formulation's differences from the first; the links' consistency."""
+    """Return two tables: differences from the reference formulation; the links' consistency."""
     units = {quantity.name: quantity.unit for quantity in QUANTITIES}
     quantities = Table(
         f'largest difference from {agreement.reference}, relative to max(1, largest |value| of '
@@ -59,7 +59,7 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 
 def consistency_table(arm: ArmDescription) -> Table:
-    """Return a table of each link's margins of physical consistency, negative if unphysical."""
+    """Return a table of each link's mass and its two margins of physical consistency."""
     return Table(
         'physical consistency (negative: no such body exists)',
         [

@@ -36,7 +36,7 @@ class InertiaRow:
 
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
-    """Return one row per joint and one for the flange: frame, joint, kind, a, d, alpha, theta."""
+    """Return one row per joint and one for the flange: frame, joint, kind, a, alpha, d, theta."""
     named = [
         (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
     ]
@@ -129,7 +129,7 @@ def _clean(values: NDArray[np.float64]) -> list[float]:
 
 
 def _dh_texts(row: dict[str, Any]) -> list[str]:
-    """Return the cells of a DH row; the cell of the moving parameter is offset plus coordinate."""
+    """Return the cells of a DH row, with the joint coordinate in theta or d, as in 'pi/2 + q3'."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
     cells |= {key: _angle(row[key]) for key in ('alpha', 'theta')}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
@@ -153,7 +153,7 @@ def as_json(
     rows: list[InertiaRow],
     q: NDArray[np.float64] | None,
 ) -> dict[str, Any]:
-    """Return the tables for JSON; if `q` is None, inertias are in the links' own frames."""
+    """Return names, source and tables for JSON; without `q` inertias are in the links' frames."""
     data: dict[str, Any] = {
         'arm': description.name,
         'file': description.file,

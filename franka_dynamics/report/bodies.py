@@ -22,8 +22,8 @@ def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[n
     Return half axes [m], (3,), and directions, (3, 3), of a body's inertia ellipsoid.
 
     The inertia ellipsoid is homogeneous and has the body's mass m and inertia: with half axes a,
-    b, c the principal moments are m (b^2 + c^2) / 5, ... The directions are right-handed columns
-    in the body's frame.
+    b, c the principal moments are m (b^2 + c^2) / 5, ... The columns of the directions are
+    right-handed unit vectors in the body's frame.
     """
     moments, directions = np.linalg.eigh(inertia.inertia_at_center_of_mass)
     squares = 2.5 * (moments.sum() - 2.0 * moments) / inertia.mass

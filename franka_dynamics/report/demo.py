@@ -42,7 +42,7 @@ class DemoReport:
     """
     All values of a demonstration, the nodes' error messages, and whether the simulated arm failed.
 
-    `caption` describes the machine and how the run was paced.
+    `caption` names the run's pacing, the machine and the processes' load.
     """
 
     rows: tuple[Row, ...]
@@ -52,7 +52,7 @@ class DemoReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every value keeps its bound and the simulated arm did not fail."""
+        """Whether every value with a bound keeps it and the simulated arm did not fail."""
         return not self.lost and all(row.good is not False for row in self.rows)
 
     def table(self, title: str) -> Table:
@@ -73,9 +73,9 @@ def demo_report(
     """
     Return the report of a demonstration.
 
-    `residual` is the largest torque difference in the node's cross-check [N m, relative above
-    1 N m], `errors` are the error messages of both nodes, and `lost` says whether the simulated
-    arm reported an error.
+    `residual` is the largest difference in the node's cross-check [N m, relative above 1 N m],
+    `errors` are the error messages of both nodes, and `lost` says whether the simulated arm
+    reported an error.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
@@ -189,7 +189,7 @@ def _bounded(name: str, value: float, bound: float, unit: str) -> Row:
 
 
 def _tracking(name: str, value: float, bound: float | None = None) -> Row:
-    """Return a table line for a tracking error [rad]; `bound` [rad] decides if `good`."""
+    """Return the row of a tracking error [rad]; without `bound` [rad], its `good` is None."""
     row = Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
     if bound is None:
         return row

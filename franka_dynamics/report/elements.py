@@ -32,7 +32,8 @@ def rounded(value: float, deviation: float) -> tuple[str, str]:
     Return a number and its standard deviation as strings with the same number of decimals.
 
     The deviation keeps two significant digits, and the number is rounded to the same decimal
-    place. If the deviation is zero or not finite, the number keeps four significant digits.
+    place. The number keeps four significant digits if the deviation is zero or not finite, and
+    twelve if the deviation is below 1e-11.
     """
     if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
         return f'{value:.4g}', f'{deviation:.2g}'
@@ -95,7 +96,7 @@ def torque_figure(
             left.plot(time, broken(values, motion.piece), **style)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, broken(residual, motion.piece), color=RESIDUAL, lw=1.0)
-        # The root mean square is above the axes, where it covers no curve.
+        # The difference's root mean square is written above the axes, where it covers no curve.
         right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)
         for axis in (left, right):

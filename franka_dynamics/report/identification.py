@@ -24,7 +24,7 @@ _NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return an identification's results in JSON's types and SI units, but E in `result.unit`."""
+    """Return an identification's results in JSON's types: E in `result.unit`, the rest in SI."""
     fit, links = result.fit, result.arm.links
     bags, unseen = result.recorded.bags, result.recorded.unseen_bags
     data = {
@@ -126,7 +126,7 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return sentences: unsound recordings, E of arm and best set, whether the arm is better."""
+    """Return sentences: faults of the recordings, errors of arm and best set, the better one."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
@@ -143,7 +143,7 @@ def headline(result: Identification) -> str:
 
 
 def verdict(result: Identification) -> list[str]:
-    """Return the conclusions, one sentence each, the most important first."""
+    """Return the conclusions as sentences, the most important conclusion first."""
     arm, said, unit = result.arm_score, result.verdict, result.unit
     sentences = [
         f'{_left_out(result)} the identified arm has E = {arm.test.whole:.3f} {unit} '
@@ -158,7 +158,7 @@ def verdict(result: Identification) -> list[str]:
             f'{_judged(result, said)}.'
         )
     # Friction is not blamed if the bags contradict each other, rotor inertias are missing or the
-    # recording has a fault: other sentences report these likelier causes.
+    # recordings are not sound: other sentences report these likelier causes.
     explained_already = (
         result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
     )
@@ -178,7 +178,7 @@ def verdict(result: Identification) -> list[str]:
 
 
 def _best(result: Identification) -> Score | None:
-    """Return the torque errors of the best published set; None if no published set was scored."""
+    """Return the score of the best published set; None if no published set was scored."""
     return next((one for one in result.published if one.name == result.verdict.best), None)
 
 
@@ -221,8 +221,8 @@ def _about_joint_scales(result: Identification) -> list[str]:
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # A gain is reported if the estimated logarithm exceeds `least`, and the estimate may be
-        # wrong by `least`, so that a true logarithm of twice `least` is noticed.
+        # A gain is reported only if the logarithm of its estimate is `least` or more. With an
+        # error of the estimate below `least`, a true logarithm of twice `least` is noticed.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (
@@ -250,7 +250,7 @@ def _about_joint_scales(result: Identification) -> list[str]:
 
 
 def _left_out(result: Identification) -> str:
-    """Return a sentence's beginning: the bags or stretches unseen by the fit and used for E."""
+    """Return the beginning of a sentence on E: the bags or stretches that the fits did not use."""
     unseen, bags = result.recorded.unseen_bags, len(result.recorded.bags)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {bags - unseen},'
@@ -293,7 +293,7 @@ def shown_names(names: Sequence[str]) -> str:
 
 
 def warning_lines(result: Identification) -> list[str]:
-    """Return one sentence for each warning about the recordings and their bags."""
+    """Return warnings: unusable or doubtful bags, contradictions, likely faults, remarks."""
     return [
         *(f'left out: {failure}' for failure in result.recorded.failures),
         *(
@@ -358,7 +358,7 @@ def advice(names: Sequence[str]) -> str:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, by joint, by left-out data and by bag, and of scales."""
+    """Return tables of errors by set, by joint, by left-out data and by bag, and of gains."""
     best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 

@@ -29,7 +29,7 @@ from ..recordings.preprocessing import Motion
 
 
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
-    """Return a figure of measured and identified torque and their difference [N m]."""
+    """Return a figure of measured torque, the identified arm's torque and their difference."""
     predicted = result.model.torque(motion, result.consistent.theta)
     scaled = replace(motion, effort=motion.effort * result.effort_scale)
     return torque_figure(scaled, predicted, 'identified', result.start.joint_names, name)
@@ -78,7 +78,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     """
     Return the HTML page of an identification, with a torque plot for each named motion.
 
-    If `motions` is an iterator of (name, motion), only one motion is in memory at a time.
+    `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
     """
     fit = result.fit
     noise = Table(

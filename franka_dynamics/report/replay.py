@@ -29,7 +29,7 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`; `others` are as good as the best fit."""
+    """Return all results of a replay, for `json_text`; `others` fit as well as `fits[0]`."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -71,19 +71,19 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 
 
 def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
-    """Return the fits whose hand the estimated mass allows; all fits if no hand is allowed."""
+    """Return the fits whose hand `mounted` allows; all fits if it allows none of these hands."""
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
 
 
-# A published set fits if no joint's error is above this multiple of an identified arm's normal
-# residual. On two real FER the largest multiple of the set gaz2019 is 1.1; if its inertias are
-# changed by 10 %, the largest multiple is 2 to 5.
+# A set fits if no joint's error is above _FITS times `normal_residual`. On two real FER the errors
+# of the set gaz2019 are at most 1.1 times `normal_residual`; if its inertias are changed by 10 %,
+# the largest error is 2 to 5 times `normal_residual`.
 _FITS = 2.0
 _NAMED = 3
 
 
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return sentences: whether any inertial set fits, the best set, and equally good sets."""
+    """Return sentences on the best set, and that no set fits or which other sets fit as well."""
     limit = best.arm.limit('effort')
     normal = normal_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / normal
@@ -126,7 +126,7 @@ def _best(best: Fit, others: Sequence[Fit]) -> str:
     )
 
 
-# Definition of E, printed below tables of E.
+# Definition of the torque error E, printed below tables of E.
 E_IN_WORDS = (
     'E: root mean square over time of |measured - predicted torque|, all joints together; the '
     "documentation's glossary explains these words"
@@ -134,7 +134,7 @@ E_IN_WORDS = (
 
 
 def replay_table(fits: Sequence[Fit]) -> Table:
-    """Return a table of every fit's E, in the given order."""
+    """Return a table of every fit's torque error E, in the order of `fits`."""
     friction = any(one.arm.friction is not None for one in fits)
     heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
     return Table(
@@ -177,7 +177,7 @@ def plot_torques(
     """
     Draw every joint's measured torque, the first fit's prediction and their difference to a file.
 
-    The suffix of `path` selects the picture's format. If drawing fails, no file appears.
+    The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
