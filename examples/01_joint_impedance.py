@@ -30,7 +30,7 @@ from franka_dynamics.ros.stamp_matcher import StampMatcher
 STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
 DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
-# Frequency of the motion [rad/s]; time that the arm stands still before the motion [s].
+# Angular frequency of the motion [rad/s]; time that the arm stands still before the motion [s].
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
 # Time after which the awaited topics are printed, and between two printed tracking errors [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
@@ -61,7 +61,7 @@ class Controller(Node):
 
 
 class JointImpedance(Controller):
-    """Lets the joints follow a motion about the positions of the first joint state."""
+    """Lets the joints swing about their positions in the first joint state."""
 
     def __init__(self):
         super().__init__('joint_impedance')
@@ -98,7 +98,7 @@ class JointImpedance(Controller):
 
 
 def smooth_wave(since):
-    """Return sin^3 and two derivatives at a time [s]; value and derivatives start at zero."""
+    """Return sin^3 at a time [s] and its first two derivatives, all zero up to time zero."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
     return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 
@@ -136,7 +136,7 @@ class Report:
             )
 
     def add(self, since, error, torque):
-        """Add a state: time since the motion began [s], tracking error [rad, m], torque [N m]."""
+        """Add a state: time since the motion began [s], error [rad or m], torque [N m]."""
         if self._since is None:
             print(f'heard {self.topics}; standing still for {HOLD_S:g} s, then moving', flush=True)
             self._since = 0.0

@@ -25,7 +25,7 @@ shared = import_module('01_joint_impedance')
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
 ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
-# Displacement [m] and rotation [rad] of the flange along the base's axes.
+# Amplitudes of the flange's displacement [m] and rotation [rad] along the base's axes.
 REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
 
@@ -42,12 +42,12 @@ def pose_arrays(pose):
 
 
 class OperationalSpace(shared.Controller):
-    """Moves the flange to and fro along a line from its first pose, without rotating it."""
+    """Moves the flange to and fro along a line through its first pose, without rotating it."""
 
     def __init__(self):
         super().__init__('operational_space')
         topics = {'state': (JointState, 'joint_states'), 'pose': (PoseStamped, 'feedforward/pose')}
-        # terms:=false leaves out M and C dq: the Jacobian maps spring and damper forces to
+        # terms:=false leaves out M and C dq; J^T alone then maps spring and damper forces to
         # torques.
         terms = self.declare_parameter('terms', True).value
         for name in ('jacobian', *(('mass_matrix', 'coriolis') if terms else ())):
@@ -88,7 +88,7 @@ class OperationalSpace(shared.Controller):
         self._publish_desired(messages['pose'], x_d)
 
     def _jacobian_rate(self, stamp, jacobian):
-        """Return dJ/dt from this Jacobian and the one before, with their stamps [s]."""
+        """Return dJ/dt, the difference of this and the last Jacobian over that of their stamps."""
         before, last = self._last or (stamp - 1.0, jacobian)
         self._last = (stamp, jacobian)
         return (jacobian - last) / (stamp - before)

@@ -5,11 +5,11 @@ Measure the force of a hand that guides an arm with gravity, payload and frictio
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
-The controller has no stiffness. The controller's reference follows the measured motion. The
-controller adds the friction torque at the reference velocity: none below 0.005 rad/s, and each
-coefficient reduced by two standard deviations. Run `python examples/03_hand_guiding.py`; it prints
-a table and writes `hand_guiding.png`. A real arm under FCI compensates gravity and part of its
-friction itself, so the node commands no friction.
+The controller has no stiffness. The controller's reference follows the measured motion. In the
+case with friction the controller adds the friction torque at the reference velocity: none below
+0.005 rad/s, and each coefficient reduced by two standard deviations. Run `python
+examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`. A real arm under FCI
+compensates gravity and part of its friction itself, so the node commands no friction.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Follower:
         self._velocity = np.zeros(ARM.n)
 
     def update(self, stamp: float, q: np.ndarray) -> None:
-        """Every 4 ms send the controller a set-point at the measured position (n,) [rad]."""
+        """Every 4 ms send the controller a set-point: measured position, filtered velocity."""
         elapsed, before = stamp - self._last, self._position
         if elapsed < PERIOD_S - 0.5 * STEP_S:
             return

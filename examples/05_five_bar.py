@@ -162,7 +162,7 @@ def quintic(
 
 
 def reach(chain: ClosedChain, times: np.ndarray) -> JointStates:
-    """Return all joints' motion at times [s]: the motors go from START to END at the last time."""
+    """Return all joints' motion at times [s]: motors from START at 0 s to END at the last time."""
     q, dq, ddq = quintic(START, END, times[-1], times)
     return chain.motion(chain.follow(q, np.zeros(chain.tree.n)), dq, ddq)
 
@@ -352,7 +352,7 @@ def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
 
 
 def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
-    """Return the gradient's largest relative error from central differences, random directions."""
+    """Return the gradient's largest relative error by central differences in random directions."""
     rng, step = np.random.default_rng(0), 1e-4
     _, gradient = objective.value_and_gradient(u)
     errors = []

@@ -48,7 +48,7 @@ UNITS = (1.0, 1.0, 10.0)
 # program, smallest value. The weight keeps the steps small enough for the linearisation.
 NEAR = (0.3, 0.6, 0.005)
 GAIN = 1e-3  # relative reduction of the duration below which the programs end
-# Factor by which the duration is stretched until the limits, which the programs linearise, hold.
+# Factor of each stretch of the duration, repeated until the limits hold without linearisation.
 STRETCH = 1.0 + 1e-4
 PHYSICS, CONTROL = 1e-4, 1e-3  # s
 # LQR: position and velocity errors [rad, rad/s] and fraction of the torque limit with cost 1.
@@ -108,7 +108,11 @@ class Reach:
         self.model = BatchModel(arm)
 
     def solve(self, most: int = 60) -> Plan:
-        """Shorten a quintic's duration by convex programs until a program gains less than GAIN."""
+        """
+        Shorten a quintic's duration by at most `most` convex programs.
+
+        They end when a program with the smallest weight shortens the duration by less than GAIN.
+        """
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(
             START + way * s**3 * (10.0 - 15.0 * s + 6.0 * s**2),
@@ -138,7 +142,7 @@ class Reach:
         return float(max(share.max() for share in shares))
 
     def _program(self, plan: Plan, near: float) -> Plan:
-        """Return the next plan: one convex program's steps of the knots and of the duration."""
+        """Return `plan` after the steps of knots and duration that one convex program finds."""
         import clarabel
 
         arm, n, K, T = self.arm, self.n, self.intervals, plan.duration
@@ -226,7 +230,7 @@ class Reach:
         """
         Yield the constraints that the FR3's position-dependent velocity limits set.
 
-        (dq + offset)^2 <= 2 deceleration (upper - q), and its mirror image, linearised.
+        (dq / SHARE + offset)^2 <= 2 deceleration (upper - q), and its mirror image, linearised.
         """
         for i, joint in enumerate(self.arm.joints):
             offset, braking = joint.limits.velocity_offset, joint.limits.velocity_deceleration

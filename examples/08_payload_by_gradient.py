@@ -76,7 +76,7 @@ def draw(count: int, seed: int, path: str) -> None:
 
 
 def main() -> int:
-    """Print estimates and true values; return 1 if one is off by over five standard deviations."""
+    """Print estimates and true values; return 1 if an error exceeds five standard deviations."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--poses', type=int, default=100, help='poses at rest (default: 100)')
     parser.add_argument('--seed', type=int, default=0, help='of poses and noise (default: 0)')

@@ -29,7 +29,7 @@ WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) 
 TURNS, DURATION = 2, 4.0  # number of turns along the ellipse, their duration [s]
 GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors decay as two equal poles at 20/s
 PERIOD, PARTS = 1e-3, 10  # s between two torques, and steps of the physics in it
-# Offsets of the joints from the ellipse's first position at the start [rad, m, rad].
+# Offsets of the joints at the start of the runs with feedback [rad, m, rad].
 OFF = np.array([0.02, 0.01, -0.02])
 WAYS = ('computed torque', 'gravity and the same gains', 'torques alone, from the ellipse')
 
@@ -119,7 +119,7 @@ def follow(way: str, desired: Desired) -> Followed:
 
 
 def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
-    """Draw the ellipse, the end effector's paths and distances from the ellipse."""
+    """Draw the ellipse, the end effector's paths and distances from its desired positions."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10.0, 4.5), layout='constrained')
@@ -130,7 +130,7 @@ def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
         off = np.linalg.norm(found[way].position - desired.position, axis=1)
         error.semilogy(desired.times, np.maximum(1e3 * off, 1e-6), label=way)
     path.set(xlabel='x [m]', ylabel='z [m]', title='RPR arm in MuJoCo', aspect='equal')
-    error.set(xlabel='time [s]', ylabel='end effector off the ellipse [mm]')
+    error.set(xlabel='time [s]', ylabel='end effector off its desired position [mm]')
     path.legend(fontsize=7, loc='center')
     for axes in (path, error):
         axes.grid(True, alpha=0.3)

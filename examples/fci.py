@@ -79,7 +79,7 @@ class TorqueLoop:
         self._stop = self._stop or reason
 
     def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states until trusted; return stamp [s] and q (n,) [rad] of the last state."""
+        """Read states until torques may begin; return the last stamp [s] and q, (n,) [rad]."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:

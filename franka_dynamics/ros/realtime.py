@@ -67,12 +67,8 @@ _BELOW_CYCLE = 10  # priority of the control thread minus that of the service th
 
 
 def lower_priority() -> None:
-    """
-    Under SCHED_FIFO, give the calling thread a lower priority than the control thread.
-
-    With libfranka the calling thread may have inherited the highest priority, because libfranka
-    raises the priority of the thread that connects to the robot.
-    """
+    """Under SCHED_FIFO, give the calling thread a lower priority than the control thread."""
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        # The thread that started this one may have a priority above PRIORITY.
         priority = min(PRIORITY, os.sched_getparam(0).sched_priority)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))
