@@ -50,7 +50,7 @@ def unreadable(path: object, error: OSError) -> str:
 
 class FrankaDynamicsError(Exception):
     """
-    Base of all errors that the package raises on purpose.
+    Base of all errors of this module.
 
     `status` is the exit status of a command that ends with this error: 2, wrong input, if a
     subclass sets no other.
@@ -60,7 +60,7 @@ class FrankaDynamicsError(Exception):
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):
-    """An arm description, or a file of an arm, hand or payload, is missing or inconsistent."""
+    """An arm description, or a file of an arm, hand or payload, is unreadable or inconsistent."""
 
 
 class UnknownArmError(DescriptionError):
@@ -84,7 +84,7 @@ class JointVectorError(FrankaDynamicsError, ValueError):
 
 
 class FrameError(FrankaDynamicsError, ValueError):
-    """A frame or reference frame of that name does not exist."""
+    """A frame or a reference frame does not exist."""
 
 
 class UnreachableError(FrankaDynamicsError, ValueError):

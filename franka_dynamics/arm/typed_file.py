@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads YAML files into dataclasses, checking every field, and turns these into plain data.
+Reads YAML files into dataclasses, checking every field; turns dataclasses into plain data.
 
 The type of a field says what its entry in the file must be: a number, a string, a choice (an
 enumeration), an array, another dataclass, or a tuple or dict of any of these. `Annotated` adds
@@ -53,7 +53,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping whose entry `tag` names the one of `classes` that the other entries fill."""
+    """A mapping whose entry `tag` names one of `classes`, whose fields the other entries fill."""
 
     tag: str
     classes: Mapping[str, type]
@@ -240,7 +240,7 @@ def _fields(kind: Any, value: Any) -> Any:
 
 
 def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return for each key of a mapping the fields that its entry fills, with their types."""
+    """Return the fields, with their types, that the entry of each key in a file fills."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):

@@ -35,8 +35,8 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
     Read a mesh file.
 
     Polygons are split into triangles, coinciding vertices are merged (STL has no shared vertices),
-    and then unused vertices and faces with coinciding corners are left out. Without `repair`
-    nothing else of the mesh is changed.
+    and then unused vertices and faces with coinciding corners are left out. Repeated faces, the
+    winding of faces and holes are changed with `repair` only.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ a3 C3 + k3 S3 = d sigma / d theta3. Then
 `mass_rows` and `coriolis_rows` evaluate these formulas with numbers, arrays or symbols. The
 centres of mass are at k1 along x1, k2 along z2 and k3 along -y3; for the solids of Busellato 2023
 k1 = h1/2, k2 = a2/2 (printed as c2/2) and k3 = h3/2. The moments of inertia are about the centres
-of mass, so Steiner's terms appear in B only.
+of mass, so B has Steiner's terms.
 """
 
 from __future__ import annotations

@@ -182,8 +182,8 @@ class Kinematics:
     Poses T_i, origins r_i, axes omega_i, twists xi_i, Jacobians J_i and J_mi in symbols.
 
     Frames are 1..n and n + 1, the flange. In this class {S} is the arm's frame {0}: the pose of
-    the base is left out. Matrix entries are polynomials in s_i, c_i (and q_i of a prismatic joint)
-    and the lengths; only `step` expands the polynomials.
+    the base is left out. Matrix entries are polynomials in the symbols; only `step` expands the
+    polynomials.
     """
 
     def __init__(self, chain: SymbolicChain) -> None:
