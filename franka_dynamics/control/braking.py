@@ -3,10 +3,10 @@
 """
 Brakes a moving arm to rest by its joint torques.
 
-The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T within
-the joints' acceleration limits, and the guard's residual: the torque that the model does not
-explain (an undeclared load, a push). Braking needs no reference, only a trusted state.
-`resting_torque` returns the torque at which to end a stop sequence.
+The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
+time constant) within the joints' acceleration limits, and the guard's residual: the torque that
+the model does not explain (an undeclared load, a push). Braking needs no reference, only a trusted
+state. `resting_torque` returns the torque at which to end a stop sequence.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Braking:
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
         rest after LONGEST_BRAKING_S. Even if the arm is to be held, braking is over when the arm
         gains energy before it rests (see `failure`). `state` is a trusted joint state, `age`
-        seconds old. `residual`, shape (n,), is the guard's `command_residual` at `state` [N m];
+        seconds old. `residual`, shape (n,), is the guard's latest `command_residual` [N m];
         default: zero.
         """
         stamp, q, dq = state.stamp, state.q, state.dq
@@ -160,10 +160,10 @@ def resting_torque(
     Return the torque at which to end a stop sequence, shape (n,) [N m].
 
     The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
-    `others`, which keep a free arm at rest if the target is another one. The result is the
-    candidate nearest to the torque `held` that holds the arm now, if this candidate differs from
-    `held` by at most 10 % of the torque limits. Else the result is a candidate plus the weight of
-    a load on the flange, if the sum of both differs from `held` by at most 25 % of the torque
+    `others`, which keep a free arm at rest under another target. The result is the candidate
+    nearest to the torque `held` that holds the arm now, if this candidate differs from `held` by
+    at most 10 % of the torque limits. Else the result is a candidate plus the gravity torque of a
+    load on the flange, if the sum of both differs from `held` by at most 25 % of the torque
     limits. If no load explains `held`, the result is `nominal`, because the arm must not push
     against a person or a wall for ever.
 

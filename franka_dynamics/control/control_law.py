@@ -89,7 +89,7 @@ class ControlLaw:
         self, state: StateTerms, reference: ReferencePoint | None
     ) -> tuple[Array, Array, Array | None]:
         """
-        Return gravity torque, total desired torque and feedback torque, shape (n,) each [N m].
+        Return commanded gravity torque, total desired torque, feedback torque, (n,) each [N m].
 
         The total is gravity plus feedforward plus feedback at a measured state. The feedback
         torque is None if all gains are zero; without a reference the feedback only damps.

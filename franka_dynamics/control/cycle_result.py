@@ -32,9 +32,9 @@ class ControllerStatus(NamedTuple):
     """
     The controller's mode, the reason for it, and how to make the controller command again.
 
-    `reason` is COMMANDING while torques are commanded, else why no torque is commanded.
-    `cleared_by` says how the user makes the controller command again; empty while it commands.
-    `faulty` is True while a fault is latched: the controller then does not restart by itself.
+    `reason` is COMMANDING in mode RUNNING, else why the controller is not RUNNING. `cleared_by`
+    says how the user makes the controller command again; empty in mode RUNNING. `faulty` is True
+    while a fault is latched: the controller then does not restart by itself.
     """
 
     mode: Mode
@@ -68,7 +68,7 @@ class CycleResult(NamedTuple):
 
 @dataclass
 class Counters:
-    """Counts of commands, limited commands and stops; each joint's largest share of its limit."""
+    """Counts of commands, limited commands and stops; largest share of each torque limit."""
 
     commands: int = 0
     cut_by_limit: int = 0

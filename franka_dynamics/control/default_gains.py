@@ -9,7 +9,7 @@ Franka's home pose gravity makes the arm diverge with 31 rad/s^2 per radian, and
 proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With
 `default_gains` all Franka arms, with and without a hand, are stable at home with states 0.1 s old
 or torques held for 0.21 s. With the rated load gravity makes the arms diverge faster, and the arms
-are stable with torques held for 0.20 s.
+are stable with torques held for 0.17 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..typing import Array
 
 # kd = RATE m and kp = RATIO kd, with m = 1 / (M^-1)_ii the effective inertia of each joint at home
 # while the other joints are free. With a RATE of 4 1/s the arms are stable with torques held for
-# 0.21 s, the longest time; with 5 1/s for 0.20 s, with 6 1/s for 0.15 s.
+# 0.21 s, the longest time; with 5 1/s for 0.18 s, with 6 1/s for 0.15 s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
 # Upper bounds of the weak kp and kd as fractions of the torque limit [1/rad, s/rad]: 60 N m/rad
 # and 6 N m s/rad for a limit of 87 N m.

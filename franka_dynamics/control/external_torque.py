@@ -24,7 +24,7 @@ def friction_in_effort(
     choice: str, description: ArmDescription, profile: TargetProfile
 ) -> FrictionModel | None:
     """
-    Return the model of the friction in measured efforts; None if the efforts contain no friction.
+    Return the model of the friction in measured efforts; None: no friction, or no model.
 
     `choice` is included, excluded or auto. The efforts that a real arm measures contain joint
     friction, those of a simulator without joint friction do not: `auto` decides by the target.

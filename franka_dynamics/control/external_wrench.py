@@ -28,8 +28,8 @@ from ..typing import Array
 # FERs that moved at up to 85 % and 55 % of their velocity limits. The standard deviation of weaker
 # joints shrinks with the cube root of the torque limit.
 TORQUE_DEVIATION = 0.5
-# Length that makes moments comparable to forces [m]: about the distance of a Franka's flange from
-# its last three axes.
+# Length that makes moments comparable to forces [m]: of the order of the distance of a Franka's
+# flange from joint axis 6, 0.14 m.
 LENGTH = 0.2
 # A direction is singular, and its estimate damped, if one standard deviation of the joint torques
 # corresponds to a force above SINGULAR_FORCE [N], or a moment above SINGULAR_FORCE times LENGTH.
@@ -89,9 +89,9 @@ class WrenchEstimator:
     through kinematically singular configurations", J. Robotic Systems 5(6)); d then grows from
     zero, so that the wrench does not jump.
 
-    `frame` is a joint's number or 'flange'. `offset`, shape (3,), is the point in `frame` at which
-    the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame` does not exist,
-    and SettingsError if `offset` is not three numbers within 10 m.
+    `frame` is a DH frame's number, 1 to n + 1, or 'flange'. `offset`, shape (3,), is the point in
+    `frame` at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame`
+    does not exist, and SettingsError if `offset` is not three numbers within 10 m.
     """
 
     def __init__(

@@ -23,13 +23,7 @@ from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
-from .reference import (
-    is_streamed,
-    ReferencePoint,
-    ReferenceSource,
-    ReferenceState,
-    Trajectory,
-)
+from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
 from .supervision import Observation, StateSupervisor, SupervisionLimits
@@ -238,7 +232,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether no fault is latched, and a first torque is allowed or the last torque acts."""
+        """Whether no fault is latched, and a first torque is allowed or the last one may act."""
         return not self.fault and (
             self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
@@ -322,8 +316,8 @@ class FeedforwardController:
         """
         Run the checks that can wait until the cycle's command is published.
 
-        The checks are the guard, the counters, the detection of oscillation, and the cross-check,
-        which only stores the state. The guard and a detected oscillation latch faults.
+        The checks are the guard and the detection of oscillation, which latch faults. The command
+        is counted, and the state is stored for the cross-check.
         """
         self._run_guard()
         if cycle.state is None:
@@ -344,8 +338,8 @@ class FeedforwardController:
         """
         Compare the models at a newly stored state; call from another thread than `update`.
 
-        `check_models` takes `lock` only to latch a fault if the models differ; the caller of
-        `update` must hold `lock` meanwhile.
+        `check_models` takes `lock` only to latch a fault if the models differ; `update` must be
+        called with `lock` held.
         """
         failure = self.crosscheck.run()
         if failure:
@@ -372,7 +366,7 @@ class FeedforwardController:
             return
         # A set-point of a running stream needs no ramp; any other reference can begin with a
         # torque step.
-        if not (self.reference.active and is_streamed(planned)):
+        if not self.reference.continues(planned):
             self._note_change()
         self.reference.follow(planned, stamp, mark)
 
@@ -445,11 +439,11 @@ class FeedforwardController:
         """
         Stop commanding: brake a moving arm, then begin the stop sequence.
 
-        `update` brakes, as long as its states are trusted; `stop_step` steps the stop sequence,
-        which ends at the torque of `_resting_torque`. `reason` is for log and diagnostics. If
-        `brake` is False, the stop sequence begins at once. With `hold` an arm at rest is braked
-        too; the braked arm is held until the fault is cleared, the controller is disabled or
-        braking is impossible.
+        `update` brakes, as long as joint states are trusted or only too slow; `stop_step` steps
+        the stop sequence, which ends at the torque of `_resting_torque`. `reason` is for log and
+        diagnostics. If `brake` is False, the stop sequence begins at once. With `hold` an arm at
+        rest is braked too; the braked arm is held until the fault is cleared, the controller is
+        disabled or braking is impossible.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)
@@ -604,7 +598,7 @@ class FeedforwardController:
     def _may_begin(self) -> tuple[FirstTorque, str]:
         """Return how commanding may begin; for NOT_YET also the reason, if known."""
         if self._last_torque_acts and self._moves():
-            # The last torque acts on a moving arm: once commanding has begun, the guard can brake
+            # The last torque acts on a moving arm: commanding begins, so that the guard can brake
             # the arm.
             return FirstTorque.RAMPED, ''
         swings = self.unstable_gains()
@@ -622,7 +616,7 @@ class FeedforwardController:
         self._stopped_by_state = False
         at_once = self._first_torque is FirstTorque.AT_ONCE
         if at_once and self.guard.idle and not (held or self._last_torque_acts):
-            # A first torque at once without measured torque: the arm is braked or falls, so no
+            # AT_ONCE without a measured torque means that the arm is braked or falls, so no
             # receiver applies the last torque any more.
             self.output.last = None
         self.output.blend_requested = True
@@ -634,7 +628,7 @@ class FeedforwardController:
             self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
-        """Restart the guard if the arm has moved by _MOVED_SINCE since the last stop sequence."""
+        """Restart the guard if the arm moved by _MOVED_SINCE since the stop sequence began."""
         if (
             self.mode is Mode.SILENT
             and self._rest_position is not None

@@ -61,7 +61,7 @@ class FirstTorque(Enum):
     """How commanding may begin."""
 
     NOT_YET = 'not yet'  # too few states, or something is wrong
-    # Begin with the gravity torque: the arm is braked or falls, or whoever holds the arm lets go.
+    # Begin with the gravity torque: the arm is braked, falls, or is held until a first command.
     AT_ONCE = 'at once'
     RAMPED = 'ramped'  # begin at the last command, or without one at `Guard.held_torque`
 
@@ -144,7 +144,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Use another model; if the payload mass changes while judging, `payload_time` begins."""
+        """Use another model; a payload mass changed after `begin` starts `payload_time`."""
         before, self._terms = self._terms, terms
         friction = self._friction_in_effort()
         if self._friction.model is not friction:
@@ -159,7 +159,7 @@ class Guard:
         self._observer = observer
 
     def _friction_in_effort(self) -> FrictionModel | None:
-        """Return the model of the friction in measured torques; None: they contain no friction."""
+        """Return the model of the friction in measured torques; None: no friction, or no model."""
         terms = self._terms
         return friction_in_effort(self.limits.effort_friction, terms.description, terms.profile)
 
@@ -236,7 +236,7 @@ class Guard:
         self.measured = measured
 
     def _ratios(self) -> tuple[Array, Array]:
-        """Return measured torque minus model, and minus commanded torque, as shares of bounds."""
+        """Return |measured torque - model|, |measured - commanded torque| as shares of bounds."""
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
             by_motion, by_command = (
@@ -350,7 +350,7 @@ class Guard:
 
     @property
     def judges(self) -> bool:
-        """Whether the guard judges: torques are commanded, and brakes cannot hide a difference."""
+        """Whether torques are commanded, brakes hide no difference, and the guard has settled."""
         return self._began is not None and self._moved and self.settled
 
     # Before the first torque ---------------------------------------------------------------------
@@ -427,8 +427,8 @@ class Guard:
         unexplained = np.abs(by_command) * per_bound
         carried = bool((unexplained > 1.0).any())
         if held or not ours:
-            # Until the first command, the receiver also adds the gravity torque that the node will
-            # command.
+            # Until the first command, the receiver may also add the gravity torque that the node
+            # will command.
             unexplained = np.minimum(
                 unexplained, np.abs(by_command - self._gravity_to_command) * per_bound
             )
@@ -459,14 +459,14 @@ class Guard:
 
 
 def _departs(difference: float, per_bound: float, expected: str) -> str:
-    """Return a phrase: a torque departs from `expected` by `difference` [N m], over its bound."""
+    """Return a phrase: a torque departs from `expected` by `difference` [N m], above its bound."""
     _, bound = distinct(abs(difference), 1.0 / per_bound)
     digits = len(bound.partition('.')[2])
     return f'departs by {difference:+.{digits}f} N m from {expected} (at most {bound} are allowed)'
 
 
 def _less_load(difference: Array, change: Array) -> Array:
-    """Return a torque difference (n,) without the part that 0 to 1 times `change` explains."""
+    """Return a torque difference (n,) without the part that -1 to 0 times `change` explains."""
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * change

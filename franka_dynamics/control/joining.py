@@ -96,17 +96,17 @@ def begun_at(begin: float, motion: Trajectory) -> Trajectory:
 
 def to_rest(motion: Trajectory, description: ArmDescription) -> Trajectory:
     """
-    Return `motion` and its continuation from the last point to rest, as short as limits allow.
+    Return `motion` and, after its last point, ruckig's fastest motion to rest.
 
-    Raises ReferenceRefusedError if the last point exceeds the limits of velocity or acceleration,
-    or ruckig is missing.
+    Raises ReferenceRefusedError if ruckig is missing, or finds no motion to rest because the last
+    point is far beyond the limits.
     """
     last = motion.point(-1)
     profile = _profile(description, last, None, LEAST_SEGMENT_S)
     if profile is None:
         raise ReferenceRefusedError(
-            'The reference cannot be brought to rest: its end is beyond the limits of velocity or '
-            'acceleration.'
+            'The reference cannot be brought to rest: its end is far beyond the limits of '
+            'velocity or acceleration.'
         )
     return motion.then(_sampled(motion.end, last, profile, None).part(slice(1, None)))
 

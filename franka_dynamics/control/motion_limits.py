@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a whole motion keeps to an arm's limits."""
+"""Checks samples of a motion against an arm's limits."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def beyond_limits(description: ArmDescription, times: Array, points: ReferencePo
 
 
 def within_limits(motion: Trajectory, description: ArmDescription) -> bool:
-    """Return whether position, velocity and acceleration keep to an arm's limits throughout."""
+    """Return whether sampled positions, velocities and accelerations keep to an arm's limits."""
     return not beyond_limits(description, *sampled(motion))
 
 
 def within_jerk(motion: Trajectory, description: ArmDescription) -> bool:
-    """Return whether the jerk keeps to an arm's limits throughout."""
+    """Return whether the mean jerk between samples keeps to an arm's limits."""
     times, points = sampled(motion)
     jerk = np.abs(np.diff(points.ddq, axis=0)) / np.diff(times)[:, None]
     return bool((jerk <= description.limit('jerk') * (1.0 + LIMIT_SLACK)).all())

@@ -98,11 +98,12 @@ def plan(
     or at a later start of the request. `current` is the desired state when the motion begins, or
     the measured position at rest; if the first point comes later, the motion leads from `current`
     to the first point. `measured`, shape (n,), is the position expected to be measured when the
-    motion begins, by default the position of `current`. A set-point must be near `measured`, or a
-    stream could run away from the arm. A trajectory must begin near `measured`, or the feedback
-    torque would begin with a step. If `period`, the time between the points of a stream [s], is
-    positive, set-points with positions alone are made into a smooth motion that continues
-    `before`, the newest motion of the stream.
+    motion begins, by default the position of `current`. A set-point, or `current` if a stream is
+    smoothed, must be near `measured`, or a stream could run away from the arm. A trajectory that
+    starts at most MOST_LATENESS_S after `now` must begin near `measured`, or the feedback torque
+    would begin with a step. If `period`, the time between the points of a stream [s], is positive,
+    set-points with positions alone are made into a smooth motion that continues `before`, the
+    newest motion of the stream.
 
     Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
     cannot be followed.
@@ -149,8 +150,8 @@ def plan(
         return continue_stream(point.q, taken, begin, current, description, period, before)
     trajectory = _trajectory(request, start, begin, current, description)
     if request.start is None or start <= now + MOST_LATENESS_S:
-        # A motion that starts later is not compared with the measured position, because the arm
-        # follows the present motion until that start.
+        # A motion that starts more than MOST_LATENESS_S after `now` is not compared with the
+        # measured position, because the arm first follows the present motion.
         first = trajectory.sample(begin).q
         if trajectory.times[0] < start + request.times[0]:
             _require_at_desired(description, first, measured)

@@ -4,8 +4,8 @@
 The receiving end of a torque topic, which stops the arm when torques cease.
 
 A sender that was killed or cut off sends nothing more, so only the receiver can end the sender's
-last torque. The simulated arm and the node beside plain Gazebo use this class; the generated
-ros2_control controller does the same as this class in C++.
+last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; the generated
+ros2_control controller stops the arm in the same way.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is further
-# ahead of the last number is taken for another sender's.
+# At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is more than
+# _LOST_AT_MOST ahead of the last number is taken for another sender's.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
@@ -141,7 +141,7 @@ class TorqueReceiver:
         torque = terms.gravity_to_command(q, state.gravity) + state.coriolis
         if brake is not None:
             return np.asarray(torque + brake)
-        # With the gravity torque alone the arm would drift away, so braking begins again.
+        # Under the gravity torque alone the arm at rest would drift, so braking begins again.
         self.state = ReceiverState.HOLDING
         self._braking.begin()
         return np.asarray(torque)

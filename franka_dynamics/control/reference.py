@@ -113,8 +113,8 @@ class Trajectory:
         """
         Polynomials in s of position, velocity and acceleration: coefficients (k - 1, 6, 3, n).
 
-        The lowest power comes first; s runs from 0 to 1 within a segment. The coefficients are
-        computed before a motion is followed, by the check of its limits.
+        The lowest power comes first; s runs from 0 to 1 within a segment. Planning computes the
+        coefficients, before the motion is followed.
         """
         q0, q1 = self.positions[:-1], self.positions[1:]
         powers = np.zeros((len(q0), 6, 3, q0.shape[1]))
@@ -141,7 +141,7 @@ class StreamedMotion(Trajectory):
     points: Array
 
 
-def is_streamed(planned: Trajectory | ReferencePoint) -> bool:
+def _is_streamed(planned: Trajectory | ReferencePoint) -> bool:
     """Return whether a reference is part of a stream."""
     return isinstance(planned, ReferencePoint | StreamedMotion)
 
@@ -170,8 +170,8 @@ class ReferenceEvent(NamedTuple):
     """
     A change of a reference's state.
 
-    `number` counts references. `stamp` is the stamp of the joint state [s]. `goal` is the last
-    position of the reference, shape (n,) [rad or m], None for a refused reference and for a
+    `number` counts references. `stamp` is the stamp of the latest joint state [s]. `goal` is the
+    last position of the reference, shape (n,) [rad or m], None for a refused reference and for a
     reference that another controller follows. `remaining` is the time until the reference ends
     [s]. `mark` is the sender's identifier of the reference.
     """
@@ -248,18 +248,23 @@ class ReferenceSource:
         """Hold the position q, shape (n,), while no reference is followed; None: hold nothing."""
         self._held = None if q is None else ReferencePoint.at_rest(q)
 
+    def continues(self, planned: Trajectory | ReferencePoint) -> bool:
+        """Return whether `planned` and the latest reference are parts of one stream."""
+        latest = self._next or self._now
+        return latest is not None and _is_streamed(planned) and _is_streamed(latest.planned)
+
     def follow(self, planned: Trajectory | ReferencePoint, now: float, mark: str = '') -> None:
         """
         Follow a trajectory, or a set-point until the next set-point or its time-out.
 
         The present reference is followed until the trajectory begins. Adds events. `now` is the
-        stamp of the latest joint state [s], `mark` the sender's identifier of the reference. A
-        streamed reference continues a stream that is followed or waits to begin, and keeps the
-        mark of this stream.
+        stamp of the latest joint state [s], `mark` the sender's identifier of the reference. If
+        the latest reference is a stream, a streamed reference continues this stream and keeps its
+        mark.
         """
         begin = float(planned.times[0]) if isinstance(planned, Trajectory) else now
         latest = self._next or self._now
-        if latest is not None and is_streamed(planned) and is_streamed(latest.planned):
+        if latest is not None and self.continues(planned):
             following = replace(latest, planned=planned, begin=begin)
         else:
             self._numbers += 1
@@ -281,7 +286,7 @@ class ReferenceSource:
         self._held = self._now = self._next = None
 
     def at(self, stamp: float) -> ReferencePoint | None:
-        """Return the desired state at a stamp [s], None without reference and held position."""
+        """Return the desired state at a stamp [s]; None: no reference begun, no position held."""
         for one in (self._next, self._now):
             if one is not None and stamp >= one.begin:
                 return one.at(stamp)

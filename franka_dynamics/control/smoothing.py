@@ -42,10 +42,10 @@ def upsample(
     `current` and ends at zero. Points up to half the shortest interval after `begin` are skipped,
     except the last point. If stopping at the last point exceeds the limits, because the points end
     in motion (a policy sends its next points before these points end), the motion is braked after
-    the last point. If neither motion keeps to the limits, jerk included, ruckig computes a
-    transition from `current` to a spline through the points. Without such a transition `upsample`
-    returns a motion through all points that exceeds the jerk limit alone, or that the caller
-    refuses because of the other limits.
+    the last point. If neither stopping at the last point nor braking after it keeps to the limits,
+    jerk included, ruckig computes a transition from `current` to a spline through the points.
+    Without such a transition `upsample` returns a motion through all points that exceeds the jerk
+    limit alone, or that the caller refuses because of the other limits.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq

@@ -22,13 +22,13 @@ from ..typing import Array
 
 _SIDE, _KEPT = 2, 7  # points on either side of a point, and points kept in all
 # Points were sampled evenly but arrive with jitter. The expected time of a point is corrected by
-# the fraction _FOLLOWED of the difference between the point's arrival and its expected time, at
-# most half a period.
+# the fraction _FOLLOWED of the difference between the point's arrival and its expected time; this
+# difference counts as at most half a period.
 _FOLLOWED = 0.02
 # Longest gap between two points of one stream, and longest tolerated time between the arrival of
 # an early point and its expected time, both in periods.
 _MOST_MISSING, _MOST_EARLY = 3, 3.0
-# Time after the latest state at which a new motion starts, for planning it [s].
+# Time from the latest state to the start of a new motion, in which the motion is planned [s].
 LEAD_S = 0.004
 _CATCH_UP_S = 1.0  # longest time to catch up with the streamed points [s]
 _DELAY_PERIODS, _DELAY_S = 3, 2.0 * LEAD_S
@@ -89,7 +89,7 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return a motion through coming points to rest, if need be with ruckig; None: impossible."""
+    """Return a motion from `current` through the points `coming` to rest; None: not found."""
     through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):

@@ -293,7 +293,7 @@ class StateSupervisor:
         return Observation(self.condition, self.reason, valid=True)
 
     def reject(self, condition: Condition, reason: str, *, valid: bool = False) -> Observation:
-        """Record a wrong state or unreadable message, and restart the count of good states."""
+        """Record a wrong state, unreadable message or silence; restart counting good states."""
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
         self._good_states = 0

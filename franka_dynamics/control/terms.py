@@ -59,7 +59,7 @@ class FrictionFeedforward:
         return self._least(dq, self._state.slip_bounds)
 
     def torque_along(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the friction torque to command at N points from rest on, shape (N, n) [N m]."""
+        """Return the friction torque to command at N points of a motion, shape (N, n) [N m]."""
         velocity = np.asarray(dq, dtype=float)
         bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
         if isinstance(self._model, MaxwellSlipFriction):

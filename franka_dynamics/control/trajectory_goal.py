@@ -56,7 +56,7 @@ def fill(
     Return the motion of a FollowJointTrajectory goal, and the torque at each of its points.
 
     Points without accelerations get accelerations, so that M ddq is fed forward. A goal with one
-    point at time zero is accepted if the arm is at this point.
+    point at rest at time zero is accepted if the arm is at this point.
 
     `law` gives the arm's limits and the torques. The latest joint state has the stamp `stamp` [s]
     and the positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal

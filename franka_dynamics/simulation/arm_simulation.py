@@ -99,7 +99,7 @@ class ArmSimulation:
     or, without gears, command plus the arm's own gravity compensation plus vibration. Friction
     acts on the link side of the sensors, so the measured effort contains friction, as in Gaz et
     al. 2019, section V. The brakes of an arm that compensates gravity itself sit at the motors, as
-    a Franka arm's do, so that the sensors of the braked arm measure the links' weight. Brakes of
+    a Franka arm's do, so that the sensors of the braked arm measure the gravity torque. Brakes of
     other arms clamp the links, and the sensors of the braked arm measure the drives' torque alone.
     Joints end at stops at the arm's position limits, as the real arm's do; the sensors do not
     measure the stops' torque.
@@ -337,7 +337,8 @@ class ArmSimulation:
         speed = self.data.qvel
         velocity = np.where(np.abs(speed) < _CHORD, _CHORD, speed)
         self._friction_state.follow(self.time, self.data.qpos.copy())
-        # One friction call for rest and motion, because a call costs more than the computation.
+        # One friction call for rest and motion, because a second call costs more than a second
+        # row.
         at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Computes drift, tracking errors, torques and rates from the steps of a demonstration."""
+"""Computes drift, tracking errors and torques from the steps of a demonstration."""
 
 from __future__ import annotations
 
@@ -97,11 +97,12 @@ class DemoRates:
     """
     How fast the demonstration ran on this machine.
 
-    `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` had no
-    new torque. `stops` counts how often the node stopped the arm. `round_trip` holds the 50th
-    and 99th percentiles of the time from state to torque [s]. `processor` is each process's load
-    as a fraction of one thread, `machine` describes the computer. `lockstep` says whether the arm
-    waited for each torque; `too_busy` says why real time failed before, or is empty.
+    `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` after
+    the first torque had no new torque. `stops` counts how often the node stopped the arm.
+    `round_trip` holds the 50th and 99th percentiles of the time from state to torque [s].
+    `processor` is each process's load as a fraction of one thread, `machine` describes the
+    computer. `lockstep` says whether the arm waited for each torque; `too_busy` says why real time
+    failed before, or is empty.
     """
 
     rate: float

@@ -136,6 +136,18 @@ def test_a_refused_reference_leaves_the_one_being_followed():
     assert loop.controller.reference.active
 
 
+def test_the_command_ramps_to_a_set_point_that_replaces_a_trajectory():
+    loop = Loop(replace(MUJOCO, kp=KP, kd=KD, ramp_time=0.5)).run(0.3)
+    follow_request(loop.controller, multisine(FER, 2.0, 0.1))
+    loop.run(0.5)
+    before = loop.command
+    aside = loop.controller.reference.at(loop.controller.latest[0]).q + 0.05
+    follow_request(loop.controller, TrajectoryRequest(FER.joint_names, np.zeros(1), aside[None]))
+    loop.run(2 * LONGEST_STEP_S)
+    # Without a ramp the stiffness torque of 60 N m/rad times 0.05 rad takes three cycles.
+    assert np.abs(loop.command - before).max() < 0.2
+
+
 def test_gains_without_a_reference_hold_the_arm_where_it_stands():
     loop = Loop(Settings(target='fci', kp=KP, kd=KD), gravity_compensation=True)
     start = loop.arm.position
