@@ -15,7 +15,7 @@ from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
 
-# Order of a symmetric tensor's six elements in this package, except in `mesh` (Kwon's order).
+# Order of a symmetric tensor's six elements; `mesh`, Pinocchio and MJCF have other orders.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
 # 1990, eq. (3)): inertia about the frame's origin, first moment, mass.

@@ -125,7 +125,7 @@ class ExponentialsModel:
 
     def center_of_mass_transforms(self, q: ArrayLike) -> Array:
         """
-        Return T_CoM(i), from frame i's origin to link i's centre of mass, (..., n, 4, 4).
+        Return the translations T_CoM(i) from frame origins to centres of mass, (..., n, 4, 4).
 
         With T_mi the translation by link i's centre of mass in frame i, T_CoM(i) = T_i (T_mi - 1)
         + 1 is the translation from frame i's origin to that centre, in {S} (Panda notebook, cell

@@ -113,8 +113,8 @@ class RprDynamics:
         Raises
         ------
         DescriptionError
-            If the arm is no RPR arm in the frames of Busellato 2023, or has rotor inertias, a
-            centre of mass off its axis or products of inertia, which the closed form lacks.
+            If the arm is no RPR arm in the frames of Busellato 2023, has rotor inertias, or
+            `RprMasses.from_links` refuses its links.
 
         """
         for joint in description.joints:

@@ -22,8 +22,7 @@ D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
 LENGTHS: Any = RprKinematics(D0, A1, 0.0, A3)
 M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Moment of inertia of the box, link 2, about its centre of mass and x2: BOX_A2_ALONG_Z; Busellato
-# 2023 prints BOX_AS_PRINTED.
+# Central moment of inertia of link 2, a box, about x2: BOX_A2_ALONG_Z, printed BOX_AS_PRINTED.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
