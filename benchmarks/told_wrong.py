@@ -195,7 +195,7 @@ def _waits_for(controller: FeedforwardController) -> str:
 
 
 def body(mass: float) -> LinkInertia:
-    """Return a load whose centre of mass is 0.1 m before the flange."""
+    """Return a load whose centre of mass is 0.1 m in front of the flange."""
     if not mass:
         return LinkInertia.zero()
     side = 0.003 * mass

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the package's data files: source tree, colcon install or pip environment."""
+"""Finds the package's data files in a source tree, a colcon install or a pip environment."""
 
 from pathlib import Path
 
