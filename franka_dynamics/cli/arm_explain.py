@@ -19,7 +19,7 @@ from ..recordings.log_file import read_log
 from ..typing import Array
 
 _SHOWN = 10
-# Smaller torque differences, relative to max(1 N m, largest torque), are rounding errors.
+# Torque differences up to _SAME_TORQUE times max(1 N m, largest torque) are rounding errors.
 _SAME_TORQUE = 1e-11
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 

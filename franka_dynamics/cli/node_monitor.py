@@ -19,7 +19,7 @@ from ._say import show, terminal, write_json
 from ..options import option
 
 # A node publishes diagnostics once per second, some values only in the second message. Torque
-# terms that need measured effort or commands may never come.
+# terms that need measured effort or commands may never arrive.
 _PATIENCE_S = 3.0
 _PERIOD_S = 0.25  # [s] between two pictures
 _SETTLE_S = 0.3  # [s]; the observer of external torque starts with the first subscriber

@@ -52,7 +52,8 @@ class Sim(ArmOptions):
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
-    # At a factor of 0.05 a state comes every 20 ms of real time, far within state_timeout.
+    # At a real-time factor of 0.05 a state comes every 20 ms of real time, far within
+    # state_timeout.
     real_time_factor: float = option(
         'largest ratio of simulated to real time, 0.05 to 100; late torques slow the simulation '
         'down. 0.25 shows details and saves processor time',
@@ -116,7 +117,7 @@ class Sim(ArmOptions):
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,
-                # With a wrong gravity torque a weak PD has large tracking errors in free motion.
+                # A weak PD leaves large tracking errors if the model's gravity torque is wrong.
                 **({'max_tracking_error': [0.5]} if self.realistic else {}),
             },
             {'feedforward/command': 'effort_controller/commands'},

@@ -345,7 +345,7 @@ def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield one- and two-dimensional datasets, named by their paths in the file."""
+    """Yield an HDF5 file's one- and two-dimensional datasets, named by their paths in the file."""
     h5py, found = library('h5py', file), []
 
     def keep(name: str, node: Any) -> None:

@@ -58,7 +58,7 @@ class ColumnMap:
     )
 
     def __post_init__(self) -> None:
-        """Raise RecordingError for an unknown unit, or unless one of stamp and rate is given."""
+        """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),

@@ -17,17 +17,17 @@ from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..typing import Array
 
-# No hand is mounted if the torque error of the set without a hand is below this fraction of the
+# No hand is mounted if the torque error of the set without a hand is below TELLING_RATIO times the
 # torque error with the best hand.
 TELLING_RATIO = 0.9
-# An estimated mass counts as a hand from the lightest hand's mass minus this fraction to the
-# heaviest hand's mass plus this fraction, and otherwise as a load.
+# An estimated mass counts as a load if it is below the lightest or above the heaviest hand's mass
+# by more than the fraction _HAND_PART, and otherwise as a hand.
 _HAND_PART = 0.3
 # Smallest added or missing mass [kg] that is reported. Recordings of two real FER without a hand,
 # and fifths of these recordings, give estimates of 0.02 to 0.15 kg; with the torques of 0.5 kg
 # added, 0.52 to 0.65 kg.
 _LEAST_MASS = 0.3
-# A mass is reported only if the torque error with the mass is at most this fraction of the torque
+# A mass is reported only if the torque error with the mass is at most _HELD_RATIO times the torque
 # error without the mass. The ratio of the errors with and without a mass is 0.6 to 0.9 on an empty
 # flange, 0.12 to 0.23 with 0.5 kg.
 _HELD_RATIO = 0.5
@@ -167,7 +167,8 @@ def weighed(
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
     beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions.
     """
-    # Friction is eliminated by projecting each joint's rows orthogonally to its friction columns.
+    # Each joint's load columns and torques are projected orthogonally to the joint's friction
+    # columns, which eliminates friction.
     along = np.linalg.qr(friction_columns)[0]
     both = np.concatenate([loads, residual[..., None]], axis=-1)
     both = (both - along @ (np.swapaxes(along, 1, 2) @ both)).reshape(-1, both.shape[-1])
@@ -193,8 +194,8 @@ def judge_mounted(
         predicted_torque(one, motion, gravity=gravity) for one in (arm, *unit_loads(arm))
     )
     loads = np.stack([(one - alone).T for one in loaded], axis=-1)
-    # The predicted torques contain the arm file's friction. Adding the same friction to the
-    # measured torque cancels friction in measured minus predicted torque.
+    # The arm file's friction, which is part of the predicted torque, is added to the measured
+    # torque, so that friction cancels in measured minus predicted torque.
     own = motion.effort + motion.columns[..., 0]
     return mounted_verdict(
         [

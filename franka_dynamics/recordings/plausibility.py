@@ -18,31 +18,31 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# A joint is saturated if its effort is at least this fraction of the joint's limit in more than
-# this share of the messages. Some drivers clip efforts just below the limit.
+# A joint is saturated if its effort is at least _SATURATION_FRACTION of the joint's limit in more
+# than _SATURATED_SHARE of the messages. Some drivers clip efforts just below the limit.
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
 # velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows of
-# at least this length, for joints whose root mean square motion in a window is at least this far,
-# so that noise and delay matter little.
+# at least _WINDOW_S, for joints that move by more than _MOVED_RAD in the root mean square over the
+# windows, so that noise and delay matter little.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# The velocity of a joint that hardly moves is wrong if the root mean square of its integrals over
-# the windows exceeds this angle.
+# The velocity of a joint that moves by less than _MOVED_RAD is wrong if the velocity's integrals
+# over the windows exceed _STUCK_RAD in the root mean square.
 _STUCK_RAD = 0.02
 # A joint's effort has another unit or sign if the gravity torque times a factor (negative, below
-# 1/3 or above 3) leaves less than this fraction of the effort and of the effort's difference from
-# the gravity torque. Gravity is missing if the efforts are below this fraction of their difference
-# from the gravity torques. With friction and rotor inertia fitted, gravity does not explain the
-# efforts if subtracting the gravity torques leaves more than this fraction of the efforts,
-# although the gravity torques exceed this fraction of the efforts.
+# 1/3 or above 3) leaves less than _GRAVITY_SHARE of the effort and of the effort's difference from
+# the gravity torque. Gravity is missing if the efforts are below _GRAVITY_SHARE of their
+# difference from the gravity torques. With friction and rotor inertia fitted, gravity does not
+# explain the efforts if subtracting the gravity torques leaves more than _GRAVITY_SHARE of the
+# efforts, although the gravity torques exceed _GRAVITY_SHARE of the efforts.
 _GRAVITY_SHARE = 0.5
-# Unit and sign are judged at joints with at least this fraction of the largest gravity torque,
-# because every published set predicts these gravity torques nearly right.
+# Unit and sign are judged at joints whose rms gravity torque is at least _HEAVY_PART of the
+# largest joint's, because every published set predicts such large gravity torques nearly right.
 _HEAVY_PART = 0.25
 # Two joints are reported as exchanged if, with their efforts exchanged, the difference from the
-# gravity torques is below this fraction of the difference without and with any other exchange.
+# gravity torques is below _EXCHANGED_PART of the difference without and with any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits

@@ -27,9 +27,10 @@ from ..typing import Array
 
 ORDER = 2  # order of the Butterworth filter, in effect 4: it is applied forwards and backwards
 _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
-# Anti-aliasing filter before downsampling: a Butterworth filter of this order, with a cut-off at
-# this fraction of the new Nyquist frequency. A Butterworth filter does not change a constant
-# torque; a Chebyshev filter of even order would scale gravity.
+# The anti-aliasing filter before downsampling is a Butterworth filter of order
+# _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_EDGE times the new Nyquist frequency. A
+# Butterworth filter does not change a constant torque; a Chebyshev filter of even order would
+# scale gravity.
 _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
 _IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 _GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
@@ -275,8 +276,8 @@ def _prepare_piece(
     columns: Columns | None,
 ) -> Motion:
     """Resample, filter, differentiate and trim one piece, which starts at `start` [s]."""
-    # Half a millionth of a sample is added before rounding down, because stamps are whole
-    # nanoseconds and sampling times are not.
+    # Half a millionth is added to the number of sampling periods before rounding down, because
+    # stamps are whole nanoseconds and sampling times are not.
     count = int(np.floor(piece.duration * options.rate + 5e-7)) + 1
     time = np.arange(count) / options.rate
     recorded = [piece.q, piece.dq, piece.effort]

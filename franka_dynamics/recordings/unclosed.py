@@ -50,7 +50,7 @@ def unclosed_file(bag: Path) -> Path | None:
 
 @contextmanager
 def closed_copy(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary, closed copy of a file, without an incomplete last record."""
+    """Yield the path of a closed temporary copy of an MCAP file, without a partial last record."""
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-bag-') as folder:
         copy = Path(folder) / path.name
         with path.open('rb') as file:

@@ -3,9 +3,10 @@
 """
 Compares two arms parameter by parameter.
 
-A joint with reversed direction is one difference, although up to eight numbers of a FER change. A
-link's ten inertial parameters are compared in the form in which the fewest differ. DH rows are not
-unique: the second arm is compared in the rows that differ least from the first's (`alignment`).
+A joint with reversed direction is reported as one difference, although up to eight numbers of a
+FER change. A link's ten inertial parameters are compared in the form in which the fewest differ.
+DH rows are not unique: the second arm is compared in the rows that differ least from the first's
+(`alignment`).
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ from ..errors import JointVectorError
 from ..typing import Array
 
 _ROUNDING = 1e-9  # [N m]; a torque difference with a smaller rms is a rounding error
-# Fraction of the rms torque difference before a fit. A candidate must explain this fraction; the
-# torques of two candidates' fits must differ by this fraction for the candidates to be told apart.
+# A candidate must explain at least _NOTICEABLE of the rms torque difference before the fits. The
+# torques of alike candidates' fits differ by less than _NOTICEABLE of this rms difference.
 _NOTICEABLE = 1e-5
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
@@ -48,9 +48,9 @@ class FaultCandidate:
     """
     One parameter, its value, and the `fitted` value that explains the torques best.
 
-    `remaining` is the root mean square torque difference after the fit, relative to the original
-    one: 0 if the parameter explains everything, 1 if nothing. `alike` names the other parameters
-    whose fits give the same torques.
+    `remaining` is the root mean square torque difference after the fit, relative to that before
+    the fit: 0 if the parameter explains everything, 1 if nothing. `alike` names the other
+    parameters whose fits give the same torques.
     """
 
     place: str

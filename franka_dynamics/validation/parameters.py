@@ -44,7 +44,7 @@ class InertiaForm:
 
     The ten parameters are mass, first moment and the tensor about the frame's origin, or, if not
     `about_origin`, mass, centre of mass and the tensor about the centre of mass. One wrong number
-    of a table can change several parameters in the other form.
+    of a table can change several parameters in the other of the two forms.
     """
 
     about_origin: bool
@@ -56,7 +56,7 @@ class InertiaForm:
         return np.concatenate(([link.mass], vector, six_from_tensor(tensor)))
 
     def link(self, numbers: Array) -> LinkInertia:
-        """Return the link of the ten parameters that `numbers` returns, shape (10,)."""
+        """Return the link with ten given parameters, shape (10,), in the order of `numbers`."""
         if self.about_origin:
             return LinkInertia(numbers[0], numbers[1:4], tensor_from_six(numbers[4:]))
         return LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
@@ -171,7 +171,7 @@ def friction_parameters(arm: ArmDescription) -> list[Parameter]:
     """Return the friction model's numbers, without standard deviations and `reach`."""
     friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
-        # Models whose slip elements differ in reach are compared as wholes (`friction_form`).
+        # Models whose slip elements differ in reach are compared as a whole (`friction_form`).
         if not part.init or part.name in ('deviations', 'reach'):
             continue
         values = np.asarray(getattr(friction, part.name))

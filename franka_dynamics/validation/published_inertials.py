@@ -154,7 +154,7 @@ def _largest(values: Array) -> float:
 
 _AXES = 'xyz'
 _MOUNTED_AT = -45.0  # [deg] about the flange's z, as Franka mounts its hand
-# Other orders of the six elements in libraries, as indices into xx xy xz yy yz zz.
+# Other orders of an inertia tensor's elements in libraries, as indices into xx xy xz yy yz zz.
 _ELEMENT_ORDERS = {
     "Pinocchio's order xx xy yy xz yz zz": (0, 1, 3, 2, 4, 5),
     'the order xx yy zz xy xz yz': (0, 3, 5, 1, 2, 4),
@@ -167,7 +167,7 @@ class ErrorPattern:
     """
     A typical error in a link's inertia.
 
-    `cause` names the error in words; `certain` says that no one can have meant the result.
+    `cause` names the error in words; `certain` says that the link must be a mistake.
     """
 
     cause: str

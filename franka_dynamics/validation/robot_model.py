@@ -31,8 +31,8 @@ MOST_RELATIVE = 0.3
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
 MOST_GRAVITY_TORQUE = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 # Largest allowed difference of the Jacobian [m/rad or 1] and of the end effector's position [m].
-# Jacobian and position agree to rounding for the same geometry; another flange is centimetres
-# away.
+# With the same geometry Jacobian and position agree to rounding; with another flange they differ
+# by centimetres.
 MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
 MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the base frame
 STATES = 300

@@ -57,8 +57,8 @@ class Difference:
     is the largest change of a joint torque [N m or N] in the motions of `TorqueProbe` if the first
     value is replaced by the second; 0.0 if no torque changes by more than rounding. `tilted` says
     that `torque_effect` was found with a base tilted about two axes, because no torque changes in
-    the given gravity. `cause` is the likeliest cause, if one is known; `certain` says that the
-    difference must be a mistake.
+    the given gravity. `cause` is the likeliest cause, if one is known; `certain` says that a
+    link's difference must be a mistake.
     """
 
     place: str
