@@ -9,7 +9,7 @@ import numpy as np
 from .friction import FrictionModel, MaxwellSlipFriction
 from ..typing import Array
 
-# [s] A gap longer than LONGEST_STEP_S between two joint states restarts the state.
+# [s] A gap longer than LONGEST_STEP_S between two joint states resets the friction state.
 LONGEST_STEP_S = 0.05
 
 

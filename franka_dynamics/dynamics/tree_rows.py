@@ -23,8 +23,8 @@ from ..typing import Array
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.
 _ALONG_Z = 1e-12
-# Sines of angles between axes, and lengths relative to the tree's largest length, count as zero up
-# to this value.
+# Sines of angles between axes, and lengths relative to the largest coordinate of a placement, count
+# as zero up to this value.
 _ROUNDING = 1e-14
 
 
@@ -151,7 +151,7 @@ def _to_axis(twist: Array) -> Array:
 
 
 def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
-    """Return gamma, b and modified DH row of a pose; `reach` [m] is the tree's largest length."""
+    """Return gamma, b, modified DH row of a pose; `reach` [m]: largest coordinate of a pose."""
     rotation, origin = placement[:3, :3], placement[:3, 3]
     across = rotation[:2, 2]  # the child's z, projected onto the parent's xy plane
     sine = float(np.hypot(*across))

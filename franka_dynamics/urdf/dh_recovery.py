@@ -40,7 +40,7 @@ _ANGLE_NOISE, _LENGTH_DIGITS = 1e-10, 14
 
 
 class Line(NamedTuple):
-    """A joint axis at position zero: unit direction, a point on it [m], `free` if it may shift."""
+    """A joint axis at position zero: unit direction, a point on it [m], `free` if prismatic."""
 
     direction: Array
     point: Array
