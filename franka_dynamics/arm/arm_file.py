@@ -73,7 +73,7 @@ class ArmFile(ArmFields):
     inertial_sets: dict[str, InertialSet]
 
     def __post_init__(self) -> None:
-        """Refuse missing joints, an unknown default set, friction or home that misfit the joints."""
+        """Check that there are joints, and that default set, friction and home fit the arm."""
         n = len(self.joints)
         if not n:
             raise FieldError('is empty; an arm needs at least one joint', 'joints')
