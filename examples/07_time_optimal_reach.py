@@ -37,7 +37,7 @@ START = np.array([-0.9, 0.3, -0.3, -1.6, -0.4, 1.9, 0.2])  # rad
 GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
 # The load: mass of a cube of 0.12 m; distance of the cube's centre from the flange [m].
 LOAD_KG, LOAD_M = 2.0, 0.1
-# Fraction of every limit, except of position, that the plan uses; the rest is for feedback.
+# Fraction of every limit, except of position, that the plan may use; the rest is for feedback.
 SHARE = 0.95
 INTERVALS = 40  # number of intervals between knots
 FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
@@ -267,7 +267,7 @@ def gains(arm: ArmDescription, plan: Plan) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Played:
-    """Errors at the end, (n,) [rad], [rad/s]; velocities and torques of N cycles, (N, n)."""
+    """Joint errors at the end, (n,) [rad], [rad/s]; velocities, torques of N cycles, (N, n)."""
 
     off_position: np.ndarray
     off_velocity: np.ndarray
@@ -284,7 +284,8 @@ def play(
     The torques are computed for the arm `known`, for which the motion was planned.
 
     With LQR gains the torque changes at 1 kHz, as on a robot. Without gains every physics step
-    gets the plan's torque, so that the error at the end is MuJoCo's difference from the package.
+    gets the plan's torque; the error of the arm `known` is then MuJoCo's difference from the
+    package.
     """
     mujoco = import_mujoco()
     count, held = round(plan.duration / CONTROL), 1 if gain is None else round(CONTROL / PHYSICS)

@@ -60,7 +60,7 @@ def out_and_back(
 
 
 class TorqueLoop:
-    """Answers each state of a robot with a torque; begins and ends with zero torque."""
+    """Answers each state under torque control with a torque, from zero torque to zero torque."""
 
     def __init__(self, library: Any, robot: Any, controller: FeedforwardController) -> None:
         arm = controller.description
@@ -141,7 +141,7 @@ class TorqueLoop:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Move one joint out and back; return 1 if a stop or a fault ended the motion, else 0."""
+    """Move one joint out and back; return 0 if the motion ended as planned, else 1."""
     parser = argparse.ArgumentParser(description='Move one joint of an FR3 out and back, by FCI.')
     parser.add_argument('address', help="host name or IP address of the robot's control unit")
     parser.add_argument('--arm', default='fr3', help='a shipped arm or an arm file (fr3)')

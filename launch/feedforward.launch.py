@@ -53,8 +53,8 @@ def generate_launch_description() -> LaunchDescription:
             argument(
                 'params_file',
                 '',
-                'A parameter file of your own; config/*/default.yaml of this package list all '
-                'parameters.',
+                'A parameter file of your own; config/feedforward/default.yaml of this package '
+                'lists all parameters.',
             ),
             argument(
                 'command_topic',

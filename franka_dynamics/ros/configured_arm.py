@@ -183,7 +183,7 @@ class ConfiguredArm:
         self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
-        """Latch a fault because another node publishes on a topic; name the topic's publishers."""
+        """Latch a fault that names the publishers of a topic, unless a fault is latched."""
         if not self.controller.fault:
             names = ', '.join(publisher_names(self._node, topic))
             with self._lock:
@@ -274,7 +274,7 @@ class ConfiguredArm:
             self._references.note()
 
     def on_reference(self, data: bytes) -> None:
-        """Follow a serialized trajectory; publish it with its torques if somebody subscribes."""
+        """Follow a serialized reference; publish a trajectory's torques if somebody subscribes."""
         mark = ''
         try:
             message = read_trajectory(data)

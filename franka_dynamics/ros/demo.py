@@ -73,7 +73,7 @@ class TooBusyError(DemoError):
 @dataclass(frozen=True)
 class DemoPlan:
     """
-    The arm, the nodes' parameters for it, durations [s] and the amplitude of the joints [rad].
+    The arm, the nodes' parameters for it, durations [s] and the amplitude of the motion [rad].
 
     `payload` maps the parameter name payload to a value, or is empty.
     """
@@ -93,10 +93,10 @@ class DemoRun:
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
-    with all torque terms, then with gravity torque alone. `residual` is the largest difference in
-    the node's cross-check [N m, relative above 1 N m]. `errors` are the diagnostic messages of
-    level ERROR before the nodes were told to end. `lost` says whether the simulated arm published
-    one of the errors.
+    with all torque terms, then with gravity torque alone. `residual` is the largest torque
+    difference in the node's cross-check [N m, relative above 1 N m]. `errors` are the diagnostic
+    messages of level ERROR before the nodes were told to end. `lost` says whether the simulated
+    arm published one of the errors.
     """
 
     steps: Recording
@@ -121,7 +121,7 @@ def run_session(
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
     session. `pacing` is WALL, or LOCKSTEP if the machine is known to be busy. Raises TooBusyError
     if the machine is too slow even in lockstep. Raises DemoError if a process ends early or fails;
-    the message quotes its log.
+    the message quotes or names its log.
     """
     use_isolated_network()
     # The simulated arm asks for real-time scheduling, because a real arm never waits for a

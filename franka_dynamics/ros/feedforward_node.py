@@ -52,7 +52,7 @@ class FeedforwardNode(LifecycleNode):
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
     The control thread serves `control_part`, the subscription to joint states, and calls
-    `run_due`. The service thread serves `service_part`, all other callbacks, and calls
+    `run_due`. The service thread serves `service_part`, all else but CommandWatch, and calls
     `run_beside`. The service thread changes the controller, except its cross-check, only under a
     lock and in short steps.
     """
@@ -132,7 +132,7 @@ class FeedforwardNode(LifecycleNode):
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Reconfigure if parameters changed; subscribe to states unless another node commands."""
+        """Reconfigure if parameters changed; subscribe unless another node sends commands."""
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
@@ -260,7 +260,7 @@ class FeedforwardNode(LifecycleNode):
     # Services, parameters ----------------------------------------------------------------------
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Acknowledge a latched fault; it stays latched if more than acknowledgement is needed."""
+        """Acknowledge a latched fault; answer whether no fault remains, and a sentence."""
         if self._arm is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer

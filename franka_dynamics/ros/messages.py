@@ -62,9 +62,9 @@ def stamp_from_seconds(time: float) -> Time:
 
 def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
     """
-    Return a subscription callback that calls `callback` with each message and its number.
+    Return a subscription callback that passes `callback` each message and its sequence number.
 
-    Publishers number their messages from 1; the number is None if the middleware gives none.
+    A publisher numbers its messages from 1; the number is None if the middleware gives none.
     rclpy's EventsExecutor passes message and information as one tuple, other executors as two
     arguments. rclpy passes the information only if the callback's signature has two parameters.
     """

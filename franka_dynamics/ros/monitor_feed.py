@@ -158,7 +158,7 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
 
 class MonitorFeed:
     """
-    Keeps a NodeView of every node heard on /diagnostics; `nodes` are those of this package.
+    Keeps NodeViews of nodes heard on /diagnostics; `nodes` are those of this package.
 
     `poll` reads torque topics without an executor. Subscriptions to torque topics have depth 1:
     the middleware overwrites older messages, and a topic at 1 kHz costs one message per poll.

@@ -4,8 +4,8 @@
 Checks parameter files before ROS reads them.
 
 ROS ignores a section whose name matches no node, uses the last of two equal keys, and reports a
-YAML syntax error by a traceback into its C sources. A node that commands torques uses all
-parameters that a file has for the node, or does not start.
+YAML syntax error by a traceback into its C sources. No node that commands torques must start with
+such a file.
 """
 
 from __future__ import annotations

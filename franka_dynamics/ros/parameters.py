@@ -124,8 +124,8 @@ class LiveParameters:
     """
     Checks each change of a node's parameters at once, and applies changes when `apply` is called.
 
-    Applying values takes longer than a control cycle, so all changes since the last call are
-    applied together.
+    Applying values takes about a millisecond, so all changes since the last call are applied
+    together.
 
     The node has declared all parameters of `table`; changes of `live` parameters need no new
     configuration. `judge` gets the values that all `live` parameters would have after a change,

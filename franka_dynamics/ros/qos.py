@@ -29,7 +29,7 @@ def qos_overriding_options() -> QoSOverridingOptions:
     """
     Return options by which a parameter file may override depth and reliability.
 
-    Joint states and commands have these options, because other nodes send or receive them. rclpy
-    declares a parameter for each option of a topic.
+    The joint states and commands of feedforward node and simulated arm have these options, because
+    other nodes send or receive them. rclpy declares a parameter for each option of a topic.
     """
     return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))

@@ -29,7 +29,7 @@ class ReferenceReports(StatusPublisher):
         self._logger, self._controller = node.get_logger(), controller
 
     def note(self) -> None:
-        """Publish and log all events of references since the last call."""
+        """Publish and log the events of references since the last call."""
         events = self._controller.reference.events
         while events:
             self._report(events.popleft())

@@ -73,7 +73,7 @@ class _Heard:
 
 def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
-    Listen to joint states and diagnostics, and yield a line for each check.
+    Listen to joint states and diagnostics, and yield the lines of all checks.
 
     `topic` and `command` are full names; `listen` is the least time to listen [s]: diagnostics
     come once per second.

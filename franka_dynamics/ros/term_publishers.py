@@ -94,7 +94,7 @@ class TermPublishers:
 
     @property
     def has_listeners(self) -> bool:
-        """Whether any topic has a subscriber."""
+        """Whether any topic had a subscriber at the last `refresh`."""
         return bool(self._subscribed)
 
     def publish(self, state: StateTerms, command: Array | None, stamp: Time) -> None:

@@ -77,7 +77,7 @@ def ready_excitation(arm: str) -> Path | None:
 
 def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     """
-    Return the trajectory message in a file as `identify plan` writes it.
+    Return the trajectory in a file of `identify plan` as a message.
 
     The name of a Franka arm, if no file has that name, means the excitation shipped for it.
     `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
