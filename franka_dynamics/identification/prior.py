@@ -90,7 +90,7 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
 
 
 # Smallest radius of gyration of a real link in every direction, assumed for thinner published
-# links. The FER's collision capsules have radii of 40 to 60 mm.
+# links. The FER's collision capsules have radii of 25 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # Between any two shipped sets of the FER, inertias are 1 to 16 times less precise than masses.

@@ -76,7 +76,7 @@ def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
 
 
 # A set fits if no joint's error is above _FITS times `normal_residual`. On two real FER the errors
-# of the set gaz2019 are at most 1.1 times `normal_residual`; if its inertias are changed by 10 %,
+# of the set gaz2019 are at most 1.2 times `normal_residual`; if its inertias are changed by 10 %,
 # the largest error is 2 to 5 times `normal_residual`.
 _FITS = 2.0
 _NAMED = 3
