@@ -213,7 +213,7 @@ class BaseParameters:
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm for customised equations and `NewtonEulerModel`, never
-        in a simulator. A tree of bodies has no such grouped form.
+        in a simulator. A tree of bodies cannot be regrouped in this way.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class BaseParameters:
 
     def confirmed(self) -> tuple[int, float]:
         """
-        Return the rank of the regressor H at other random states, and the error of regrouping it.
+        Return the regressor's rank, and its error after regrouping, at other random states.
 
         Returns
         -------

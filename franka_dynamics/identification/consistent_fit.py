@@ -196,7 +196,7 @@ def _solve(cp: Any, problems: list[Any]) -> None:
 
 # Margin of the centre of mass's bounds around a link's collision shapes. The FER's capsules
 # enclose the joints but not the necks between them: published centres of mass lie up to 57 mm
-# outside.
+# outside the capsules.
 CENTER_MARGIN_M = 0.06
 # Margin of the bounds around the link's starting centre of mass, which may lie outside the shapes.
 _START_MARGIN_M = 0.01

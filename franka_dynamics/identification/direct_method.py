@@ -92,7 +92,7 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
     """
     Return the vector f^j of the paper's appendix, shape (10,).
 
-    `row` is row j at the joint's position, `rate` the joint's velocity, and `turns` tells a
+    `row` is row j at the joint's position, `rate` the joint's velocity, and `turns` is True for a
     revolute joint. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1
     in its own axes.
     """

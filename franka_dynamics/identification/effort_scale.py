@@ -7,9 +7,9 @@ The current i_j of joint j is (Y_j theta + F_j phi) / K_j: rigid-body and fricti
 unknown K_j per joint (Gautier, Briot 2014, "Global identification of joint drive gains and dynamic
 parameters of robots", ASME J. Dyn. Syst. Meas. Control 136(5)). Motion determines the joints'
 scales only relative to each other, because twice the masses with twice the scales need the same
-currents. With the starting inertias each joint's current gives a scale; the common factor is a
-weighted median over these. A joint has more weight if its current determines its scale better.
-Wrong inertias of a few links hardly change the scales' median.
+currents. With the starting inertias each joint's current gives a scale; a weighted median over
+these scales sets the common factor. A joint has more weight if its current determines its scale
+better. Wrong inertias of a few links hardly change the scales' median.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def find_effort_scale(
     for _ in range(_ROUNDS):
         weights = np.abs(per_torque) / np.maximum(deviation, np.finfo(float).tiny)
         weights = weights / np.sqrt(inflation)
-        # A Gauss-Newton step. The column of a joint's slope is the torque predicted by the latest
-        # parameters.
+        # A Gauss-Newton step. The equations' derivative by the logarithm of a joint's slope is the
+        # torque that the latest parameters predict.
         torques = factors.scaled(1.0 / per_torque)
         theta = estimate(torques.weighted(weights), scaled, PRIOR_PRECISION).theta
         columns = np.eye(n)[:, None, :] * torques.predicted(theta)[:, :, None]

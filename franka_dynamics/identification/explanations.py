@@ -133,13 +133,13 @@ class Explanation:
 
     @property
     def least(self) -> float:
-        """Smallest `size` that counts as a fault, in the units of _LEAST."""
+        """Smallest `size` that counts as a fault, in the unit of `size`."""
         deviation = np.degrees(self.deviation) if self.kind == 'tilt' else self.deviation
         return max(_LEAST.get(self.kind, 0.0), float(_DEVIATIONS * deviation))
 
     @property
     def size(self) -> float:
-        """Size in the units of _LEAST; 1 - gain for a negative gain; 0 for kinds not in _LEAST."""
+        """Size: |log gain| (1 - gain if negative), |delay| [s], tilt [deg], |load| [kg]; else 0."""
         if self.kind not in _LEAST:
             return 0.0
         first = self.values[0]
@@ -234,8 +234,8 @@ class _Search:
         Return the candidate 'gain': a joint's recorded effort is a multiple of its torque.
 
         The gain and its deviation come from a fit with the gains of the neighbouring joints too.
-        Neighbours' torques depend mostly on the same inertias: if only one gain is free, errors of
-        the neighbours' torques hide a wrong gain or feign one.
+        Torques of neighbouring joints depend mostly on the same inertias: if only one gain is
+        free, errors of the neighbours' torques hide a wrong gain or feign one.
         """
         found = self.tried('gain', self._with_gains([joint]), (joint,))
         near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]

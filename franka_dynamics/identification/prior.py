@@ -6,9 +6,9 @@ The prior: a starting set of inertias, and typical friction of the joints.
 For inertias the distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) -
 logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
 programming approach", IEEE T-RO 36(2)). The divergence is convex, does not depend on frames and
-units, and is infinite for a body that is not physical. Near P0 twice the divergence is a squared
-relative change: 0.01 if a mass alone differs by 10 %. Friction parameters are Gaussian about zero,
-with standard deviations proportional to the joints' torque limits.
+units, and is infinite for a body that is not physical. Near the starting set twice the divergence
+is a squared relative change: 0.01 if a mass alone differs by 10 %. Friction parameters are
+Gaussian about zero, with standard deviations proportional to the joints' torque limits.
 
 Standard deviations of an estimate include the error of the starting set, which is estimated from
 the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 - theta)
@@ -247,7 +247,7 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
 
 
 def _smallest(profile: Array) -> float:
-    """Return the likeliest precision if < 1, else the smallest >= 1 within _ONE_DEVIATION."""
+    """Return the likeliest precision if < 1, else the lowest >= 1 within one sigma of it."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))

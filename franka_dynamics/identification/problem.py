@@ -50,8 +50,8 @@ class Problem:
 
     `model` has the slip elements of all `choices`. `inflation` (n,) is the number of filtered
     samples per independent sample, `strongest` (n,) the largest effort of each joint in the
-    recording's unit, and `unit` the unit of torque errors. `shown` becomes the `shown` of
-    `QRFactors`.
+    recording's unit, and `unit` the unit of torque errors. `shown` (n,) says which joints' torques
+    determine base parameters (None: all).
     """
 
     model: TorqueModel
@@ -93,7 +93,7 @@ class Problem:
         return find_effort_scale(factors, prior, self.start, self.inflation)
 
     def _trial(self, model: TorqueModel, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the trial of `model`; for the error, each part is left out of a fit in turn."""
+        """Return the trial of `model`: noise, and error with each part left out in turn."""
         split = [self.of(model, part.factors, scale) for part in given]
         prior = self.prior(model, scale)
         noise = find_noise(total(split), prior, self.inflation)
@@ -101,7 +101,7 @@ class Problem:
         return _Trial(prior, noise, split, error)
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the trial of the default slip elements, or of clearly better predicting ones."""
+        """Return the trial of the default slip elements, or of others with clearly lower error."""
         default, *others = (self._trial(model, given, scale) for model in self.choices)
         best = min((default, *others), key=lambda one: one.error)
         return best if best.error < (1.0 - _CLEARLY) * default.error else default

@@ -154,7 +154,7 @@ class QRFactors:
         return replace(self, r_factors=r_factors)
 
     def less_rigid(self, base_values: Array) -> QRFactors:
-        """Return the factors with the base parameters' torque subtracted from the filtered one."""
+        """Return the factors with the filtered torque reduced by that of the base parameters."""
         rigid = self.r_factors[:, :, : len(base_values)] @ base_values
         return self.with_effort(self.effort - rigid)
 
@@ -194,7 +194,7 @@ class QRFactors:
 
     @cached_property
     def _friction_first(self) -> Array:
-        """R_j of friction columns, base columns, filtered torque, (n, k + b + 1, k + b + 1)."""
+        """R_j for columns ordered friction, base, filtered torque, (n, k + b + 1, k + b + 1)."""
         b = self.base_count
         order = [*range(b, b + self.terms), *range(b), -_EFFORTS]
         return _r_factors(self.r_factors[:, :, order])
@@ -349,9 +349,9 @@ def filter_inflation(options: SignalOptions) -> float:
 
     White noise after the zero-phase filter has the spectrum S = |H|^4. A sum of filtered samples
     with slowly varying weights has S(0) / mean(S) (sampling rate over noise bandwidth) times the
-    variance of a sum of independent samples. Variances of estimates are multiplied by this ratio,
-    which gives the sandwich estimator if the regressor lies inside the pass band, and else an
-    upper bound.
+    variance of a sum of independent samples. Variances of estimates are multiplied by S(0) /
+    mean(S), which gives the sandwich estimator if the regressor lies inside the pass band, and
+    else an upper bound.
     """
     # The bilinear transform that designs the digital filter warps frequency by the tangent.
     edge = np.tan(np.pi * options.cutoff / options.rate)
@@ -401,7 +401,7 @@ def _stretches(motion: Motion, place: tuple[float, float]) -> list[slice]:
 
 
 def _r_factors(rows: Array) -> Array:
-    """Return the square triangular factor R of every matrix of a stack, padded with zero rows."""
+    """Return the square triangular factor R of every matrix of a stack, by QR factorisation."""
     width = rows.shape[-1]
     if rows.shape[1] < width:
         missing = np.zeros((rows.shape[0], width - rows.shape[1], width))

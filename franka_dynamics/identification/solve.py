@@ -65,7 +65,8 @@ class Estimate:
 
     `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
     factor F of the weighted equations and the prior: without `misfit`, covariance = (F^T F)^-1.
-    `misfit` (b, b), from `prior_misfit`, adds the starting set's error that the prior leaves out.
+    `misfit` (b, b), from `prior_misfit`, adds to the covariance the starting set's error beyond
+    the prior.
     """
 
     theta: Array

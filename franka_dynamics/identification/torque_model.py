@@ -101,8 +101,8 @@ class FrictionTerms:
         terms = [viscous, coulomb, np.ones_like(velocity)]
         if self.reaches:
             terms.append(coulomb * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
-            # A slip element's initial state is unknown: the mean over its extremes -1 and 1 is
-            # used.
+            # A slip element's initial state is unknown: the mean of the columns for the initial
+            # states -1 and 1 is used.
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
@@ -114,8 +114,8 @@ class FrictionTerms:
         """
         torque = self.part * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # Viscous friction has the prior's torque at half of the velocity limit, but at 1 rad/s or
-        # more.
+        # Viscous friction has the prior's torque at half of the velocity limit, or at 1 rad/s if
+        # that is higher or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART

@@ -3,8 +3,8 @@
 """
 The decision whether the identified arm is better than the published sets.
 
-E is the root mean square torque error over all joints. An identified arm is better if three
-conditions hold:
+E is the root mean square torque error over all joints. An identified arm is better than the
+published sets if it meets three conditions:
 
 1. The identified arm's E is lower than that of the best published set, with friction fitted to the
    same samples, by more than the spread over the parts and by more than 5 %. 2. The identified

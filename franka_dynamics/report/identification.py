@@ -264,7 +264,7 @@ def _judged(result: Identification, said: Verdict) -> str:
     unit = result.unit
     less = 'smaller' if said.gain >= 0.0 else 'larger'
     figures = f'its E is {gain} {unit} {less} on average, spread {spread} {unit}'
-    # Of several reasons against the identified arm only the first is reported.
+    # Of several reasons against the identified arm only one is reported.
     enough = not said.lost and said.gain > said.spread
     if result.contradictions:
         richer = 'the bags contradict each other, as the warning above says'

@@ -81,7 +81,7 @@ class Table:
         ]
 
     def html(self) -> str:
-        """Return the table as HTML; the class of a cell is its mark."""
+        """Return the table as HTML; a cell's CSS class is its mark."""
         heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._heads())
         body = '\n'.join(
             '<tr>'
@@ -101,7 +101,7 @@ class Table:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
         """
-        Yield the table for rich.
+        Yield one table of rich for each block of columns.
 
         If the terminal is too narrow, texts are wrapped, and the table is split into blocks of
         columns. The lines between columns are left out if the blocks then are fewer or fit. A
