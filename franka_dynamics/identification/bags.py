@@ -44,7 +44,8 @@ class Bag:
     signal : SignalOptions
         Sampling rate, cut-off frequency of the filter, and trim.
     at_once : int
-        Largest number of messages in memory; a longer bag is read, prepared and trimmed in pieces.
+        Approximate number of messages per piece; a longer bag is read, prepared and trimmed in
+        pieces.
 
     """
 

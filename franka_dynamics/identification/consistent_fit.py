@@ -134,7 +134,7 @@ def fit_consistent(
 def _links(
     cp: Any, prior: Prior, root: Array, change: Any, start: ArmDescription
 ) -> tuple[Any, list[Any]]:
-    """Return cvxpy's expressions: divergence and constraints of all links and rotor inertias."""
+    """Return divergence and constraints of links and rotor inertias as cvxpy's expressions."""
     total, constraints = 0.0, []
     basis = pseudo_inertia_basis()
     bounds = center_bounds(start)

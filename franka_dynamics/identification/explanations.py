@@ -44,9 +44,9 @@ from ..typing import Array
 # Threshold of `Explanation.better` above which a fault of each kind is reported. On sound logs
 # (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to 0.1, of
 # 'tilt' and 'exchanged' less. On faulty logs `better` is 5 to 19 for exchanged efforts, 2.9 for a
-# load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. For gains it is the
-# threshold of `likely`. If the effort of any of the joints 1 to 6 of two FER is multiplied by 0.8
-# or 1.25, `likely` is at least 0.08; for the gain of 6.9 that is fitted to the TX40's coupled
+# load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. The threshold of gains is
+# one of `likely` instead. If the effort of any of the joints 1 to 6 of two FER is multiplied by
+# 0.8 or 1.25, `likely` is at least 0.08; for the gain of 6.9 that is fitted to the TX40's coupled
 # wrist, `likely` is 0.01.
 _CLEAR = {
     'gain': 0.03,
@@ -139,7 +139,7 @@ class Explanation:
 
     @property
     def size(self) -> float:
-        """Size: |log gain| (1 - gain if negative), |delay| [s], tilt [deg], |load| [kg]; else 0."""
+        """Size: |log gain| (1 - gain if negative), |delay| [s], tilt [deg], |load| [kg], or 0."""
         if self.kind not in _LEAST:
             return 0.0
         first = self.values[0]

@@ -147,7 +147,7 @@ def heading(text: str) -> str:
 
 
 def paragraph(text: str, style: str = '') -> str:
-    """Return a paragraph of text; style is '', 'warning', 'good' or 'bad'."""
+    """Return text as an HTML paragraph; style is '', 'warning', 'good' or 'bad'."""
     return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
 
 

@@ -207,7 +207,7 @@ def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
 
 def plain(value: Any) -> Any:
     """
-    Return a value converted to JSON's types; raise TypeError if its type has none.
+    Return a value converted to JSON's types; raise TypeError for a type without a form in JSON.
 
     Fields of dataclasses and named tuples become keys, arrays become lists, paths become strings,
     members of an enumeration their value. NaN and infinities become null.
