@@ -62,8 +62,8 @@ _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound logs (two
 # FER, 16 simulated FR3 with friction that no column describes) the logarithms of fitted gains are
 # up to 0.14 (0.10 among gains above one standard deviation) and 1.2 standard deviations. Gains of
-# 0.8 and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of 0.15 or more,
-# 1.9 deviations or more.
+# 0.8 and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of at least 0.16
+# and at least 1.57 standard deviations.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
 # reaches _ROTORS_BETTER and is not below that of the likeliest fault; all faults are then tried
