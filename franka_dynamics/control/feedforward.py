@@ -72,7 +72,7 @@ class FeedforwardController:
 
     `description` is the arm without the settings' payload, `settings` the live parameters to begin
     with. `held_until_commanded` says whether the receiver holds the arm until the first command.
-    Without a `crosscheck` the model is never compared with the independent Newton-Euler model.
+    Without a `crosscheck` the controller does not compare its model with the Newton-Euler model.
 
     Raises
     ------

@@ -397,10 +397,10 @@ class Guard:
         Return the torque that acts before the node's first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
-        The result is the measured effort, if this effort explains how the arm moves. The result is
-        zero for an arm at rest, where an error of the model looks like a torque that acts. The
-        result is also zero if the target adds gravity, because the target's receiver begins at
-        zero and the effort also shows a person who moves the arm.
+        The result is the measured effort if this effort explains how the arm moves, else zero. The
+        result is zero for an arm at rest, where an error of the model looks like a torque that
+        acts. The result is also zero if the target adds gravity, because the target's receiver
+        begins at zero and the effort also shows a person who moves the arm.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms.adds_gravity or not moving or not self._last_effort:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Transitions from the present motion to another one or to rest, without a step.
+Transitions from the present motion to another motion or to rest, without a step of acceleration.
 
 ruckig (Berscheid and Kroeger, "Jerk-limited real-time trajectory generation with arbitrary target
 states", RSS 2021) computes the transition within limits of velocity, acceleration and jerk.

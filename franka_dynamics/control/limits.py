@@ -96,9 +96,9 @@ class CommandOutput(TorqueLimiter):
         `desired` is the torque for the state stamped `stamp` [s] with the present settings and
         reference, `before` the torque for this state with the settings and reference before a
         change, None without a change. `ramp_time` is the duration of the ramp [s]. When commanding
-        starts, the ramp begins at the torque that acts already, `last`. After a change the ramp
-        begins at `before`, plus the rest of an earlier ramp, because frequent ramps from the last
-        torque would cancel the feedback.
+        starts, the ramp begins at `last`, the last command or the first torque. After a change the
+        ramp begins at `before`, plus the rest of an earlier ramp, because frequent ramps from the
+        last torque would cancel the feedback.
         """
         passed = (stamp - self._since) / ramp_time if ramp_time else 1.0
         left = None if self._blend is None or passed >= 1.0 else (1.0 - passed) * self._blend

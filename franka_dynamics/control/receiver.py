@@ -22,8 +22,8 @@ from .terms import TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is more than
-# _LOST_AT_MOST ahead of the last number is taken for another sender's.
+# At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is not 1 to
+# _LOST_AT_MOST above the last number is taken for another sender's.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 

@@ -255,7 +255,7 @@ class ReferenceSource:
 
     def follow(self, planned: Trajectory | ReferencePoint, now: float, mark: str = '') -> None:
         """
-        Follow a trajectory, or a set-point until the next set-point or its time-out.
+        Follow a set-point at once, or a trajectory from its first point on.
 
         The present reference is followed until the trajectory begins. Adds events. `now` is the
         stamp of the latest joint state [s], `mark` the sender's identifier of the reference. If

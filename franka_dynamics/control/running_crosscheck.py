@@ -40,7 +40,7 @@ class RunningCrosscheck:
             self._offered = state, terms
 
     def run(self) -> str:
-        """Compare both models at a newly stored state; return a sentence if they differ, or ''."""
+        """Compare both models at a newly stored state; return why the check fails, or ''."""
         offered, self._offered = self._offered, None
         if offered is None:
             return ''

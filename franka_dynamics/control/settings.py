@@ -96,10 +96,10 @@ class Settings:
     """
     One consistent set of live parameters.
 
-    Each field is the node's parameter of the same name; config/feedforward/default.yaml explains
-    the parameters. A single kp, kd or max_tracking_error applies to all joints. The payload is
-    mass [kg], centre of mass [m] in the flange frame, and inertia about the centre of mass [kg
-    m^2] in the order xx, xy, xz, yy, yz, zz.
+    Each field is the node's parameter of the same name, `terms` the parameters terms.*;
+    config/feedforward/default.yaml explains the parameters. A single kp, kd or max_tracking_error
+    applies to all joints. The payload is mass [kg], centre of mass [m] in the flange frame, and
+    inertia about the centre of mass [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     target: str = DEFAULT_TARGET

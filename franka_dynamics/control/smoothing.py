@@ -20,8 +20,8 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-# Points that follow the start of the motion by less than _PASSED times the shortest interval
-# between points are skipped.
+# Points that follow the start of the motion by at most _PASSED times the shortest interval between
+# points are skipped.
 _PASSED = 0.5
 _ITERATIONS = 60  # of Jacobi's method for the spline; the error shrinks to 2^-60
 
@@ -44,8 +44,8 @@ def upsample(
     in motion (a policy sends its next points before these points end), the motion is braked after
     the last point. If neither stopping at the last point nor braking after it keeps to the limits,
     jerk included, ruckig computes a transition from `current` to a spline through the points.
-    Without such a transition `upsample` returns a motion through all points that exceeds the jerk
-    limit alone, or that the caller refuses because of the other limits.
+    Without such a transition `upsample` returns a motion through the remaining points that exceeds
+    the jerk limit alone, or that the caller refuses because of the other limits.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq

@@ -5,8 +5,8 @@ Makes a smooth motion within an arm's limits from a stream of single positions.
 
 Velocity and acceleration at a point come from a polynomial through the point and up to two points
 on either side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait
-for the next points, one because a segment needs the points at both ends. Every new point makes a
-new motion, which ends at rest if no further point comes.
+for the next points, one because a segment needs the points at both ends, and 8 ms to plan. Every
+new point makes a new motion, which ends at rest if no further point comes.
 """
 
 from __future__ import annotations

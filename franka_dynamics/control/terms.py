@@ -67,7 +67,7 @@ class FrictionFeedforward:
         return self._least(velocity, bounds)
 
     def _least(self, dq: Array, bounds: Array) -> Array:
-        """Return the least friction along dq, (..., n), from the bounds of the slip states."""
+        """Return the least friction torque along dq, (..., n), from the slip states' bounds."""
         along = np.sign(dq)
         if self._linear is None:
             least = along * self._model.torque(dq)

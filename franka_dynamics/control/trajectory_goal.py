@@ -29,9 +29,8 @@ MOST_STEP = 0.01
 
 
 class GoalError(IntEnum):
-    """Error codes of a FollowJointTrajectory result that this package gives or compares."""
+    """Error codes of a FollowJointTrajectory result that this package gives."""
 
-    SUCCESSFUL = 0
     INVALID_GOAL = -1
     INVALID_JOINTS = -2
     OLD_HEADER_TIMESTAMP = -3
