@@ -6,10 +6,11 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
     python benchmarks/broken_logs.py FOLDER [--only gain]
 
 FOLDER holds the two public recordings of bare FER that docs/performance.md names, as bags
-(`fer_excitation`, `fer_gaz2019_1khz`). Faults are calculated into the sound log, or declared
-wrongly (gravity, hand, arm). An arm identified from an accepted broken log is `harmless` if it
-predicts the sound log better than the best published set with friction fitted in the same way,
-otherwise `HARMFUL`. All faults of one recording take about two minutes of processor time.
+(`fer_excitation`, `fer_gaz2019_1khz`). Faults are calculated into the sound log; in three cases
+gravity, hand or arm are declared wrongly. An arm identified from an accepted broken log is
+`harmless` if it predicts the sound log better than the best published set with friction fitted in
+the same way, otherwise `HARMFUL`. All faults of one recording take about two minutes of processor
+time.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ HANDS = [load('fer', hand=hand) for hand in ('none', 'franka_hand', 'hand_ledezm
 OPTIONS = IdentificationOptions()
 TILTED = replace(OPTIONS, gravity=9.81 * np.array([np.sin(0.1745), 0.0, -np.cos(0.1745)]))
 
-# Name of the case, kind of the fault that identify should name ('' for none), function that puts
+# A case's name, the kind of fault that identify should name ('' for none), a function that puts
 # the fault into the log, arm, options.
 Case = tuple[str, str, Callable[[Recording], Recording], ArmDescription, IdentificationOptions]
 

@@ -7,7 +7,7 @@ Round-trip time of a joint state through the node, compared with a bare relay th
 
 Both run as processes of their own under the same scheduling; a probe publishes joint states and
 times the replies, in interleaved rounds of one run. The relay is written like an rclpy tutorial: a
-SingleThreadedExecutor calls it for a JointState, whose seven positions it publishes as a
+SingleThreadedExecutor calls a function that publishes a JointState's seven positions as a
 Float64MultiArray.
 """
 

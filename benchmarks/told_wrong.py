@@ -85,7 +85,7 @@ Channel = Callable[[State], State | None]
 @dataclass(frozen=True)
 class Case:
     """
-    One wrong setting, wrong sensor or contact, or none of them.
+    What is simulated: a wrong setting, a wrong sensor, a contact, or nothing wrong.
 
     `settings` are the controller's, `simulation` the simulated arm's. `known` is the controller's
     model and `real` the simulated arm; None stands for the shipped arm. `hooks` make functions

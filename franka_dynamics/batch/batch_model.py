@@ -57,8 +57,8 @@ class BatchModel:
     States have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in this state's result alone. Inputs
     may have any memory layout and any real type. Arrays of PyTorch, JAX and others (by DLPack, in
-    the CPU's memory) give results of the same library, without a copy if all are contiguous
-    float32 or float64; for gradients use `TorchModel` and `JaxModel`. New results are
+    the CPU's memory) give results of the same library, without a copy if all are contiguous and of
+    one type, float32 or float64; for gradients use `TorchModel` and `JaxModel`. New results are
     C-contiguous. `out`, if given, must be a C-contiguous NumPy array of the result's type and
     shape. Computation and results are float32 if all inputs are, with the errors that
     docs/howto/gradients.md states; otherwise float64. Rotor inertias are part of torques and mass

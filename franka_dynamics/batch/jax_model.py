@@ -25,10 +25,10 @@ class JaxModel(KernelModel):
     """
     An arm's dynamics for JAX arrays: methods of `LibraryModel`, parameters of `BatchModel`.
 
-    On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster than its
-    own code for these equations; derivatives are analytic, forward and reverse, of first order.
-    For second derivatives and on accelerators use `traced`, a `TracedModel`: `traced` is slow to
-    compile and runs on the arrays' device.
+    On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster than code
+    that JAX compiles for the equations; derivatives are analytic, forward and reverse, of first
+    order. For second derivatives and on accelerators use `traced`, a `TracedModel`: `traced` is
+    slow to compile and runs on the arrays' device.
 
     Unless jax_enable_x64 is set, JAX's arrays are float32, and the kernels compute in float32,
     with the errors that docs/howto/gradients.md states.

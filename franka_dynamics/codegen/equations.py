@@ -120,8 +120,8 @@ class Equations:
     """
     The equations of one `quantity` of a described arm or tree.
 
-    `outputs` are expressions of `graph` in the elements of the input `arrays`; they fill an array
-    of this `shape`. `parameters` names the parameters that are set at run time; if there are any,
+    `outputs` are expressions of `graph` in the elements of the input `arrays`; `shape` is the
+    output array's. `parameters` names the parameters that are set at run time; if there are any,
     gravity is one of them, and `gravity` in the space frame [m/s^2] is not used.
     """
 

@@ -26,7 +26,7 @@ _IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 def with_origins_at_normals(chain: GeneratorChain, *, movable_tip: bool) -> GeneratorChain:
     """
-    Return the chain with each frame's origin moved along its joint axis, nearest to the parent's.
+    Return the chain with each frame's origin at the point of its axis nearest the parent's origin.
 
     Frames of prismatic joints and of roots keep their origins; so does the tip body's frame,
     unless `movable_tip`. The origin of a Franka's frame 3 is moved to that of frame 2 in the
