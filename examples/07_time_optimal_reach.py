@@ -111,7 +111,7 @@ class Reach:
         """
         Shorten a quintic's duration by at most `most` convex programs.
 
-        They end when a program with the smallest weight shortens the duration by less than GAIN.
+        The programs end once the weight is smallest and the last has gained less than GAIN.
         """
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(

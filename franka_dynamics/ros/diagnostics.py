@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The feedforward node's diagnostics, published once per second and soon after a change."""
+"""Diagnostics, which an active feedforward node publishes each second and after changes."""
 
 from __future__ import annotations
 

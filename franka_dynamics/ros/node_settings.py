@@ -55,7 +55,7 @@ def settings_from(values: dict[str, Any]) -> Settings:
 
 
 def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
-    """Return a `kind`; parameter `name.format(field)` gives a field, else the field's default."""
+    """Return a `kind` whose fields take the values of parameters `name.format(field)`, if any."""
     given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
     return kind(

@@ -87,7 +87,7 @@ class StateLog:
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
-        """Log changes of mode and fault; return whether the controller's state changed at all."""
+        """Log changes; return whether mode, fault, condition or waiting for a torque changed."""
         controller = self._controller
         seen = (
             controller.mode,
@@ -110,8 +110,8 @@ class StateLog:
             else:
                 self._logger.info('the fault was cleared')
         if controller.waits_for and not self._refusal_logged:
-            # Only the first reason is logged per activation: the residual may cross its bound
-            # often.
+            # Only the first reason for waiting is logged per activation: the residual may cross
+            # its bound often.
             self._refusal_logged = True
             self._logger.warning(f'no torque yet: {controller.waits_for}')
         return True

@@ -94,7 +94,7 @@ class ControlThreadCalls:
 
 class ServiceThread:
     """
-    A thread that serves part of a node until closed; under SCHED_FIFO with a lower priority.
+    A thread that serves part of a node until closed; under SCHED_FIFO below the control thread.
 
     `run_due` is called after each event, and returns the time until its next call is due [s].
     """
