@@ -405,8 +405,8 @@ def _stacked_regressor(
     placements, twists = tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
-    # Where the first bodies are mounted does not affect torques, but a large distance from the
-    # base's origin would blur rank decisions.
+    # Where the first links are mounted on the base does not affect torques, but a large distance
+    # would blur rank decisions.
     placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)

@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit's squared residuals by joint (n,) [N^2 m^2], samples, and determined parameters."""
+    """A fit: squared residuals by joint (n,) [N^2 m^2], numbers of samples and of parameters."""
 
     of_joints: Array
     samples: int

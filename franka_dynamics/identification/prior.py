@@ -47,9 +47,9 @@ from ..typing import Array
 # Radius of gyration to which thinner links of the starting set are raised. Published links can be
 # thinner than any real link, and the prior would then keep the estimated links as thin.
 MINIMUM_GYRATION_M = 0.01
-# The prior standard deviation of a joint's rotor inertia is its torque limit divided by
-# _ROTOR_ACCELERATION [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at a UR10e's first
-# joints.
+# At precision one the prior standard deviation of a joint's rotor inertia is the joint's torque
+# limit divided by _ROTOR_ACCELERATION [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at
+# a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest recorded torque times
 # _LIMIT_PER_EFFORT. The prior standard deviation of the joint's friction is then a tenth of that
