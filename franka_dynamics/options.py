@@ -22,7 +22,7 @@ class Option:
     Attributes
     ----------
     help : str
-        Help text; the default is appended unless the text states it.
+        Help text; a default that is not empty is appended unless the text states it.
     metavar : str or tuple of str, optional
         Placeholder of the value, or of each of several values, in the help.
     flags : tuple of str

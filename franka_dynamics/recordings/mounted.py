@@ -29,7 +29,7 @@ _HAND_PART = 0.3
 _LEAST_MASS = 0.3
 # A mass is reported only if the torque error with the mass is at most _HELD_RATIO times the torque
 # error without the mass. The ratio of the errors with and without a mass is 0.6 to 0.9 on an empty
-# flange, 0.12 to 0.23 with 0.5 kg.
+# flange, 0.13 to 0.24 with 0.5 kg.
 _HELD_RATIO = 0.5
 
 

@@ -24,8 +24,8 @@ from ..errors import needing, RobotError
 from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
-# over all states. M and C dq of a FER by gaz2019 and by ledezma2021 differ by 0.15 to 0.20 of
-# their largest entry.
+# over all states. M and C dq of a FER by gaz2019 and by franka_description differ by 0.15 to 0.20
+# of their largest entry.
 MOST_RELATIVE = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
