@@ -112,8 +112,8 @@ def fit_consistent(
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; the cost is therefore divided by sqrt(applied |effort|), and minimised
-    # undivided only if that fails.
+    # solver's tolerance; the cost is therefore divided by the square root of precision times
+    # |effort|, and minimised undivided only if that fails.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Elements that all reports use: rounded numbers, pieces of HTML pages, plots of torques."""
+"""Elements that several reports use: rounded numbers, pieces of HTML pages, plots of torques."""
 
 from __future__ import annotations
 
