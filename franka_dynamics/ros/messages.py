@@ -88,7 +88,7 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
 
 
 def doubles(values: Array) -> array:
-    """Return values as an array.array, because rclpy's messages check each value of a list."""
+    """Return values as the array.array that a message's float64[] field holds."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
