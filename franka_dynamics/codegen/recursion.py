@@ -9,8 +9,8 @@ alpha is a multiple of a quarter turn, only a part of the link's U is computed a
 column, the second time derivative of the axis z, does not depend on the joint's own motion, so it
 is the previous link's U times the axis (one column of that U on a serial arm), rotated. Elements
 zx and zy of U follow from the third column and the products omega_i omega_j, elements xy and yx
-from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, two squares give the
-diagonal of U. Compared with the recursion of omega and domega, the recursion of U saves three
+from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, Uzz and two squares give
+the diagonal of U. Compared with the recursion of omega and domega, the recursion of U saves three
 multiplications and two additions per joint.
 """
 
