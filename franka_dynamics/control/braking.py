@@ -5,8 +5,8 @@ Brakes a moving arm to rest by its joint torques.
 
 The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
 time constant) within the joints' acceleration limits, and the guard's residual: the torque that
-the model does not explain (an undeclared load, a push). Braking needs no reference, only a trusted
-state. `resting_torque` returns the torque at which to end a stop sequence.
+the model does not explain (an undeclared load, a push). Braking needs no reference, only valid
+joint states. `resting_torque` returns the torque at which to end a stop sequence.
 """
 
 from __future__ import annotations
@@ -99,9 +99,8 @@ class Braking:
 
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
         rest after LONGEST_BRAKING_S. Even if the arm is to be held, braking is over when the arm
-        gains energy before it rests (see `failure`). `state` is a trusted joint state, `age`
-        seconds old. `residual`, shape (n,), is the guard's latest `command_residual` [N m];
-        default: zero.
+        gains energy before it rests (see `failure`). `state` is a valid joint state, `age` seconds
+        old. `residual`, shape (n,), is the guard's latest `command_residual` [N m]; default: zero.
         """
         stamp, q, dq = state.stamp, state.q, state.dq
         energy = 0.5 * float(dq @ terms.inertia(q, dq))

@@ -5,7 +5,7 @@ Weak default gains for an arm without another feedback controller.
 
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
 are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
-Franka's home pose gravity makes the arm diverge with 31 rad/s^2 per radian, and no
+Franka's home pose gravity makes the arm diverge with 31 to 34 rad/s^2 per radian, and no
 proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With
 `default_gains` all Franka arms, with and without a hand, are stable at home with states 0.1 s old
 or torques held for 0.21 s. With the rated load gravity makes the arms diverge faster, and the arms

@@ -5,8 +5,8 @@ The guard detects an arm that does not move as the model predicts under the comm
 
 By a momentum observer the guard compares three torques of every joint: the commanded torque (with
 the gravity that the target adds), the measured torque, and the torque that the motion needs
-according to the model. A wrong payload, gravity vector, target or hand, a wall or a push shows as
-a difference beyond a bound.
+according to the model. A wrong payload, gravity vector, target or hand, a wall or a push causes a
+difference; the arm is stopped if the difference exceeds a bound.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class TorqueReceiver:
         torque = terms.gravity_to_command(q, state.gravity) + state.coriolis
         if brake is not None:
             return np.asarray(torque + brake)
-        # Under the gravity torque alone the arm at rest would drift, so braking begins again.
+        # Under the gravity torque alone the arm would drift, so braking begins again.
         self.state = ReceiverState.HOLDING
         self._braking.begin()
         return np.asarray(torque)

@@ -106,7 +106,7 @@ def _rest_here(
     point: ReferencePoint, description: ArmDescription, stamp: float, q: Array
 ) -> Trajectory:
     """
-    Return the motion of a goal with one point at time zero: the arm stays where it is.
+    Return the motion of a goal with one point at time zero: the arm rests at this point.
 
     MoveIt's time parametrisation makes a plan with one point at time zero if start and goal are
     equal.

@@ -95,14 +95,14 @@ class ArmSimulation:
     """
     One arm in MuJoCo, driven by one torque vector per time step.
 
-    The measured effort is the torque at the joint torque sensors: the torque of the elastic gears
-    or, without gears, command plus the arm's own gravity compensation plus vibration. Friction
-    acts on the link side of the sensors, so the measured effort contains friction, as in Gaz et
-    al. 2019, section V. The brakes of an arm that compensates gravity itself sit at the motors, as
-    a Franka arm's do, so that the sensors of the braked arm measure the gravity torque. Brakes of
-    other arms clamp the links, and the sensors of the braked arm measure the drives' torque alone.
-    Joints end at stops at the arm's position limits, as the real arm's do; the sensors do not
-    measure the stops' torque.
+    With open brakes the measured effort is the torque at the joint torque sensors: the torque of
+    the elastic gears or, without gears, command plus the arm's own gravity compensation plus
+    vibration. Friction acts on the link side of the sensors, so the measured effort contains
+    friction, as in Gaz et al. 2019, section V. The brakes of an arm that compensates gravity
+    itself sit at the motors, as a Franka arm's do, so that the sensors of the braked arm measure
+    the gravity torque. Brakes of other arms clamp the links, and the sensors of the braked arm
+    measure the drives' torque alone. Joints end at stops at the arm's position limits, as the real
+    arm's do; the sensors do not measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
     the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
