@@ -58,7 +58,7 @@ class Codegen(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print operation counts and write the source file, or write a package (--package)."""
+        """Print operation counts and, with --output, write the file; or write a package."""
         from ..codegen.cuda import cuda_source
         from ..codegen.emit import c_header, identifier, operation_count, python_module
 

@@ -103,7 +103,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 progress=bar.follow('identifying'),
             )
         refused = self._refusal(result)
-        # Files are written before anything is printed, because `| head` can end this program.
+        # Files are written before results are printed, because `| head` can end this program.
         self._write(result, [*bags, *tests], arm_file=not refused)
         show_identification(result)
         for what, path in (('written', self.json), ('page', self.report)):
@@ -142,7 +142,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             write_text(self.json, json_text(identification_as_data(result)))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return a Franka arm with every set and hand; [] for other arms or other effort units."""
+        """Return a Franka arm with every set and hand; [] for other arms or efforts not in N m."""
         if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
             return []
         hands = NO_HAND, *available_hands(), start.hand

@@ -101,7 +101,7 @@ class _OneSentence(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own method ignores write errors, such as a full disk's.
+        # argparse's own _print_message ignores write errors, such as a full disk's.
         if message:
             (file or sys.stderr).write(message)
 

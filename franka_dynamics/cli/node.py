@@ -59,7 +59,7 @@ class State(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the node's state and its report if active, or the result of the transition."""
+        """Return the node's state, if active with its report, or the result of the transition."""
         if self.transition:
             return client.change_state(self.transition)
         state = client.state()

@@ -113,7 +113,7 @@ class Sim(ArmOptions):
                 **common,
                 'target': self.target,
                 'max_state_age': 0.0,
-                # A long state_timeout, because the simulated arm pauses on a busy machine.
+                # state_timeout is long, because the simulated arm pauses on a busy machine.
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,

@@ -83,7 +83,7 @@ class MountedVerdict:
 
 def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     """
-    Return the verdict on hand and load, from the estimated masses of several inertial sets.
+    Return the verdict on hand and load, from the estimates with several inertial sets.
 
     Of the inertial sets without a hand, the set with the estimated mass nearest zero is used: with
     a set that is too light, part of the arm would appear as load.

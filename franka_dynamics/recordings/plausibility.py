@@ -216,7 +216,11 @@ def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool
 
 
 def _speed(recording: Recording, arm: ArmDescription) -> Array:
-    """Return rates of change of positions relative to velocity limits, (messages - 1, n)."""
+    """
+    Return rates of change of positions relative to velocity limits, (messages - 1, n).
+
+    Intervals below _JUMP_S count as _JUMP_S.
+    """
     step = np.maximum(np.diff(recording.time), _JUMP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
@@ -224,7 +228,7 @@ def _speed(recording: Recording, arm: ArmDescription) -> Array:
 
 
 def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if a position changes at over 3 times the joint's velocity limit."""
+    """Yield a sentence if a position changes, by `_speed`, at over 3 times the velocity limit."""
     part = _speed(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _JUMP_FACTOR:

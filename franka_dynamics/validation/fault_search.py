@@ -3,8 +3,8 @@
 """
 Search for the single wrong parameter that explains the torques of another program.
 
-Each parameter in turn is fitted so that the arm's torques come nearest to the other program's. The
-candidates are ranked by the torque difference that remains after the fit.
+One parameter at a time is fitted so that the arm's torques come nearest to the other program's.
+The candidates are ranked by the torque difference that remains after the fit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FaultCandidate:
 
     `remaining` is the root mean square torque difference after the fit, relative to that before
     the fit: 0 if the parameter explains everything, 1 if nothing. `alike` names the other
-    parameters whose fits give the same torques.
+    parameters whose fits give nearly the same torques.
     """
 
     place: str

@@ -53,7 +53,7 @@ while True:
 
 
 class Difference(NamedTuple):
-    """The compared quantity, a sentence with its difference, and whether that is allowed."""
+    """The compared quantity, a sentence with the result, and whether the result is allowed."""
 
     subject: str
     sentence: str
@@ -171,7 +171,8 @@ def _both(
     """
     Return pairs of the compared terms at one state: the robot's value, then our model's.
 
-    In the last pair both are our model's gravity torque, first with the load that the robot knows.
+    For the robot's load both are our model's gravity torque, first with the load known to the
+    robot.
     """
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()

@@ -4,7 +4,7 @@
 Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
 The URDF's geometry must be that of the described arm's DH rows. The inertias are compared link by
-link, in DH frames, with every published set and hand; differences are reported with their
+link, in DH frames, with the published sets (`known_sets`); differences are reported with their
 likeliest cause.
 """
 
@@ -81,7 +81,7 @@ class UrdfVerdict:
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
 # [N m] Largest allowed difference of the torques by this package's and by Pinocchio's reading of
-# one URDF. Readings differ by 1e-13, or by up to 1e-3 if the URDF's angles are rounded.
+# one URDF. Readings differ by up to 1e-13, or by up to 1e-3 if the URDF's angles are rounded.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
@@ -262,7 +262,7 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
 def _require_same_reading(
     xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
 ) -> None:
-    """Refuse a description whose torques differ from Pinocchio's reading of the URDF."""
+    """Refuse a description if Pinocchio's torques by the URDF differ by > _READING_TOLERANCE."""
     difference, _ = reading_differences(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(

@@ -107,7 +107,7 @@ _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
 _CENTER_RADIUS = 0.025
 _ARROW_PER_NM = 0.03  # [m]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
-# Smaller external torques are not drawn [N m]: an arrow would be shorter than its head.
+# External torques below LEAST_TORQUE [N m] are not drawn: an arrow would be shorter than its head.
 LEAST_TORQUE = _HEAD_LENGTH / _ARROW_PER_NM
 _OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
