@@ -56,8 +56,7 @@ class LogColumns:
         Raises
         ------
         RecordingError
-            If a column does not exist, or the text does not select `count` columns of equal
-            length.
+            If a column does not exist, or the text does not select `count` equally long columns.
 
         """
         if count > 1 and columns in self.arrays:
@@ -79,7 +78,7 @@ class LogColumns:
         if len(lengths) > 1:
             raise RecordingError(
                 f'{self.source}: {what} {columns!r} names columns of {lengths[0]} and '
-                f'{lengths[-1]} rows; columns of one quantity must be equally long.'
+                f'{lengths[-1]} rows; name equally long columns.'
             )
         return np.column_stack(found)
 

@@ -141,12 +141,7 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
 
 
 def unit_loads(arm: ArmDescription) -> list[ArmDescription]:
-    """
-    Return the arm with each of four loads.
-
-    The loads are 1 kg at the flange's origin, and first moments of 1 kg m along the flange's x, y
-    and z.
-    """
+    """Return four arms, with 1 kg at the flange or a first moment of 1 kg m in its x, y or z."""
     return [
         arm.with_payload(LinkInertia(mass, np.array(moment), np.zeros((3, 3))))
         for mass, moment in ((1.0, np.zeros(3)), *((0.0, axis) for axis in np.eye(3)))
@@ -161,8 +156,7 @@ def weighed(
 
     `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
     rows, k) are each joint's friction terms, and `residual` (n, rows) is the measured torque minus
-    the arm's rigid-body torque [N m]. Rows are `samples` samples, or QR factors of `samples`
-    samples.
+    the arm's rigid-body torque [N m]. The rows are `samples` samples, or their QR factors.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
     beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions.

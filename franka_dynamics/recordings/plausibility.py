@@ -23,9 +23,8 @@ from ..typing import Array
 _SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
-# velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows of
-# at least _WINDOW_S, for joints that move by more than _MOVED_RAD in the root mean square over the
-# windows, so that noise and delay matter little.
+# velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows, for
+# joints that move by more than _MOVED_RAD (rms), so that noise and delay matter little.
 _VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
 # The velocity of a joint that moves by less than _MOVED_RAD is wrong if the velocity's integrals
@@ -35,8 +34,8 @@ _STUCK_RAD = 0.02
 # 1/3 or above 3) leaves less than _GRAVITY_SHARE of the effort and of the effort's difference from
 # the gravity torque. Gravity is missing if the efforts are below _GRAVITY_SHARE of their
 # difference from the gravity torques. With friction and rotor inertia fitted, gravity does not
-# explain the efforts if subtracting the gravity torques leaves more than _GRAVITY_SHARE of the
-# efforts, although the gravity torques exceed _GRAVITY_SHARE of the efforts.
+# explain the efforts if gravity torques, and efforts minus gravity torques, exceed _GRAVITY_SHARE
+# of the efforts.
 _GRAVITY_SHARE = 0.5
 # Unit and sign are judged at joints whose rms gravity torque is at least _HEAVY_PART of the
 # largest joint's, because every published set predicts such large gravity torques nearly right.
@@ -216,11 +215,7 @@ def _most(every: NDArray[np.bool_], sound: NDArray[np.bool_]) -> NDArray[np.bool
 
 
 def _speed(recording: Recording, arm: ArmDescription) -> Array:
-    """
-    Return rates of change of positions relative to velocity limits, (messages - 1, n).
-
-    Intervals below _JUMP_S count as _JUMP_S.
-    """
+    """Return rates of change of positions relative to velocity limits, (messages - 1, n)."""
     step = np.maximum(np.diff(recording.time), _JUMP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]

@@ -221,7 +221,7 @@ def without_idle_effort(recording: Recording) -> Recording:
     A braked arm, or a driver that is not in control yet, reports zero effort, which is no
     measurement: sensors never read exactly zero on all joints for a tenth of a second. The
     `remarks` of the returned recording name the first five stretches left out. Raises
-    RecordingError if the effort is zero in every message.
+    RecordingError if every effort is zero.
     """
     require_effort(recording)
     idle: NDArray[np.bool_] = np.all(recording.effort == 0.0, axis=1)

@@ -31,8 +31,7 @@ def unclosed_file(bag: Path) -> Path | None:
     Return the MCAP file of a bag that was not closed, or None.
 
     A folder without metadata.yaml was not closed; its only .mcap file is returned. A single file
-    was not closed if MCAP's last bytes are missing. None is returned if MCAP's first bytes are
-    missing.
+    was not closed if it begins as MCAP and MCAP's last bytes are missing.
     """
     if bag.is_dir():
         found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
