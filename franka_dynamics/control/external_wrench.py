@@ -24,9 +24,9 @@ from ..errors import SettingsError, shortened
 from ..typing import Array
 
 # Standard deviation of the estimated external torque of the strongest joints while nobody touches
-# the arm [N m]. The momentum observer's estimates had 0.5 to 0.9 N m on recordings of two real
-# FERs that moved at up to 85 % and 53 % of their velocity limits. The standard deviation of weaker
-# joints shrinks with the cube root of the torque limit.
+# the arm [N m]. The momentum observer's estimates had standard deviations of 0.5 to 0.9 N m on
+# recordings of two real FERs that moved at up to 85 % and 53 % of their velocity limits. The
+# standard deviation of weaker joints shrinks with the cube root of the torque limit.
 TORQUE_DEVIATION = 0.5
 # Length that makes moments comparable to forces [m]: of the order of the distance of a Franka's
 # flange from joint axis 6, 0.14 m.

@@ -45,7 +45,7 @@ _MOST_LOAD_KG = 6.0  # largest undeclared load whose weight the last torque may 
 _MOST_EFFORT = 10.0
 
 
-# Conditions that show a faulty sensor or driver, or two publishers. Each of these conditions
+# Conditions that show a faulty sensor or driver, or two publishers. Each _LATCHING condition
 # latches a fault while torques are commanded.
 _LATCHING = frozenset(
     {

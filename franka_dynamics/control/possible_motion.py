@@ -38,7 +38,8 @@ _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # Tolerated difference between position and integrated velocity [rad], the time constant with which
 # the difference is forgotten [s], and a delay [s]: speed times the sum of delay and time between
 # two states is also tolerated, because position and velocity are not measured at the same instant.
-# On real FERs the difference was at most 0.007 rad at 1 kHz, 0.033 rad at 30 Hz.
+# On real FERs position and integrated velocity differed by at most 0.007 rad at 1 kHz, 0.033 rad
+# at 30 Hz.
 _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
 # Across a gap between states longer than _LONGEST_GAP_S [s], the mean of two velocities is too
 # poor an estimate of the displacement.
@@ -46,7 +47,7 @@ _LONGEST_GAP_S = 0.04
 # Tolerated difference between the position change of a single step and its integrated velocity
 # [rad], and the tolerated number of larger differences within ORDER_WINDOW states. More such
 # differences show that the states of two arms alternate or an encoder is faulty. Encoder noise is
-# 1e-4 rad.
+# below 1e-4 rad.
 _STEP, _MOST_STEPS = 3e-3, 3
 
 

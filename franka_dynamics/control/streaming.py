@@ -52,10 +52,10 @@ def continue_stream(
     Return the motion that follows a stream after one more point.
 
     The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
-    `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. `q`
-    continues the stream from which the present motion `before` was made, if any. Raises
-    ReferenceRefusedError if the points come too early, or no motion within the limits reaches the
-    point.
+    `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
+    the present motion `before` was made from a stream whose last point is at most three periods
+    old, `q` continues this stream. Raises ReferenceRefusedError if the points come too early, or
+    no motion within the limits reaches the point.
     """
     times, points = np.array([stamp]), q[None, :]
     if isinstance(before, StreamedMotion):
