@@ -216,7 +216,7 @@ class Session:
         return self.states[first:]
 
     def settle(self, most: float) -> None:
-        """Let simulated time pass until the arm stands still, or for the given time [s]."""
+        """Let simulated time pass until the arm stands still, at most for a given time [s]."""
         for _ in range(round(most / 0.2)):
             positions = [q for _, q in self.simulate(0.2)]
             if np.ptp(positions, axis=0).max() < STILL_RAD:

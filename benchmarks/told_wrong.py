@@ -276,7 +276,7 @@ def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
 
 
 def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
-    """Put an elastic wall 5 cm from the flange along x: stiffness [N/m], damping [N s/m]."""
+    """Put an elastic wall 5 cm from the flange along base x; stiffness [N/m], damping [N s/m]."""
 
     def begin(arm: ArmDescription) -> Hook:
         places: list[float] = []

@@ -85,7 +85,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     return {**files, f'include/{name}/equations.h': c_header(listed)}
 
 
-# Parameters in config/parameters that the C++ controller does not have.
+# Parameters of torque.yaml and motion.yaml (config/parameters) that the C++ controller lacks.
 _NOT_HERE = ('max_flange_error', 'stream_period')
 _BRACES = str.maketrans('[]', '{}')
 _KINDS = {

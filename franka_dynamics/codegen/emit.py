@@ -282,7 +282,7 @@ def require_each_once(names: Sequence[str]) -> None:
 
 
 def identifier(name: str) -> str:
-    """Return a name as an identifier: characters other than letters and digits become _."""
+    """Return a name as an identifier, with _ for other characters and before a leading digit."""
     text = re.sub(r'\W', '_', name, flags=re.ASCII)
     return f'_{text}' if text[:1].isdigit() else text
 
