@@ -61,10 +61,10 @@ class MountedVerdict:
     Whether a hand or load seems to be mounted, and why.
 
     `mounted` is None if unknown. `sentence` has the reason with figures if sets without and with a
-    hand were tried, and is empty otherwise. `load` is True if the mounted mass is over 30 % below
-    the lightest or over 30 % above the heaviest hand that was tried. `mass` is the estimated mass
-    of everything mounted on the flange, hand included, and `lightest` the mass of the lightest
-    hand that was tried [kg]; both are NaN if unknown.
+    hand were tried, and is empty otherwise. `load` is True if `mounted` is True and `mass` over 30
+    % below the lightest or above the heaviest hand that was tried. `mass` is the estimated mass of
+    everything mounted on the flange, hand included, and `lightest` the mass of the lightest hand
+    that was tried [kg]; both are NaN if unknown.
     """
 
     mounted: bool | None
