@@ -101,6 +101,7 @@ class FeedforwardController:
         self.stop_reason = ''
         self.enabled = False
         self._effort = description.limit('effort')
+        self._most_effort = _MOST_EFFORT * self._effort
         self.output = CommandOutput(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._zero = np.zeros(description.n)
@@ -256,11 +257,10 @@ class FeedforwardController:
         """
         self._arrival = arrival
         self._run_guard()  # for the previous state, if update_monitors was not called
-        if effort is not None and bool(np.isnan(effort).all()):
-            effort = None  # hardware without an effort interface gives NaN
-        if effort is not None and not (
-            all_finite(effort) and (np.abs(effort) <= _MOST_EFFORT * self._effort).all()
-        ):
+        finite = effort is None or all_finite(effort)
+        if effort is not None and not finite and np.isnan(effort).all():
+            effort, finite = None, True  # hardware without an effort interface gives NaN
+        if effort is not None and not (finite and (np.abs(effort) <= self._most_effort).all()):
             return CycleResult(self.reject(*self._wrong_effort(effort)))
         observation = self.supervisor.observe(stamp, q, dq, arrival, age)
         if not observation.valid:
