@@ -406,9 +406,11 @@ class FeedforwardController:
             return ControllerStatus(self.mode, COMMANDING, '', False)
         if self.waits_for and supervisor.condition is Condition.TRUSTED:
             return ControllerStatus(self.mode, self.waits_for, 'correct what it names', False)
-        state = f'{supervisor.condition.value}: {supervisor.reason}'
-        wait = 'wait until the states are trusted' if self.enabled else 'activate the node'
-        return ControllerStatus(self.mode, self.stop_reason or state, wait, False)
+        if not self.enabled:
+            reason = self.stop_reason or 'not activated'
+            return ControllerStatus(self.mode, reason, 'activate the node', False)
+        reason = self.stop_reason or f'{supervisor.condition.value}: {supervisor.reason}'
+        return ControllerStatus(self.mode, reason, 'wait until the states are trusted', False)
 
     @property
     def stop_ends(self) -> str:

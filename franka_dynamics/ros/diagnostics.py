@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics, which an active feedforward node publishes each second and after changes."""
+"""Diagnostics, which a configured feedforward node publishes each second and after changes."""
 
 from __future__ import annotations
 
@@ -136,6 +136,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             Condition.WAITING: STALE,
             Condition.STALE: STALE,
         }.get(supervisor.condition, ERROR)
+        message = supervisor.reason
+        if not self._controller.enabled and self._controller.mode is Mode.SILENT:
+            level, message = WARN, 'a node that is not active reads no joint states'
         counts = {
             f'{condition.value} (times)': count
             for condition, count in supervisor.counts.items()
@@ -144,7 +147,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         return self.status(
             'Joint states',
             level,
-            supervisor.reason,
+            message,
             {
                 'condition': supervisor.condition.value,
                 'rate [Hz]': supervisor.rate,

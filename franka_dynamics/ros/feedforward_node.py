@@ -255,7 +255,7 @@ class FeedforwardNode(LifecycleNode):
     def run_beside(self) -> float:
         """Apply parameters, cross-check, publish diagnostics; return time until next call [s]."""
         self._live.apply(self._apply_settings)
-        return self.arm.run_beside() if self._subscriptions_of_activation else _IDLE_S
+        return _IDLE_S if self._arm is None else self.arm.run_beside()
 
     # Services, parameters ----------------------------------------------------------------------
 

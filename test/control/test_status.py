@@ -33,10 +33,13 @@ def test_a_commanding_controller_needs_nothing(controller):
 def test_before_the_first_state_the_status_says_what_is_missing():
     controller = FeedforwardController(FER, FCI)
     assert str(controller.status()) == (
-        'silent: waiting: no joint state has arrived yet; to command again: activate the node'
+        'silent: not activated; to command again: activate the node'
     )
     controller.enable()
-    assert controller.status().cleared_by == 'wait until the states are trusted'
+    assert str(controller.status()) == (
+        'silent: waiting: no joint state has arrived yet; to command again: '
+        'wait until the states are trusted'
+    )
 
 
 def test_silence_is_the_reason_until_states_come_again(controller):

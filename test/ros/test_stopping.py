@@ -57,6 +57,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     assert probe.lifecycle_state(NODE) == 'unconfigured'
     assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
     assert probe.lifecycle_state(NODE) == 'inactive'
+    probe.until(lambda: probe.says('feedforward: Command', 'not activated'), 'diagnostics')
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     probe.until(
         lambda: 'no joint state on /joint_states for' in node.text, 'the silence of an arm is told'
@@ -69,6 +70,8 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     count = len(commands)
     arm.send(100)
     assert len(commands) == count
+    probe.until(lambda: probe.says('feedforward: Command', 'deactivated'), 'diagnostics')
+    assert probe.says('feedforward: Joint states', 'reads no joint states')
     assert probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     arm.until(lambda: len(commands) > count + 50, 'commands again')
     assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
