@@ -91,7 +91,7 @@ def payload_body(numbers: Array) -> LinkInertia:
     """
     mass, center, inertia = float(numbers[0]), numbers[1:4], numbers[4:]
     if mass < 0.0:
-        raise InertiaError(f'payload.mass is {mass} kg; a mass cannot be negative.')
+        raise InertiaError(f"The payload's mass is {mass} kg; a mass cannot be negative.")
     if mass == 0.0 and numbers[1:].any():
         raise InertiaError(
             'payload has no mass but a centre of mass or an inertia; give the '
@@ -99,7 +99,7 @@ def payload_body(numbers: Array) -> LinkInertia:
         )
     if mass > MOST_CARRIED_KG:
         raise InertiaError(
-            f'payload.mass is {mass:g} kg, and no arm carries more than '
+            f"The payload's mass is {mass:g} kg, and no arm carries more than "
             f'{MOST_CARRIED_KG:g}. Are these grams?'
         )
     if np.linalg.norm(center) > _MOST_LEVER_M:

@@ -63,7 +63,7 @@ class State(_Question):
         if self.transition:
             return client.change_state(self.transition)
         state = client.state()
-        report = client.report() if state == 'active' else ''
+        report = client.report() if state in ('active', 'inactive') else ''
         return f'{state}\n{report}' if report else state
 
 

@@ -206,7 +206,7 @@ class Settings:
         if limit is not None and body.mass > limit:
             source = 'max_payload' if self.max_payload else f'the rated load of {description.name}'
             raise SettingsError(
-                f'payload.mass is {body.mass:g} kg, more than {source} ({limit:g} kg); set '
+                f"The payload's mass is {body.mass:g} kg, more than {source} ({limit:g} kg); set "
                 'max_payload where the arm really carries more.'
             )
 

@@ -92,6 +92,16 @@ class ExcitationProblem:
     duration: float = 100.0
     known: Array | None = None
 
+    def __post_init__(self) -> None:
+        """Raise IdentificationError if a joint may not move or has no torque."""
+        for name in ('velocity', 'acceleration', 'effort'):
+            zero = np.flatnonzero(self.arm.limit(name) == 0.0)
+            if zero.size:
+                raise IdentificationError(
+                    f'{self.arm.joint_names[zero[0]]} of {self.arm.name} has a limit of 0 on its '
+                    f'{name}, so no motion can excite it; correct the limit.'
+                )
+
     @cached_property
     def model(self) -> TorqueModel:
         """The model to identify."""

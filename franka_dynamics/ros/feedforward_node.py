@@ -60,8 +60,8 @@ class FeedforwardNode(LifecycleNode):
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
-        # The wait for robot_description ends when `should_stop`, which run_lifecycle sets, returns
-        # True.
+        # The waits for robot_description and for another node's commands end when `should_stop`,
+        # which run_lifecycle sets, returns True.
         self.should_stop: Callable[[], bool] = lambda: False
         # `serve_states` processes joint states for a given time [s]; the thread that stops the
         # node calls `serve_states` until braking is over. If `serve_states` is None, the arm is
@@ -139,7 +139,7 @@ class FeedforwardNode(LifecycleNode):
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         seconds = self.get_parameter('listen_before_activation').value
-        self.refusal = self.arm.command_watch.listen(seconds)
+        self.refusal = self.arm.command_watch.listen(seconds, self.should_stop)
         if self.refusal:
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE

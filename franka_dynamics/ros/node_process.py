@@ -171,7 +171,7 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
         if node.get_parameter('autostart').value:
             for transition in (node.trigger_configure, node.trigger_activate):
                 if transition() != TransitionCallbackReturn.SUCCESS:
-                    return REFUSED  # the node has logged the reason
+                    return 0 if stop.requested else REFUSED  # the node has logged the reason
         services = ServiceThread(node.service_part, node.run_beside)
         node.calls.attach(cycles.wake)
         # While a service call stops the node, the service thread waits, and the main thread goes

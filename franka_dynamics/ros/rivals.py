@@ -9,6 +9,7 @@ The list of publishers by DDS does not suffice, because it also holds publishers
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 import time
 from typing import Any
 
@@ -125,13 +126,20 @@ class CommandWatch:
             'stop the other one'
         )
 
-    def listen(self, seconds: float) -> str:
-        """Listen for at most `seconds`; return a sentence if a node sends commands, else ''."""
+    def listen(self, seconds: float, should_stop: Callable[[], bool]) -> str:
+        """
+        Listen for at most `seconds`; return a sentence if a node sends commands, else ''.
+
+        Listening also ends, with a sentence, when `should_stop` returns True.
+        """
         began = time.monotonic()
         self._listen()
         heard = False
         while not heard and time.monotonic() - began < seconds:
             heard = taken(self._subscription) is not None
+            if should_stop():
+                self.close()
+                return 'the node was asked to end'
             time.sleep(_LISTENING_STEP_S)
         self.close()
         if not heard:

@@ -332,6 +332,12 @@ class _Parser:
         if MOST_EFFORT < effort < math.inf:
             self._notes.append(f'{where} has an effort limit of {effort:g}, taken for none.')
             effort = math.inf
+        for name, bound in (('effort', effort), ('velocity', velocity)):
+            if bound == 0.0:
+                self._notes.append(
+                    f'{where} has a limit of 0 on its {name}, which forbids any; if it is '
+                    'unknown, give a true one.'
+                )
         try:
             return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
         except DescriptionError as error:

@@ -28,7 +28,7 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
     [
         ({'target': 'ur'}, r"no target 'ur'; the choices are fci, franka_gazebo, "),
         ({'payload': (np.nan, *LOAD[1:])}, r'payload must be ten finite numbers'),
-        ({'payload': (-1.0, *LOAD[1:])}, r'payload.mass is -1.0 kg'),
+        ({'payload': (-1.0, *LOAD[1:])}, r"The payload's mass is -1.0 kg"),
         ({'payload': (0.0, *LOAD[1:])}, r'payload has no mass but a centre of mass'),
         ({'payload': (*LOAD[:9], 5e-3)}, r'0.005\] .* belongs to no real body: .* by 0.003'),
         ({'gravity_vector': (0.0, 0.0, np.nan)}, r'gravity_vector must be three numbers'),

@@ -35,6 +35,14 @@ START = np.array([0.1, -0.2, 0.3])
 DENSE = np.linspace(0.0, 10.0, 5001)
 
 
+def test_a_joint_without_torque_is_refused():
+    arm = load('fer')
+    joint = replace(arm.joints[2], limits=replace(arm.joints[2].limits, effort=0.0))
+    arm = replace(arm, joints=(*arm.joints[:2], joint, *arm.joints[3:]))
+    with pytest.raises(IdentificationError, match='fer_joint3 of fer has a limit of 0 on its eff'):
+        ExcitationProblem(arm, LIMITS)
+
+
 @pytest.fixture(scope='module')
 def excitation():
     arm = load('fr3')

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from lifecycle_msgs.msg import Transition
 import numpy as np
@@ -182,3 +183,13 @@ def test_a_signal_while_a_node_is_imported_ends_it_in_order(started, tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.communicate() == ('', '')
     assert process.returncode == 0
+
+
+def test_a_signal_ends_listening_for_other_commands(start_node):
+    node = start_node(target='mujoco', listen_before_activation=10.0)
+    give_up = time.monotonic() + 60.0
+    while 'agree to' not in node.text:  # the cross-check at configure
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    assert node.end() == 0
+    assert 'not activated: the node was asked to end' in node.text

@@ -93,6 +93,14 @@ def test_an_effort_that_no_joint_has_is_taken_for_none_and_noted():
     assert document.notes == ("joint 'fer_joint3' has an effort limit of 1e+06, taken for none.",)
 
 
+@pytest.mark.parametrize('name', ['effort', 'velocity'])
+def test_a_limit_of_zero_is_kept_and_noted(name):
+    document = parse_urdf(edited(FER, f'{JOINT3}/limit', **{name: '0'}))
+    assert getattr(document.joints['fer_joint3'].limits, name) == 0.0
+    (note,) = document.notes
+    assert note.startswith(f"joint 'fer_joint3' has a limit of 0 on its {name}")
+
+
 @pytest.mark.parametrize(
     ('content', 'sentence'),
     [
