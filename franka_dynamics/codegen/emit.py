@@ -40,7 +40,7 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as a C99 function of arrays of n numbers.
+    Return a program as a C99 function of arrays of n numbers, and of 3 for a terminal wrench.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
@@ -49,7 +49,9 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     name = f'{prefix}_{program.name}'
     output = f'double {program.results[0].array}'
     output += ''.join(f'[{size}]' for size in program.shape)
-    arguments = [f'const double {array}[{n}]' for array in program.inputs]
+    arguments = [
+        f'const double {array}[{3 if array in ("f", "m") else n}]' for array in program.inputs
+    ]
     # Compilers warn of unused arguments, such as q in the gravity of an arm of prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += _body(program, '  const double ', 'parameters->p', ';')

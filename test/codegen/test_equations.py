@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.codegen.emit import c_header
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -91,6 +92,11 @@ def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
         function = runnable(customised_equations(carrying, gravity=TILTED, terminal_wrench=True))
         function['inverse_dynamics'](q, dq, ddq, force, moment, out)
         assert_close(out, reference, RTOL)
+
+
+def test_a_terminal_wrench_has_three_numbers_each_in_c():
+    header = c_header([customised_equations(load('fer'), terminal_wrench=True)])
+    assert 'const double f[3], const double m[3]' in ' '.join(header.split())
 
 
 @pytest.mark.parametrize(
