@@ -294,7 +294,7 @@ def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
 
 
 def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
-    """Return a function that changes the measured effort of joint states."""
+    """Return a maker of channels that change the measured effort of joint states."""
 
     def passed(state: State) -> State:
         if state.effort is not None:
@@ -319,7 +319,7 @@ def frozen() -> Channel:
 
 
 def delayed(states: int) -> Callable[[], Channel]:
-    """Return a function that delays joint states by a number of steps and sets their age."""
+    """Return a maker of channels that delay joint states by a number of steps, with ages."""
 
     def begin() -> Channel:
         kept: list[State] = []
@@ -337,7 +337,7 @@ def delayed(states: int) -> Callable[[], Channel]:
 
 
 def swapped(one: int, other: int) -> Callable[[], Channel]:
-    """Return a function that swaps position, velocity and effort of two joints."""
+    """Return a maker of channels that swap position, velocity and effort of two joints."""
 
     def passed(state: State) -> State:
         order = np.arange(len(state.q))

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Measure the force of a hand that guides an arm with gravity, payload and friction compensated.
+Compare a guiding hand's force if gravity, payload and friction, or only some, are compensated.
 
 An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
 was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.

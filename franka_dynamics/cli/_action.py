@@ -61,7 +61,7 @@ class Action(ABC):
                 )
 
     def require_with(self, needed: str, *names: str) -> None:
-        """Raise a SettingsError if a named field was given without the option `needed`."""
+        """Raise a SettingsError if a named field was given; call it where `needed` is missing."""
         for name in names:
             if name in self.options_given:
                 given = self.spelled(name)

@@ -612,7 +612,7 @@ class FeedforwardController:
         )
 
     def _begin(self, *, held: bool = False) -> None:
-        """Start commanding; `held`: torques hold the arm, so its mechanical brakes are open."""
+        """Start commanding; `held`: braking holds the arm, so its mechanical brakes are open."""
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False

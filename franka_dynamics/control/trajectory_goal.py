@@ -24,7 +24,8 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-# MoveIt's default allowed_start_tolerance: largest distance between arm and start of a plan [rad].
+# Largest distance of each joint from a goal of one point at time zero [rad or m]: MoveIt's default
+# allowed_start_tolerance.
 MOST_STEP = 0.01
 
 

@@ -179,7 +179,7 @@ class _Search:
 
     def fitted(self, factors: QRFactors) -> tuple[Array, Array, Array]:
         """
-        Fit all parameters to factors with a candidate fault's k columns (`with_shared`).
+        Fit all parameters to `factors`, which already have a candidate fault's k columns.
 
         Returns
         -------

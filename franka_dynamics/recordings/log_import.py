@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a `Recording` from arrays in SI units, or from a log file in one of several units."""
+"""Makes a `Recording` from arrays in SI units, or from a log file, in other units perhaps."""
 
 from __future__ import annotations
 

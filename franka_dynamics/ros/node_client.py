@@ -36,7 +36,8 @@ _PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
 # On a busy machine a simulated arm's motion takes up to _SLOWER times its duration and begins up
 # to _BEGIN_S after its request [s].
 _SLOWER, _BEGIN_S = 20.0, 10.0
-# Wait before a request [s]: a server that has not discovered the client yet discards its answer.
+# Wait before a request or a trajectory [s]: a server that has not discovered the client discards
+# the answer, and a subscriber that has not discovered the publisher receives nothing.
 _DISCOVERY_S = 0.3
 _REPORT_S = 2.0  # wait for diagnostics, which come once per second [s]
 # States of ~/reference_state that end a motion.

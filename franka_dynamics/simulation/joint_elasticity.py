@@ -3,8 +3,8 @@
 """
 Elastic joints: a motor and a link, connected by an elastic gear with torque ripple.
 
-A rigid simulator lacks what real torque sensors measure: vibration at the resonance of motor and
-link, excited by the gear's teeth at a frequency proportional to the joint's speed.
+A rigid simulator lacks what real torque sensors measure: ripple of the gear's wave generator, at
+frequencies proportional to the joint's speed, amplified near the resonance of motor and link.
 """
 
 from __future__ import annotations
