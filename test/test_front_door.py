@@ -112,6 +112,27 @@ def test_a_model_takes_a_name_or_a_file_and_refuses_the_rest(model, files):
             make(wrong)
 
 
+@pytest.mark.parametrize(
+    ('function', 'motion'),
+    [
+        ('parameter_names', 0),
+        ('parameter_vector', 0),
+        ('space_inertias', 1),
+        ('energy_regressors', 2),
+        ('torque_regressor', 3),
+        ('customised_equations', 0),
+        ('write_urdf', 0),
+        ('write_mjcf', 0),
+    ],
+)
+def test_a_function_of_an_arm_takes_a_name_or_a_file(function, motion, files):
+    call, states = getattr(fd, function), [np.zeros(7)] * motion
+    for arm in ('fer', files / 'arm.yaml'):
+        call(arm, *states)
+    with pytest.raises(fd.FrankaDynamicsError, match=r'Did you mean fer\?'):
+        call('ferr', *states)
+
+
 def test_compare_takes_names_and_files(files):
     found = fd.compare('fer', 'fr3')
     assert not found.passed and found.first.name == 'fer'

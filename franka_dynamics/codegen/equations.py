@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 import functools
+from pathlib import Path
 from typing import NamedTuple
 
 from numpy.typing import ArrayLike
@@ -23,6 +24,7 @@ from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import InertiaError, SettingsError
+from ..urdf.source import described
 
 
 def mass_matrix(
@@ -153,7 +155,7 @@ class Equations:
 
 
 def customised_equations(
-    description: ArmDescription | BodyTree,
+    description: ArmDescription | BodyTree | str | Path,
     quantity: Quantity = Quantity.INVERSE_DYNAMICS,
     gravity: ArrayLike = GRAVITY,
     *,
@@ -168,9 +170,9 @@ def customised_equations(
 
     Parameters
     ----------
-    description : ArmDescription or BodyTree
-        The arm, with its hand and payload as desired; revolute and prismatic joints. Or a tree of
-        bodies: a torso with two arms.
+    description : ArmDescription, BodyTree, str or Path
+        The arm (or its name or file), with its hand and payload as desired; revolute and prismatic
+        joints. Or a tree of bodies: a torso with two arms.
     quantity : Quantity
         The quantity to compute.
     gravity : array_like, shape (3,)
@@ -203,6 +205,8 @@ def customised_equations(
         If forward dynamics are asked for and the mass matrix is singular at every position.
 
     """
+    if not isinstance(description, BodyTree):
+        description = described(description)
     at_run_time = parameters is Parameters.RUN_TIME
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +34,7 @@ _BLOCK = 2048
 
 
 def parameter_names(
-    robot: ArmDescription | BodyTree | int, *, rotor_inertia: bool = False
+    robot: ArmDescription | BodyTree | str | Path | int, *, rotor_inertia: bool = False
 ) -> tuple[str, ...]:
     """
     Return the names of the standard inertial parameters, in the order of `parameter_vector`.
@@ -41,14 +42,16 @@ def parameter_names(
     The names are XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and
     with `rotor_inertia` also Ia_1, ..., Ia_n. `robot` may be a number of links.
     """
-    n = robot.n if isinstance(robot, (ArmDescription, BodyTree)) else int(robot)
+    n = int(robot) if isinstance(robot, (int, np.integer)) else as_tree(robot).n
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
     if rotor_inertia:
         names += [f'{ROTOR_SYMBOL}_{joint}' for joint in range(1, n + 1)]
     return tuple(names)
 
 
-def parameter_vector(robot: ArmDescription | BodyTree, *, rotor_inertia: bool = False) -> Array:
+def parameter_vector(
+    robot: ArmDescription | BodyTree | str | Path, *, rotor_inertia: bool = False
+) -> Array:
     """
     Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, eq. 4).
 
@@ -108,7 +111,7 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
 
 
 def torque_regressor(
-    robot: ArmDescription | BodyTree,
+    robot: ArmDescription | BodyTree | str | Path,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -122,7 +125,7 @@ def torque_regressor(
 
     Parameters
     ----------
-    robot : ArmDescription or BodyTree
+    robot : ArmDescription, BodyTree, str or Path
         Only its geometry is used. Revolute and prismatic joints; an arm of either convention.
     q, dq, ddq : array_like, shape (..., n)
         Positions, velocities and accelerations in joint order (rad or m, and per s, s^2).
@@ -148,9 +151,9 @@ def torque_regressor(
         If a column does not exist.
 
     """
-    states = broadcast_states(robot, q=q, dq=dq, ddq=ddq)
-    g = gravity_vector(gravity)
     tree = as_tree(robot)
+    states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
+    g = gravity_vector(gravity)
     n = tree.n
     width = (PER_LINK + int(rotor_inertia)) * n
     chosen = _chosen(columns, width)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from .newton_euler import NewtonEulerModel
 from ..arm import ArmDescription, LinkInertia
 from ..typing import Array
+from ..urdf.source import described
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,9 @@ class SpaceInertia:
         )
 
 
-def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceInertia, ...]:
+def space_inertias(
+    description: ArmDescription | str | Path, q: ArrayLike
+) -> tuple[SpaceInertia, ...]:
     """
     Return centre of mass and inertia of every moving link in {S} at q (n,), from base to tip.
 
@@ -69,5 +73,6 @@ def space_inertias(description: ArmDescription, q: ArrayLike) -> tuple[SpaceIner
         If q does not have shape (n,) or is not finite.
 
     """
+    description = described(description)
     poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
     return tuple(SpaceInertia.of(link, pose) for link, pose in zip(description.links, poses))

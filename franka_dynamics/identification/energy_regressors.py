@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,14 @@ from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel, TO_PINOCCHIO
 from ..dynamics.regressor import PER_LINK
 from ..typing import Array
+from ..urdf.source import described
 
 
 def energy_regressors(
-    description: ArmDescription, q: ArrayLike, dq: ArrayLike, gravity: ArrayLike = GRAVITY
+    description: ArmDescription | str | Path,
+    q: ArrayLike,
+    dq: ArrayLike,
+    gravity: ArrayLike = GRAVITY,
 ) -> tuple[Array, Array]:
     """
     Return DE and DU of Gautier and Khalil 1990, eq. 10 and 11.
@@ -29,8 +34,8 @@ def energy_regressors(
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm; only its geometry is used.
+    description : ArmDescription, str or Path
+        The arm, or its name or file; only its geometry is used.
     q, dq : array_like, shape (..., n)
         Positions and velocities in joint order [rad or m, and per s].
     gravity : array_like, shape (3,)
@@ -49,6 +54,7 @@ def energy_regressors(
         If a vector has the wrong shape or a value is not finite.
 
     """
+    description = described(description)
     links = (LinkInertia.zero(),) * description.n
     arm = PinocchioModel(replace(description, links=links), gravity)
     stacks = broadcast_states(description, q=q, dq=dq)

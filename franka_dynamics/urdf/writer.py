@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import math
+from pathlib import Path
 import re
 from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .document import UNLIMITED
+from .source import described
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
@@ -69,7 +71,7 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
 
 
 def write_urdf(
-    description: ArmDescription,
+    description: ArmDescription | str | Path,
     *,
     root: str = 'base',
     tool: tuple[str, LinkInertia] | None = None,
@@ -81,8 +83,8 @@ def write_urdf(
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm; a hand or payload in its last link stays in that link.
+    description : ArmDescription, str or Path
+        The arm, or its name or file; a hand or payload in its last link stays in that link.
     root : str
         Name of the root link, which has no mass, because KDL ignores a root's mass with a warning.
     tool : (str, LinkInertia), optional
@@ -98,6 +100,7 @@ def write_urdf(
         If a link is not physical, which Gazebo and MuJoCo would refuse.
 
     """
+    description = described(description)
     description.require_physical('a URDF')
     names = link_names(description.joint_names)
     shapes = shapes or {}
@@ -231,7 +234,7 @@ _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
 def write_mjcf(
-    description: ArmDescription,
+    description: ArmDescription | str | Path,
     *,
     shapes: Mapping[int, Sequence[Shape]] | None = None,
     tool_shapes: Sequence[Shape] = (),
@@ -242,8 +245,8 @@ def write_mjcf(
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm with hand and payload.
+    description : ArmDescription, str or Path
+        The arm with hand and payload, or its name or file.
     shapes : mapping of int to Shapes, optional
         Visual shapes in each DH frame, by its number (0 is the base).
     tool_shapes : sequence of Shape
@@ -260,6 +263,7 @@ def write_mjcf(
         If `friction` is asked for and the arm has none that MJCF can express.
 
     """
+    description = described(description)
     description.require_physical('an MJCF')
     resistance = _mjcf_friction(description) if friction else [{}] * description.n
     shapes, names = shapes or {}, link_names(description.joint_names)
