@@ -60,11 +60,11 @@ class MountedVerdict:
     """
     Whether a hand or load seems to be mounted, and why.
 
-    `mounted` is None if unknown. `sentence` has the reason with figures if sets without and with a
-    hand were tried, and is empty otherwise. `load` is True if `mounted` is True and `mass` over 30
-    % below the lightest or above the heaviest hand that was tried. `mass` is the estimated mass of
-    everything mounted on the flange, hand included, and `lightest` the mass of the lightest hand
-    that was tried [kg]; both are NaN if unknown.
+    `mounted` is None if unknown. `sentence` has the reason with figures if inertial sets without
+    and with a hand were tried, and is empty otherwise. `load` is True if `mounted` is True and
+    `mass` over 30 % below the lightest or above the heaviest hand that was tried. `mass` is the
+    estimated mass of everything mounted on the flange, hand included, and `lightest` the mass of
+    the lightest hand that was tried [kg]; both are NaN if unknown.
     """
 
     mounted: bool | None
@@ -74,7 +74,7 @@ class MountedVerdict:
     lightest: float = np.nan
 
     def allows(self, hand: str) -> bool:
-        """Whether an inertial set with this hand (or 'none') agrees with the verdict."""
+        """Whether the verdict leaves an inertial set with this hand (or 'none') possible."""
         if self.mounted is None:
             too_light = self.mass < 0.5 * self.lightest
             return hand == NO_HAND or not too_light

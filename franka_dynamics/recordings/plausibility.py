@@ -180,7 +180,7 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence for each joint whose torque is often at its limit."""
+    """Yield a sentence for each joint whose effort is at its limit in over 1 % of messages."""
     share = np.mean(_effort_part(recording.effort, arm) >= _SATURATION_FRACTION, axis=0)
     for joint in np.flatnonzero(share > _SATURATED_SHARE):
         yield (

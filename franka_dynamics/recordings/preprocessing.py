@@ -310,7 +310,7 @@ def _prepare_piece(
 def _without_aliases(
     piece: Recording, recorded: list[Array], period: float, options: SignalOptions
 ) -> tuple[Array, list[Array]]:
-    """Return times and signals, anti-alias filtered if resampling lowers the rate much."""
+    """Return times and signals, anti-alias filtered if recorded at over 1.5 times the new rate."""
     own_rate = 1.0 / period
     # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
     # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
@@ -328,7 +328,7 @@ def _without_aliases(
 
 
 def _sample(known_at: Array, values: Array, time: Array) -> Array:
-    """Return the columns of `values`, known at the times `known_at`, interpolated linearly."""
+    """Return columns of `values`, known at times `known_at`, interpolated linearly to `time`."""
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])
 
 

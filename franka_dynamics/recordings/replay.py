@@ -97,7 +97,7 @@ class ResidualRms:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """
-    Torques that an inertial set with a hand predicts for a motion, and the torque errors.
+    Torques that the model of `arm` predicts for a motion, and the torque errors.
 
     `predicted` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `whole`
     compares `predicted` with the filtered effort, `unfiltered` with the resampled effort. `rigid`

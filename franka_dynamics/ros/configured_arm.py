@@ -218,10 +218,10 @@ class ConfiguredArm:
 
     def run_due(self) -> float:
         """
-        Publish stop steps, detect silence and other publishers; return time until next call [s].
+        Publish stop steps, detect missing states, other senders; return time until next call [s].
 
-        The control thread calls `run_due` after each event. Executor timers are not used, because
-        on a busy machine such timers were seen not to fire; the cause is unknown.
+        The control thread calls `run_due` after each event and when due. Executor timers are not
+        used, because on a busy machine they were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
         if self.controller.mode is Mode.STOPPING and now >= self._next_stop_step:
@@ -267,7 +267,7 @@ class ConfiguredArm:
         self.note_state()
 
     def note_state(self) -> None:
-        """Report changes of the controller's state and of references."""
+        """Log and publish changes of the controller's state and of references."""
         with self._lock:
             if self._state_log.note():
                 self._diagnostics.times.note_change()

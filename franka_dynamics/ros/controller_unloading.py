@@ -3,10 +3,10 @@
 """
 Deactivates and unloads a controller of ros2_control.
 
-The node does so when it shuts down, if its parameter `controller` names one. franka_ros2.launch.py
-runs this module (`python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`) after
-the node has ended, because the node may have been killed. The launch file also runs this module
-before it loads the controller, because controller_manager does not configure an active controller.
+The feedforward node, when shut down, unloads the controller that its parameter `controller` names.
+franka_ros2.launch.py runs `python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`
+after the node has ended, because the node may have been killed, and before it loads the
+controller, because controller_manager does not configure an active controller.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ _MOST_RATE = 20.0
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (TRACKING_BOUND); at 0.1 it is a hundredth of the bound.
 _MOST_MISSED = 0.1
-# Time-out [s]: on a machine with a dozen busy processes, starting may take half a minute.
+# Time-out of the start [s]: beside a dozen busy processes it may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
 _SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 
@@ -316,7 +316,7 @@ class _Session:
                 self._errors[f'{status.name}: {status.message}'] = None
 
     def _warned_last(self, module: str) -> str:
-        """Return a process's last warning, which may explain the failure of another process."""
+        """Return a process's last warning or error; '' if there is none."""
         lines = (self._folder / f'{module}.log').read_text(errors='replace').splitlines()
         warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
         return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''

@@ -14,7 +14,7 @@ from ..typing import Array
 
 class ExternalWatch:
     """
-    External joint torque and wrench at the controller's latest state.
+    External joint torque at the controller's latest state, and the wrench estimated from it.
 
     The wrench acts at the point `tool_center` [m] of `frame`. Raises SettingsError if
     `tool_center` is not three numbers within 10 m; FrameError if the arm has no such frame.
@@ -31,7 +31,7 @@ class ExternalWatch:
         self._estimator = WrenchEstimator(self._terms.true, *self._place)
 
     def torque(self) -> Array | None:
-        """Return the guard's external torque in FCI's sign, (n,) [N m]; None while unknown."""
+        """Return the external torque, signed as FCI's tau_ext, (n,) [N m]; None while unknown."""
         guard = self._controller.guard
         return guard.external if guard.measured and guard.settled else None
 

@@ -143,7 +143,7 @@ class FeedforwardNode(LifecycleNode):
         if self.refusal:
             self.get_logger().error(f'not activated: {self.refusal}')
             return TransitionCallbackReturn.FAILURE
-        # A search for garbage among the objects of set-up would delay a control cycle.
+        # Later garbage collections that scan the objects of set-up would delay control cycles.
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
@@ -193,7 +193,7 @@ class FeedforwardNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """End an activation with the stop sequence, destroy publishers, unload the controller."""
+        """End an activation, destroy publishers, unload the torque controller."""
         self._finalized = True
         self._end_activation('shut down')
         self._release()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that the launch files start: nodes, controllers, and processes after them."""
+"""Actions of the launch files: start nodes, load and unload controllers, write files."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def simulated_feedforward(
     """
     Return the node that commands a simulated arm by the topic `command`.
 
-    Until the node's first command, the initial efforts of the simulated hardware or another node
-    hold the arm. `own_file` holds at most one parameter file, which overrides the target's file;
-    the arguments override both files.
+    Until the node's first command, the simulated hardware or another node holds the arm.
+    `own_file` holds at most one parameter file, which overrides the target's file; the other
+    arguments override both files.
     """
     from launch.actions import Shutdown
 

@@ -48,7 +48,7 @@ def receiver(
     tells the generated controller whether to add gravity torque while it brakes and at its end.
     `forward` is the text of the forward controller's parameter file. Raises RuntimeError if the
     named package is not installed. Raises SettingsError if the package was generated for other
-    joint names.
+    joint names; the arm's names may have a prefix that the package's lack.
     """
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
     from launch.actions import LogInfo

@@ -39,9 +39,9 @@ class LiveView:
     """
     Collects joint states and torque terms of one arm from their topics.
 
-    Subscriptions are best effort with depth 1 and read once per update, so that the view hardly
-    loads a running controller. The arm's model gives g and C dq if the node's g and C dq are
-    missing or older than 0.5 s.
+    Subscriptions to joint states and terms are best effort with depth 1 and read once per update,
+    so that the view hardly loads a running controller. The arm's model gives g and C dq if the
+    node's g and C dq are missing or older than 0.5 s.
     """
 
     def __init__(

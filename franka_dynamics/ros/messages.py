@@ -150,7 +150,7 @@ def trajectory_message(
 def motion_message(
     joint_names: Sequence[str], motion: Trajectory, effort: Array, start: float
 ) -> JointTrajectory:
-    """Return the message of a motion with torques `effort`, (k, n) [N m], stamped `start` [s]."""
+    """Return `motion` with torques `effort` (k, n) [N m] as a message stamped `start` [s]."""
     rows = motion.positions, motion.velocities, motion.accelerations, effort
     return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start)
 

@@ -44,7 +44,7 @@ _SLICE_S = 1.0  # time between two calls of `should_stop` [s]
 
 @dataclass(frozen=True, eq=False)
 class ResolvedModel:
-    """The arm, sentences about it, and the URDF text if it came from a URDF."""
+    """The arm, sentences about it for the log, and the URDF text if it came from a URDF."""
 
     description: ArmDescription
     sentences: tuple[str, ...] = ()

@@ -160,7 +160,7 @@ class MonitorFeed:
     """
     Keeps NodeViews of nodes heard on /diagnostics; `nodes` are those of this package.
 
-    `poll` reads torque topics without an executor. Subscriptions to torque topics have depth 1:
+    `poll` reads all topics without an executor. Subscriptions to torque topics have depth 1:
     the middleware overwrites older messages, and a topic at 1 kHz costs one message per poll.
 
     Only nodes in `namespaces`, given without slashes at their ends, are kept; if `namespaces` is

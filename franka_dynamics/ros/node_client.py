@@ -202,8 +202,9 @@ class NodeClient:
         Set the parameters that a file gives this node, all of them or none.
 
         Parameters that already have the file's value are left out, so that a complete dump with
-        read-only parameters can be loaded. Raises SettingsError if the file names a parameter that
-        does not exist, changes a read-only parameter, or has a value that the node refuses.
+        read-only parameters can be loaded. Raises SettingsError if the file cannot be read, has no
+        parameter for the node or an unknown one, changes a read-only parameter, or has a value
+        that the node refuses.
         """
         given: dict[str, Any] = {}
         for pattern, parameters in read_sections(path).items():

@@ -34,7 +34,7 @@ class NodeEndedError(FrankaDynamicsError):
 
 class NodeGroup:
     """
-    Nodes as child processes with default SIGINT; the context manager ends them all at exit.
+    Nodes as child processes; the context manager ends them all at exit.
 
     Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_all`
     interrupts the children in reverse order of their start: the node that commands the arm must be

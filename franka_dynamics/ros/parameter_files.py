@@ -4,8 +4,8 @@
 Checks parameter files before ROS reads them.
 
 ROS ignores a section whose name matches no node, uses the last of two equal keys, and reports a
-YAML syntax error by a traceback into its C sources. No node that commands torques must start with
-such a file.
+YAML syntax error by a traceback into its C sources. A node that commands torques may not start
+with such a file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
 
 def given_file(argument: str, name: str) -> list[str]:
     """
-    Return the parameter file `name` that a launch argument gives, or none if the name is empty.
+    Return [name], the parameter file that a launch argument gives, or [] if the name is empty.
 
     launch_ros would only warn of a file that does not exist, and start the node without it. Raises
     SettingsError if there is no such file, it is empty, or it is no parameter file.

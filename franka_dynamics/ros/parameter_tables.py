@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of this package's nodes, and the parameter files generated from them."""
+"""Parameters of feedforward, simulator and trajectory_action node, and files made of them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NODES = tuple(_FILES)
 
 @functools.cache
 def table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters of a node, by its name."""
+    """Return the specifications of all parameters of the node named `node`."""
     return tuple(spec for name in _FILES[node] for spec in specs(name))
 
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return a node's live parameters, whose changes need no new configuration."""
+    """Return the specifications of a node's live parameters: no new configuration needed."""
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 
@@ -87,7 +87,7 @@ def _head(text: str) -> list[str]:
 
 
 def _note(spec: ParameterSpec) -> str:
-    """Return, in one pair of brackets, type, range, and when the parameter may be changed."""
+    """Return, in brackets, type, range or choices, and when the parameter may be changed."""
     changes = '' if spec.read_only else 'inactive' if spec.while_inactive else 'running'
     parts = [spec.kind, constraints(spec), changes and f'may be changed while {changes}']
     return f'({"; ".join(part for part in parts if part)})'

@@ -128,9 +128,9 @@ class LiveParameters:
     together.
 
     The node has declared all parameters of `table`; changes of `live` parameters need no new
-    configuration. `judge` gets the values that all `live` parameters would have after a change,
-    and raises FrankaDynamicsError to refuse the change. While `active` returns True,
-    `while_inactive` parameters are fixed.
+    configuration. `judge` gets the values that all `live` and all changed parameters would have
+    after a change, and raises FrankaDynamicsError to refuse the change. While `active` returns
+    True, `while_inactive` parameters are fixed.
     """
 
     def __init__(

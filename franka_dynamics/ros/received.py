@@ -61,9 +61,9 @@ class JointStateReader:
         Return the arm's part of a serialized sensor_msgs/JointState.
 
         Raises OtherJointsError if the joint state has none of the arm's joints. Raises
-        JointStateError if the bytes are no joint state, one of the arm's joints is missing or
-        doubled, or the number of positions, velocities or, if any, efforts differs from that of
-        the names. Values are not checked.
+        JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
+        one of the arm's joints is missing or doubled, or the number of positions, velocities or,
+        if any, efforts differs from that of the names. Values are not checked.
         """
         try:
             message = received(JointState, data, MOST_STATE_BYTES)

@@ -48,7 +48,7 @@ class BagRecorder:
                 "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
             ) from error
         types = get_typestore(Stores.ROS2_JAZZY)
-        # For each topic the number of messages, time of the first (clock [s]), and newest message.
+        # By topic: number of messages, arrival of the first (system time [s]), newest message.
         self.counts = dict.fromkeys(topics, 0)
         self.first: dict[str, float | None] = dict.fromkeys(topics)
         self.newest: dict[str, bytes] = {}
@@ -81,7 +81,7 @@ class BagRecorder:
         return record
 
 
-# Slower joint states are too coarse for identification; franka_ros2's merged topic has 30 Hz.
+# Joint states below 100 Hz are too coarse to identify from; franka_ros2's merged topic: 30 Hz.
 _SLOW_HZ = 100.0
 _SILENT_S = 2.0
 _MOVING = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
@@ -171,7 +171,7 @@ def record(
     go_on: Callable[[Progress], bool],
 ) -> Progress:
     """
-    Record joint states, commands, references and diagnostics until `go_on` returns False.
+    Record joint states, commanded torques, references, diagnostics until `go_on` returns False.
 
     `go_on` is called with the progress ten times a second.
     """

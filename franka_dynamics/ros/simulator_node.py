@@ -114,7 +114,7 @@ class SimulatorNode(Node):
         """Simulate until asked to stop; return the exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
-        # A search for garbage among the objects of set-up would delay a step.
+        # Later garbage collections that scan the objects of set-up would delay steps.
         gc.collect()
         gc.freeze()
         self._began = deadline = time.perf_counter()

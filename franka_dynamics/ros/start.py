@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Entry points of the nodes, also for `python -m franka_dynamics.ros.NAME`.
+Entry points of the nodes.
 
-A node's imports take about a second. A signal during the imports ends the process at once with
-exit status 0, because nothing has been commanded yet.
+A node's imports take about a second. A signal during the imports, also in `python -m
+franka_dynamics.ros.NAME`, ends the process at once with exit status 0, because nothing has been
+commanded yet.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class StateLog:
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
-        """Log changes; return whether mode, fault, condition or waiting for a torque changed."""
+        """Log changes; return whether mode, fault, condition of states or waits_for changed."""
         controller = self._controller
         seen = (
             controller.mode,
@@ -158,7 +158,7 @@ _FIRST_WARNING_S, _NEXT_WARNINGS_S = 2.0, 10.0
 
 
 class MissingStates:
-    """Warns while no joint state has come: after 2 s, then every 10 s."""
+    """Decides when to warn that no joint state has come: after 2 s, then every 10 s."""
 
     def __init__(self, node: Any) -> None:
         self._node = node

@@ -66,7 +66,7 @@ class _Heard:
 
     @property
     def stamped_rate(self) -> float:
-        """Rate of joint states by their stamps [Hz], which may be those of simulated time."""
+        """Rate of joint states by their stamps [Hz]; with a simulated arm, by simulated time."""
         span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
         return (self.count - 1) / span if span > 0.0 else 0.0
 

@@ -33,7 +33,7 @@ _Rows = dict[str, list[Array]]  # one array per point for each field
 
 def read_trajectory(data: bytes) -> JointTrajectory:
     """
-    Return the trajectory message in serialized bytes.
+    Return the trajectory message that serialized bytes hold.
 
     Raises ReferenceRefusedError if the bytes are no trajectory_msgs/JointTrajectory, or more than
     MOST_TRAJECTORY_BYTES.

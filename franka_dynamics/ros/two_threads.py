@@ -96,7 +96,7 @@ class ServiceThread:
     """
     A thread that serves part of a node until closed; under SCHED_FIFO below the control thread.
 
-    `run_due` is called after each event, and returns the time until its next call is due [s].
+    `run_due` is called after each event and when due; it returns the time until it is due [s].
     """
 
     def __init__(self, part: NodePart, run_due: Callable[[], float]) -> None:

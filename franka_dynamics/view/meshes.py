@@ -61,7 +61,7 @@ class ArmMeshes:
 
 
 def shape_meshes(description: ArmDescription) -> tuple[ArmMeshes, ArmMeshes]:
-    """Return the shapes of an arm's links and of its hand, in its Denavit-Hartenberg frames."""
+    """Return shapes in DH frames: an arm's links, and Franka's hand if it has any hand."""
     shapes = load_shapes(description.name)
     hand = load_hand_shapes() if shapes and description.hand not in (NO_HAND, '') else ()
     frames = partial(_frames, description, NewtonEulerModel(description))
