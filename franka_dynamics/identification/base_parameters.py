@@ -431,7 +431,7 @@ def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> A
 
 
 def _places(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    """Return indices of the standard parameters: base first, each body in its `keep_order`."""
+    """Return indices of standard parameters, body by body from the base, in `keep_order`."""
     places = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()

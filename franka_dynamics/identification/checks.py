@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit: squared residuals by joint (n,) [N^2 m^2], numbers of samples and of parameters."""
+    """A fit: sums of squared residuals (n,) [N^2 m^2], samples, effective parameter count."""
 
     of_joints: Array
     samples: int

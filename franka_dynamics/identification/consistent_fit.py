@@ -50,8 +50,8 @@ _SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
     },
     {'equilibrate_enable': False},
 )
-# Friction parameters below _NO_FRICTION times their prior standard deviation are within the
-# solver's accuracy and are set to zero.
+# Friction parameters of magnitude below _NO_FRICTION times their prior standard deviation are
+# within the solver's accuracy and are set to zero.
 _NO_FRICTION = 1e-6
 # First words of the solver's status if there is no solution; '_inaccurate' may follow.
 _NO_SOLUTION = ('infeasible', 'unbounded')
@@ -112,8 +112,8 @@ def fit_consistent(
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; the cost is therefore divided by the square root of precision times
-    # |effort|, and minimised undivided only if that fails.
+    # solver's tolerance; the cost is therefore divided by sqrt(precision * |effort|), and
+    # minimised undivided only if that fails.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)

@@ -15,8 +15,8 @@ A combination x of link j's parameters can be added to those of link j - 1, as l
 DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can move in
 every direction, the combinations x are relations (20) and (21) of Gautier and Khalil; near the
 base there are more combinations. One pass from the last link to the first regroups all parameters.
-With floats this pass gives the same map as `base_parameters`, with symbols (letters.py) the
-relations of section 9 of Gautier and Khalil.
+With floats this pass gives the same map as `base_parameters`, with symbols (letters.py) relations
+in the form of section 9 of Gautier and Khalil.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def idle_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[Idle], RankGap]:
     """
-    Return each link's combinations that meet Gautier and Khalil's conditions (13) to (15).
+    Return links' combinations by Gautier and Khalil's conditions (13) to (15), and the worst gap.
 
     Steps a and c of Gautier and Khalil, done numerically: the energy regressors DE and DU are
     evaluated at random states, with lengths in units of the arm's largest. Gautier and Khalil

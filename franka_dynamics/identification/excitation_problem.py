@@ -93,7 +93,7 @@ class ExcitationProblem:
     known: Array | None = None
 
     def __post_init__(self) -> None:
-        """Raise IdentificationError if a joint may not move or has no torque."""
+        """Raise IdentificationError if a joint's velocity, acceleration or torque limit is 0."""
         for name in ('velocity', 'acceleration', 'effort'):
             zero = np.flatnonzero(self.arm.limit(name) == 0.0)
             if zero.size:
@@ -171,9 +171,9 @@ class ExcitationProblem:
         """
         Return the torque/noise ratio of one standard deviation of each base parameter, (b,).
 
-        The ratio is the largest over joints and over random states within the arm's limits,
-        because a parameter that the motion does not determine causes little torque along the
-        motion itself.
+        The torque/noise ratio is the largest over joints and over random states within the arm's
+        limits, because a parameter that the motion does not determine causes little torque along
+        the motion itself.
         """
         return np.asarray(deviations[: len(self.model.base)] * self._largest_torques)
 

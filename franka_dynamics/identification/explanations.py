@@ -77,8 +77,8 @@ _MOST_BAGS = 10  # number of bags in which a change of load is searched for
 _ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
 _HELD = 1e4  # factor on the prior's rows of negative friction parameters
 # Contact is assumed while the squared residual is above _CONTACT_FACTOR times its median, and for
-# a margin before and after. If that is more than _CONTACT_PART of a recording, a bad fit is
-# assumed and no contact reported.
+# a margin before and after. If contact is assumed in more than _CONTACT_PART of a recording, the
+# fit is taken as bad and no contact reported.
 _CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
@@ -267,7 +267,7 @@ class _Search:
         return self.tried('rotors', self.whole.with_shared(_rotor_columns(self.whole)))
 
     def faults(self) -> Iterator[Explanation]:
-        """Yield all candidate faults except contacts; of several delays only the likeliest."""
+        """Yield all candidates but 'contact' and 'rotors'; of several delays the likeliest."""
         n, whole = self.prior.model.n, self.whole
         yield from self.gains
         for joint in range(n):
@@ -323,7 +323,7 @@ def _rotor_columns(factors: QRFactors) -> Array:
 
 
 def tilted_gravity(prior: Prior, explanation: Explanation) -> Array:
-    """Return the gravity vector of an explanation of kind 'tilt', shape (3,) [m/s^2]."""
+    """Return gravity in the space frame, (3,) [m/s^2], according to a 'tilt' explanation."""
     gravity = prior.model.base.gravity[0]
     along = gravity + np.asarray(explanation.values[:2]) @ level(prior.model)
     return np.asarray(along * np.linalg.norm(gravity) / np.linalg.norm(along))
@@ -378,7 +378,7 @@ def diagnose(
     """
     Compare the residuals on unseen parts with normal residuals, and search for faults of the log.
 
-    `unseen` (n,) is the root mean square of each joint's residual on the left-out parts [N m].
+    `unseen` (n,) is the root mean square of each joint's residual on the unseen parts [N m].
     `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m.
     `prior`, `regularization` (its precision) and `noise` are those of the fit to all parts, and
     `theta` (p,) the base and friction parameters of that fit. Effort gains are tried only if

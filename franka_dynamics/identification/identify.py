@@ -5,9 +5,9 @@ The whole identification: from recorded motions to an arm with identified inerti
 
 1. Every recording is reduced to a summary (`samples`), in this process or by an executor.
 2. The error on unseen parts is measured: test recordings, or else parts of the recordings (bags,
-   or stretches of one or two bags), each left out in turn. A fit without the unseen part, with
-   noise and slip elements of its own, predicts this part. The published sets, with friction fitted
-   to the same samples, predict the unseen part too.
+   groups if there are more than ten bags, stretches of one or two bags), each left out in turn. A
+   fit without the unseen part, with noise and slip elements of its own, predicts this part. The
+   published sets, with friction fitted to the same samples, predict the unseen part too.
 3. All recordings are fitted together: base parameters with friction, and the standard parameters
    of a physically consistent arm.
 """

@@ -30,7 +30,7 @@ with needing('Base parameters in letters need sympy', 'symbolic'):
     import sympy as sp
 
 # Lengths equal within _SAME, relative, share one symbol. A coefficient within _SAME, absolute, of
-# a symbol's value is replaced by the symbol.
+# plus or minus a symbol's value is replaced by plus or minus the symbol.
 _SAME = 1e-12
 # Terms of a sum: each coefficient with the standard parameters that it multiplies.
 Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
@@ -179,7 +179,7 @@ def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 
 def _sum(terms: Terms, *, latex: bool = False) -> str:
-    """Return terms as the text of a sum; parameters with the same factor share brackets."""
+    """Return terms as the text of a sum; the parameters of one term share brackets."""
     text, times = '', r'\,' if latex else '*'
     for factor, names in terms:
         negative = factor.could_extract_minus_sign()

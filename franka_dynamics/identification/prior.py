@@ -51,7 +51,7 @@ MINIMUM_GYRATION_M = 0.01
 # limit divided by _ROTOR_ACCELERATION [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at
 # a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
-# A joint's unknown torque limit is replaced by its largest recorded torque times
+# A joint's unknown torque limit is replaced by its largest torque (`strongest`) times
 # _LIMIT_PER_EFFORT. The prior standard deviation of the joint's friction is then a tenth of that
 # torque (FRICTION_PART). The largest torque may be nearly all friction, which a smaller prior
 # would suppress.
@@ -203,7 +203,7 @@ class ShownPrecision:
     The smallest precisions of a starting set that agree with the measured torques.
 
     In the starting set, masses and centres of mass have the relative standard deviation 1 /
-    sqrt(`masses`), inertias about the centres of mass and of rotors 1 / sqrt(`inertias`).
+    sqrt(`masses`), inertias of rotors and about centres of mass 1 / sqrt(`inertias`).
     """
 
     masses: float
@@ -255,7 +255,7 @@ def _smallest(profile: Array) -> float:
 
 def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
     """
-    Return the log-likelihood of `off` by precision of masses (rows) and inertias (columns).
+    Return a table of log-likelihoods of `off`: rows by precision of masses, columns of inertias.
 
     `off` (b,) are measured torques minus torques of the starting set, whitened and projected on
     the base parameters' columns; `masses` and `inertias` (b, k) are the results of `_spreads`,

@@ -153,7 +153,7 @@ class Problem:
         return replace(self, inflation=np.maximum(self.inflation, measured))
 
     def with_shown_scales(self, summaries: Sequence[Summary]) -> Problem:
-        """Return the problem with `shown`: the joints whose effort scale the motion shows."""
+        """Return the problem with `shown`: joints whose effort scale the motion shows, or None."""
         # With rotor inertias all joints' torques are used: only a joint's own torque shows its
         # rotor inertia.
         if self.options.scale_unknown or self.model.base.rotor_inertia:

@@ -28,9 +28,9 @@ _REWEIGHTINGS, _SETTLED = 20, 1e-6
 # square over joints. If a wrist joint were weighted by its own residual, its torque would be
 # fitted nearly exactly at the cost of all other joints.
 _LEAST_RESIDUAL = 0.5
-# For published sets the prior standard deviation of friction is _PUBLISHED_FREEDOM times wider.
-# Fitted inertias can absorb friction that the narrow prior suppresses; a published set's inertias
-# cannot, and a comparison with it would be unfair.
+# The prior standard deviation of friction is _PUBLISHED_FREEDOM times wider for the starting and
+# published sets: fitted inertias can absorb friction that the narrow prior suppresses; these sets'
+# inertias cannot, so that with the narrow prior the comparison would be unfair.
 _PUBLISHED_FREEDOM = 10.0
 # Equations with a column-scaled condition number above SINGULAR are not solved without a prior.
 SINGULAR = 1e6
@@ -130,7 +130,7 @@ def estimate(
 
 
 def without_prior(equations: Equations) -> Estimate | None:
-    """Return the estimate without a prior; None if the samples do not determine a parameter."""
+    """Return the estimate without a prior, or None if samples leave a parameter undetermined."""
     rows = equations[0]
     lengths = np.linalg.norm(rows, axis=0)
     singular = np.linalg.svd(rows / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)
@@ -150,7 +150,7 @@ def find_noise(
     Return the joints' noise from the residuals of a fit, by iteratively reweighted least squares.
 
     `prior`, `regularization` and `shared` are as for `estimate`; the default `regularization`
-    keeps the fit to a poor motion from fitting noise. `inflation` (n,) and `least` become those of
+    prevents overfitting if the motion is poor. `inflation` (n,) and `least` become those of
     the returned `Noise`. Raises IdentificationError if there are no more independent samples than
     parameters that the samples determine.
     """

@@ -37,8 +37,8 @@ FRICTION_PART, OFFSET_PART = 0.02, 0.002
 # friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
 DRIVE_FRICTION_PART = 0.1
 
-# `normal_residual` relative to the torque limit, for limits of 50 N m or more and for smaller
-# limits, and relative to the friction torque; the larger residual counts.
+# `normal_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
+# if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
 _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
 
 

@@ -52,8 +52,8 @@ def inertia_rows(
     """
     Return the links' inertia in the links' frames or, at a pose q, in the axes of {S}.
 
-    Inertia at a pose follows equation 4 of the Exp[licit] derivation, corrected as
-    docs/theory/errata.md says.
+    At a pose `inertia` is S_I = R I R^T of the Exp[licit] derivation, still about the origin of
+    the link's frame (docs/theory/errata.md).
     """
     found: Sequence[tuple[Any, ...]]
     if q is None:

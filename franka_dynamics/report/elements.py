@@ -142,7 +142,7 @@ def page(title: str, parts: Iterable[str | Table]) -> str:
 
 
 def heading(text: str) -> str:
-    """Return a heading of a section."""
+    """Return the heading of a section as HTML."""
     return f'<h2>{escape(text)}</h2>'
 
 

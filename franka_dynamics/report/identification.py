@@ -126,7 +126,7 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return sentences: faults of the recordings, errors of arm and best set, the better one."""
+    """Return sentences: any fault of the recordings, errors of arm and best set, the verdict."""
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
@@ -221,8 +221,8 @@ def _about_joint_scales(result: Identification) -> list[str]:
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # A gain is reported only if the logarithm of its estimate is `least` or more. With an
-        # error of the estimate below `least`, a true logarithm of twice `least` is noticed.
+        # A gain is reported only if the logarithm of its estimate is `least` or more. If this
+        # estimate errs by less than `least`, a true logarithm of twice `least` is noticed.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (
@@ -287,7 +287,7 @@ def _judged(result: Identification, said: Verdict) -> str:
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """Return at most five names as a string, and the number of further names."""
+    """Return the first five names as a string, ending with the number of others, if any."""
     more = f' and {len(names) - _NAMES} more' if len(names) > _NAMES else ''
     return ', '.join(names[:_NAMES]) + more
 

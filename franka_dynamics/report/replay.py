@@ -29,7 +29,7 @@ def replay_as_data(
     suspicions: Sequence[str],
     mounted: MountedVerdict,
 ) -> dict[str, Any]:
-    """Return all results of a replay, for `json_text`; `others` fit as well as `fits[0]`."""
+    """Return all results of a replay, for `json_text`; `others` are as good as `fits[0]`."""
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -83,7 +83,7 @@ _NAMED = 3
 
 
 def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return sentences on the best set, and that no set fits or which other sets fit as well."""
+    """Return sentences: the best set, and that no set fits or which others fit as well."""
     limit = best.arm.limit('effort')
     normal = normal_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
     times = best.whole.joints / normal

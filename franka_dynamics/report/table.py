@@ -104,8 +104,8 @@ class Table:
         Yield one table of rich for each block of columns.
 
         If the terminal is too narrow, texts are wrapped, and the table is split into blocks of
-        columns. The lines between columns are left out if the blocks then are fewer or fit. A
-        number is shortened only if two columns do not fit side by side.
+        columns. The lines between columns are left out if a block with them is too wide, or if
+        they add blocks. A number is shortened only if two columns do not fit side by side.
         """
         texts = self.texts()
         width = options.max_width
