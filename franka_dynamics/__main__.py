@@ -8,7 +8,7 @@ from .cli._interrupts import or_interrupted
 
 
 def main() -> int:
-    """Import and run the command line; Ctrl-C during the import ends it without a traceback."""
+    """Import and run the command line; Ctrl-C, also during the import, shows no traceback."""
 
     def run() -> int:
         from .cli.main import main as command

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of the package, and functions that their messages are made with."""
+"""The errors of the package, and functions that format their messages."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,7 +64,7 @@ class DescriptionError(FrankaDynamicsError, ValueError):
 
 
 class UnknownArmError(DescriptionError):
-    """No arm, hand or inertial set has the requested name, or a name is needed."""
+    """No arm, hand or inertial set has the requested name, or the user must name an arm."""
 
 
 class UrdfError(DescriptionError):
@@ -76,7 +76,7 @@ class InertiaError(FrankaDynamicsError, ValueError):
 
 
 class FrictionError(FrankaDynamicsError, ValueError):
-    """The parameters of a friction model are malformed, or its type is not supported."""
+    """A friction model is malformed, or no code can be generated for its type."""
 
 
 class JointVectorError(FrankaDynamicsError, ValueError):
@@ -104,7 +104,7 @@ class RecordingError(FrankaDynamicsError, ValueError):
 
 
 class IdentificationError(FrankaDynamicsError, ValueError):
-    """A recorded motion or an option does not allow parameters to be estimated."""
+    """A recording or an option does not allow an estimate, or an excitation is impossible."""
 
 
 class ClusterError(FrankaDynamicsError):
@@ -112,19 +112,19 @@ class ClusterError(FrankaDynamicsError):
 
 
 class OutputError(FrankaDynamicsError, OSError):
-    """An output file or folder cannot be written."""
+    """An output file or folder cannot be written, exists already, or has a wrong suffix."""
 
 
 class BaseParameterError(FrankaDynamicsError, ValueError):
-    """Base parameters do not fit an arm or a gravity, or their number or a column is wrong."""
+    """An arm, a gravity, a vector or a column does not fit base parameters or the regressor."""
 
 
 class UrdfMismatchError(CrosscheckError):
     """
     A URDF does not describe the given arm.
 
-    `verdict` is a `UrdfVerdict`, whose `findings` are all differences from the arm; the message
-    has the first of these differences.
+    `verdict` is a `UrdfVerdict`, whose `findings` are the differences for which the URDF is
+    refused; the message has the first of them.
     """
 
     def __init__(self, message: str, verdict: Any) -> None:
@@ -150,7 +150,7 @@ class MeshError(FrankaDynamicsError, ValueError):
 
 
 class SettingsError(FrankaDynamicsError, ValueError):
-    """A node's parameter, a parameter file or a setting cannot be used."""
+    """A launch argument, a parameter, a parameter file or a setting cannot be used."""
 
 
 class JointStateError(FrankaDynamicsError, ValueError):

@@ -174,12 +174,12 @@ def load(
     description = with_hand(description, hand)
     if repair is None or not description.inconsistencies():
         return description
-    # A hand's numbers are exact, so the last link with hand has the inertial set's rounding.
     if inertial.rounding and any(body.center_of_mass is not None for body in inertial.links):
         raise InertiaError(
             f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '
             'first moments about the frame origins. Write it in these.'
         )
+    # A hand's numbers count as exact: the last link with a hand keeps the inertial set's rounding.
     return repaired(description)
 
 

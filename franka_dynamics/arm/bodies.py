@@ -34,7 +34,7 @@ class InertiaAbout(str, Enum):
 
 
 class Axis(str, Enum):
-    """An axis of a link's frame."""
+    """An axis of the frame in which a body is given."""
 
     X = 'x'
     Y = 'y'
@@ -101,9 +101,9 @@ class Box(Homogeneous):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
     """
-    A body of a published table.
+    The entry of a body in an arm or hand file.
 
-    A body has either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment`
+    It has either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment`
     [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
@@ -118,7 +118,7 @@ class Body:
     published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
     def __post_init__(self) -> None:
-        """Raise FieldError if an entry is missing, or two entries contradict each other."""
+        """Raise FieldError if a field is missing, or two fields exclude each other."""
         given = [name for name in self.published if getattr(self, name) is not None]
         if self.primitive is not None:
             if given:

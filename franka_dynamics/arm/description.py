@@ -201,11 +201,11 @@ class ArmDescription(ArmFields):
 
     def velocity_bounds(self, q: ArrayLike) -> tuple[Array, Array]:
         """
-        Return the lowest and highest velocity allowed at positions q, shape (..., n) [rad/s].
+        Return the lowest and the highest velocities allowed at positions q, each (..., n) [rad/s].
 
         For the FR3, upper = min(v, max(0, -off + sqrt(max(0, 2 dec (q_max - q))))) by Franka's
-        page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`, and the
-        same for the lower limit. Without `velocity_offset` the velocity bounds do not depend on q.
+        page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`; lower is
+        minus the same with q - q_min. Without `velocity_offset` the bounds do not depend on q.
         """
         position, velocity = np.asarray(q, dtype=float), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
@@ -248,8 +248,8 @@ class ArmDescription(ArmFields):
         Return constant poses (A, B) for each joint i, each of shape (4, 4).
 
         A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i. The joint moves
-        this frame, and B is the pose of frame {i} in the moved frame. B is the identity for
-        modified rows, A for standard rows.
+        this frame, and B is the pose of frame {i} in the moved frame. The identity is B for
+        modified rows, and A for standard rows.
         """
         rows = [joint.row.transform(self.convention) for joint in self.joints]
         if self.convention is Convention.MODIFIED:
@@ -260,7 +260,7 @@ class ArmDescription(ArmFields):
         """
         Return the poses of frames {1} to {n} and of the flange in {S}, shape (..., n + 1, 4, 4).
 
-        Each pose is a product of DH matrices at joint positions q of shape (..., n) [rad or m].
+        Each pose is `base` times DH matrices at joint positions q of shape (..., n) [rad or m].
         """
         pose = np.asarray(self.base)
         poses = []

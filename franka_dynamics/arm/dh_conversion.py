@@ -39,8 +39,8 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         else:
             flange = replace(flange, alpha=_half_turn_on(flange.alpha))
     elif joint > 0:
-        # The half turn before a joint belongs to the previous row, the half turn after it to the
-        # joint's own.
+        # In standard rows the half turn before a joint belongs to the previous row, the half turn
+        # after it to the joint's own.
         joints[joint - 1] = _twisted(joints[joint - 1])
         links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
     else:
@@ -75,7 +75,7 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
 
     The standard frame {i} follows a and alpha of row i; the modified frame {i} lies before a and
     alpha, on the axis of joint i, and link i is expressed in the modified frame. The flange's a
-    and alpha are left out, because a modified row ends with d and theta.
+    and alpha are dropped, because a modified row ends with d: unless both are 0, its pose changes.
     """
     if description.convention is Convention.MODIFIED:
         return description

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The state of Maxwell-slip friction elements, updated cycle by cycle."""
+"""The state of Maxwell-slip friction elements, updated with each joint state."""
 
 from __future__ import annotations
 

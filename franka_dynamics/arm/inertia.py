@@ -179,7 +179,7 @@ class LinkInertia:
         """
         Return (xx, xy, xz, yy, yz, zz, hx, hy, hz, m), shape (10,), about the frame's origin.
 
-        Regressors, base parameters and generated code also have the order PARAMETER_SYMBOLS.
+        Regressors, base parameters and generated code have this order, too: PARAMETER_SYMBOLS.
         """
         return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
 

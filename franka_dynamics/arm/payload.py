@@ -45,7 +45,7 @@ class _Section:
 
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
-    """The used fields of Desk's end-effector file; `inertia` is a (3, 3) tensor by columns."""
+    """The used fields of Desk's end-effector file; `inertia` is a tensor by columns, (9,)."""
 
     mass: float
     center: Vector = field(metadata={'key': 'centerOfMass'})
@@ -230,8 +230,8 @@ def desk_json(payload: Array, name: str) -> str:
 
     The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
     matrices are written by columns, and the end effector's frame is the flange frame. `payload` is
-    an array as `payload_array` returns. Desk shows `name`; the letters and digits of `name`,
-    joined by hyphens, without a leading 'ee-', become the `id`.
+    an array as `payload_array` returns. Desk shows `name`; the runs of ASCII letters and
+    digits in `name`, joined by hyphens, without a leading 'ee-', become the `id`.
 
     Raises
     ------
@@ -256,6 +256,6 @@ def desk_json(payload: Array, name: str) -> str:
 
 
 def yaml_number(value: float) -> str:
-    """Return a number, to nine digits, as text that every YAML reader takes for a float."""
+    """Return a number, to nine significant digits, as text that YAML readers take for a float."""
     # PyYAML writes 2 as 2.0 and 1e-05 as 1.0e-05: rcl takes no integer in a list of floats.
     return str(yaml.safe_dump(float(f'{value:.9g}'))).split()[0]

@@ -26,7 +26,7 @@ class JointStates(NamedTuple):
 
 def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
     """
-    Return random states of an arm, drawn uniformly within its constant limits.
+    Return states drawn uniformly within an arm's constant limits of q, dq and ddq.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Shape:
     A simple shape; `pose`, shape (4, 4), is that of its centre in a link's frame.
 
     `size` is (x, y, z) of a box, (radius, length) of a cylinder or capsule along z, (radius,) of
-    a sphere [m]. A capsule's length is that of its cylinder, without the half balls.
+    a sphere [m]. A capsule's length is that of its cylinder, without the hemispheres.
     """
 
     kind: ShapeKind
@@ -66,7 +66,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A capsule along an axis of DH frame number `frame`; `length` is that of its cylinder [m]."""
+    """A capsule along an axis of DH frame `frame`, or of a hand; `length`: of its cylinder [m]."""
 
     radius: Positive
     length: Positive

@@ -27,7 +27,7 @@ _MOST_DIGITS = 300  # the largest float has 309 digits before its point
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, but keys are unique strings and numbers decimal as in YAML 1.2."""
+    """PyYAML's safe loader, but keys are unique strings, and numbers decimal: 010 is ten."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping; raise DescriptionError for repeated or non-string keys."""

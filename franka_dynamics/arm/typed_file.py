@@ -240,7 +240,7 @@ def _fields(kind: Any, value: Any) -> Any:
 
 
 def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return the fields, with their types, that the entry of each key in a file fills."""
+    """Return for each key of a mapping in a file the fields that its entry fills, with types."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):

@@ -302,8 +302,8 @@ class _Recursion:
             block = back @ dual
             here = R[..., parent, :, :]
             here += back @ R[..., i, :, :]
-            # Algorithm 1, line 24: the derivative by eta_i in joint i's frame at q_i = 0,
-            # transformed by M_i.
+            # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
+            # body i's frame.
             here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
             here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
         return R

@@ -91,13 +91,14 @@ def _read(path: Path) -> tuple[Any, list[str]]:
         )
     vertices = len(raw.vertices)
     raw.merge_vertices(merge_tex=True, merge_norm=True)
+    a, b, c = np.asarray(raw.faces).T
+    proper = (a != b) & (b != c) & (c != a)
+    raw.update_faces(proper)
+    raw.remove_unreferenced_vertices()
     notes = []
     if len(raw.vertices) < vertices:
         notes.append(f'of {vertices} stored vertices {len(raw.vertices)} are used and different')
-    a, b, c = np.asarray(raw.faces).T
-    proper = (a != b) & (b != c) & (c != a)
     if not proper.all():
-        raw.update_faces(proper)
         notes.append(f'{int((~proper).sum())} faces with coinciding corners were left out')
     return raw, notes
 
@@ -143,7 +144,7 @@ def _repaired(raw: Any) -> list[str]:
 
 
 def _flipped_outwards(mesh: TriangleMesh) -> tuple[TriangleMesh, list[str]]:
-    """Return the mesh with all parts flipped whose normals point the wrong way, and notes."""
+    """Return the mesh, with the `inverted_parts` that `find_defects` finds flipped, and notes."""
     inverted = find_defects(mesh, self_intersection=False).inverted_parts
     if not inverted:
         return mesh, []

@@ -22,7 +22,8 @@ D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
 LENGTHS: Any = RprKinematics(D0, A1, 0.0, A3)
 M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
-# Central moment of inertia of link 2, a box, about x2: BOX_A2_ALONG_Z, printed BOX_AS_PRINTED.
+# Link 2, a box, has the central moment of inertia I2x about x2: BOX_A2_ALONG_Z. Busellato 2023
+# prints BOX_AS_PRINTED.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
 RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
@@ -80,9 +81,9 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """
     Return the links' inertia tensors about their centres of mass in the links' axes, (3, 3).
 
-    The cylinders, links 1 and 3, have m (3 r^2 + h^2)/12 about a diameter. Link 3's axis is y3, on
-    which its centre of mass lies, not x3 as in Busellato 2023. Of the moments of the box, link 2,
-    only I2x appears in the mass matrix B.
+    The cylinders, links 1 and 3, have m (3 r^2 + h^2)/12 about a diameter. Cylinder 3's axis is
+    y3, on which its centre of mass lies, not x3 as in Busellato 2023. Of the moments of the box,
+    link 2, only I2x appears in the mass matrix B.
     """
     first = sp.diag(M1 * R1**2 / 2, *(M1 * (3 * R1**2 + H1**2) / 12,) * 2)
     across = M3 * (3 * R3**2 + H3**2) / 12

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Symbolic formulas: kinematics and RPR report by sympy, M, C and g as generated code.
+Symbolic formulas: kinematics and RPR dynamics by sympy, M, C and g as generated code.
 
 The derivations use no model of dynamics/, so that every model can be compared with the
 derivations.

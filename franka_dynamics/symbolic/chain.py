@@ -162,7 +162,7 @@ def _roll(cosine: sp.Expr, sine: sp.Expr) -> sp.Matrix:
 
 
 def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[sp.Expr, sp.Expr]:
-    """Return cos and sin: integers for quarter turns, else symbols with their values."""
+    """Return cos and sin: integers for quarter turns, else symbols, added to `values`."""
     cosine, sine = cos_sin(angle)
     if quarter_turns(angle) is not None:
         return sp.Integer(int(cosine)), sp.Integer(int(sine))

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes sections of formulas as runnable Python text, as a LaTeX document, or as an HTML page.
+Writes sections of formulas as Python assignments, a LaTeX document, or an HTML page.
 
 sympy writes the LaTeX and the MathML. In LaTeX and MathML a narrow matrix is printed whole, each
 nonzero entry of a wide one on a row of its own, and an expression wider than a line is expanded
@@ -42,7 +42,7 @@ class Section:
 
 
 def as_text(sections: list[Section]) -> str:
-    """Return the sections as plain text; sentences and headings are comments."""
+    """Return the sections as Python assignments; sentences and headings are comments."""
     blocks = []
     for section in sections:
         lines = [f'# {section.title}', *(f'#   {sentence}' for sentence in section.sentences)]
@@ -204,7 +204,7 @@ div.formula { overflow-x: auto; overflow-y: hidden; padding: 0.2em 0; break-insi
 
 
 def as_html(sections: list[Section]) -> str:
-    """Return the sections as one page in MathML, without scripts, titled as the first section."""
+    """Return the sections as one HTML page with MathML, no scripts, titled as the first one."""
     title = escape(sections[0].title)
     body = [f'<h1>{title}</h1>', '<nav><ol>']
     for i, section in enumerate(sections):

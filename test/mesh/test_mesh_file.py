@@ -55,6 +55,14 @@ def test_the_unit_of_an_evident_size_is_detected(tmp_path, size, unit):
     assert load_mesh(path).unit == unit
 
 
+def test_a_far_face_without_area_does_not_decide_the_unit(tmp_path):
+    box = cuboid((0.3, 0.2, 0.1))
+    far = TriangleMesh([*box.vertices, [50.0, 0.0, 0.0]], [*box.faces, [8, 8, 8]])
+    loaded = load_mesh(write(far, tmp_path / 'tool.stl'))
+    assert loaded.unit == 'm'
+    assert len(loaded.mesh.vertices) == 8
+
+
 def test_given_a_unit_when_loaded_then_lengths_are_in_metres(tmp_path):
     loaded = load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'), unit='in')
     np.testing.assert_allclose(mesh_volume(loaded.mesh), 6000.0 * 0.0254**3, rtol=1e-6, atol=0.0)
