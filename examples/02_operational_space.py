@@ -30,7 +30,7 @@ REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
 
 def rotation_from_to(start, end):
-    """Return the small rotation vector between quaternions (x, y, z, w), base axes [rad]."""
+    """Return the small rotation vector from `start` to `end`, quaternions, in base axes [rad]."""
     vector = start[3] * end[:3] - end[3] * start[:3] - np.cross(end[:3], start[:3])
     return 2.0 * np.copysign(1.0, start @ end) * vector
 

@@ -111,7 +111,7 @@ class Reach:
         """
         Shorten a quintic's duration by at most `most` convex programs.
 
-        The programs end once the weight is smallest and the last has gained less than GAIN.
+        The programs end once the weight is NEAR's smallest and the last one gained less than GAIN.
         """
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(
@@ -284,8 +284,7 @@ def play(
     The torques are computed for the arm `known`, for which the motion was planned.
 
     With LQR gains the torque changes at 1 kHz, as on a robot. Without gains every physics step
-    gets the plan's torque; the error of the arm `known` is then MuJoCo's difference from the
-    package.
+    gets the plan's torque; if `arm` is `known`, the error is MuJoCo's difference from the package.
     """
     mujoco = import_mujoco()
     count, held = round(plan.duration / CONTROL), 1 if gain is None else round(CONTROL / PHYSICS)

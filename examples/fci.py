@@ -4,8 +4,8 @@
 Feedforward torques for an FR3 over the Franka Control Interface (FCI), without ROS.
 
 Every millisecond libfranka's own bindings read a state, `FeedforwardController` computes M(q)
-ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot adds gravity and
-friction itself. One joint moves out and back, then the arm is stopped:
+ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot compensates
+gravity and friction itself. One joint moves out and back, then the arm is stopped:
 
     franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is it that arm?
     python examples/fci.py 172.16.0.2 --hand none
@@ -60,7 +60,7 @@ def out_and_back(
 
 
 class TorqueLoop:
-    """Answers each state under torque control with a torque, from zero torque to zero torque."""
+    """Answers each state under torque control with a torque, ramped up from and down to zero."""
 
     def __init__(self, library: Any, robot: Any, controller: FeedforwardController) -> None:
         arm = controller.description

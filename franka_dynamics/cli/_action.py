@@ -52,7 +52,8 @@ class Action(ABC):
         """
         Raise a SettingsError if one of the named fields was given as an option.
 
-        `why` names the option with which the named fields have no effect, and gives the reason.
+        `why` names the option or input with which the named fields have no effect, and gives the
+        reason.
         """
         for name in names:
             if name in self.options_given:
@@ -97,8 +98,8 @@ def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: b
         default = defaults[name]
         settings = _values(declared, types[name]) | {
             'help': _help(declared, default) if whole or not declared.rare else argparse.SUPPRESS,
-            # argparse would check the default of an optional positional argument against the
-            # choices.
+            # argparse would check SUPPRESS, as the default of an optional positional argument,
+            # against the choices.
             'default': None if declared.positional else argparse.SUPPRESS,
         }
         if declared.metavar is not None:
@@ -162,7 +163,7 @@ def _flags(name: str, declared: Option) -> tuple[str, ...]:
 
 
 def _values(declared: Option, annotation: Any) -> dict[str, Any]:
-    """Return argparse's settings (type, nargs, action) for a field of an annotated type."""
+    """Return argparse's settings, such as type and nargs, for a field's annotated type."""
     if get_origin(annotation) in (Union, UnionType):
         (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
     if annotation is bool and declared.kind is None:

@@ -110,7 +110,7 @@ class ArmOptions(NamedArm):
         return super().load_arm(inertial_set, hand or self.hand, repair)
 
     def node_parameters(self) -> dict[str, str]:
-        """Return the ROS parameters with which a node loads the arm of the options."""
+        """Return the ROS parameters with which a node loads the arm, except the payload."""
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
@@ -126,7 +126,7 @@ class ArmOptions(NamedArm):
         return {name: f'{value}' for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
-        """Return --arm and the given MASS_OPTIONS, except `without`, as shell words."""
+        """Return --arm and the given MASS_OPTIONS, except those in `without`, as shell words."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
             if name in self.options_given and name not in without:

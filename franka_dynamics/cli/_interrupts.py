@@ -58,7 +58,7 @@ def or_interrupted(run: Callable[[], int]) -> int:
 def _handled(
     numbers: Iterable[int], handler: Callable[[int, FrameType | None], None]
 ) -> Iterator[None]:
-    """Install a handler for signals inside the block, unless this is not the main thread."""
+    """Install a handler for signals inside the block if this is the main thread."""
     here = threading.current_thread() is threading.main_thread()
     before = {number: signal.signal(number, handler) for number in numbers if here}
     try:

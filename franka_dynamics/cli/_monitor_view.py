@@ -20,10 +20,10 @@ _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia',
 _SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# Stamps that differ an hour from the clock are simulated time, for which an age is meaningless.
+# Stamps that differ an hour or more from the clock are simulated time, which has no age.
 _MEANINGLESS_AGE_MS = 3.6e6
-# A simulated arm whose stamps are 0.1 s behind the clock runs slower than real time. With the
-# default max_state_age a node refuses states more than 0.1 s old.
+# A simulated arm whose stamps are more than 0.1 s behind the clock runs slower than real time.
+# With the default max_state_age a node refuses states more than 0.1 s old.
 _LATE_MS = 100.0
 
 
@@ -31,7 +31,7 @@ def monitor_view(
     nodes: Sequence[NodeView], now: float, width: int = 80, height: int = 10_000
 ) -> RenderableType:
     """
-    Return a panel for each node heard so far.
+    Return a panel for each node heard so far, or a text if none was heard.
 
     In a narrow terminal headings and joint names are shortened; in a low terminal one line names
     all statuses that are OK.
@@ -92,7 +92,7 @@ def _figures(node: NodeView, *, simulated: bool) -> Text:
 
 
 def _age(age: float, *, simulated: bool) -> str:
-    """Return in words the states' age [ms], or how far their stamps are behind the clock [s]."""
+    """Return the states' age [ms] in words: in ms, as seconds behind the clock, or simulated."""
     if abs(age) >= _MEANINGLESS_AGE_MS:
         return 'simulated time'
     if simulated and age > _LATE_MS:

@@ -18,7 +18,7 @@ from ..options import option
 
 @dataclass(frozen=True, kw_only=True)
 class Check(ArmOptions):
-    """Compare three independent formulations of an arm with each other."""
+    """Compare three independent formulations of an arm's dynamics."""
 
     states: int = option(
         'number of random states within the limits', 'N', least=1, most=1e6, default=1000

@@ -77,7 +77,7 @@ class Compare(ArmOptions):
 
 
 def _pair(arguments: Compare) -> tuple[ArmDescription, ArmDescription | SerialChain]:
-    """Return both arms; --hand and --payload also apply to an OTHER arm file, --set does not."""
+    """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     from ..arm.arm_file import is_urdf
     from ..validation.source import read_pair
 

@@ -71,7 +71,7 @@ class Derive(ArmOptions):
 
 
 def _is_rpr(description: ArmDescription) -> bool:
-    """Return whether the arm is the RPR manipulator of Busellato 2023, in the same frames."""
+    """Return whether the arm is an RPR manipulator in the frames of Busellato 2023."""
     from ..rpr.kinematics import RprKinematics
 
     try:

@@ -54,7 +54,7 @@ class Import(ColumnMap, BagNames):
         """Leave out the check of ColumnMap, because --list needs no column options."""
 
     def run(self) -> int:
-        """Write the bag; print its content and warnings about suspicious data."""
+        """Write the bag, print its content and warnings; with --list print the log's columns."""
         if self.list:
             show(_contents(read_log(self.log)))
             return 0

@@ -42,7 +42,7 @@ _OTHER_ARM_S = 2.0  # recording ends after joint states of another arm for this 
 
 @dataclass(frozen=True, kw_only=True)
 class Record(Topics, ArmOptions):
-    """Record joint states, commands and diagnostics, and say whether the recording is usable."""
+    """Record joint states, commands, references, diagnostics; say if the recording is usable."""
 
     arm_prefix: str = arm_prefix_option()
     output: Path | None = folder_option(

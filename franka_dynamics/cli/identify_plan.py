@@ -201,7 +201,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                 [bag],
                 start,
                 published_sets(simulated, start),
-                # The bag is of an arm with _HIDDEN_HAND, which identification must find.
+                # Identification must find the mass of _HIDDEN_HAND as part of the last link.
                 IdentificationOptions(gravity=self.gravity, anyway=True),
                 progress=bar.follow('identifying'),
             )

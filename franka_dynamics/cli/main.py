@@ -6,8 +6,9 @@ The command `franka-dynamics`: ten words, some followed by an action, as in `arm
 
 Each action is an `Action` in a module of this folder, listed in WORDS. Actions import optional
 libraries inside functions, so that `--help` does not need them. Exit status: 0 done, 1 a check
-failed (a mismatch, a missed bound), or a node or robot did not answer, 2 wrong input or a missing
-library, 3 the machine is too busy (demo), 130 interrupted, 141 the reader of the output has gone.
+failed (a mismatch, a missed bound), or a node or robot failed or did not answer, 2 wrong input or
+a missing library, 3 the machine is too busy (demo), 130 interrupted, 141 the reader of the output
+has gone.
 """
 
 from __future__ import annotations

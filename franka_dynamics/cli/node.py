@@ -22,7 +22,7 @@ TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 @dataclass(frozen=True, kw_only=True)
 class _Question(Action):
-    """A request to a node; exit 1 if the node does not answer, 2 if the node refuses a value."""
+    """A request to a node; exit 1 if the node fails or is silent, 2 if it refuses a value."""
 
     node: str = option('the node, with its namespace', 'NAME', default='feedforward')
     timeout: float = option(
@@ -59,7 +59,7 @@ class State(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the node's state, if active with its report, or the result of the transition."""
+        """Return the state after a transition, else the state and a configured node's report."""
         if self.transition:
             return client.change_state(self.transition)
         state = client.state()
@@ -90,7 +90,7 @@ class Set(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Set the parameter; return its name and new value."""
+        """Set the parameter; return its new value."""
         value = self.value
         if self.parameter == 'payload' and not value.startswith('['):
             value = f'{_payload(value)}'
@@ -188,7 +188,7 @@ class Defaults(Action):
     )
 
     def run(self) -> int:
-        """Print or write a node's parameter file; with --all write every generated file."""
+        """Print or write a node's parameter file; with --all write the files of all nodes."""
         from ..ros.parameter_tables import generated_files, NODES, parameter_file
 
         if self.all is not None:

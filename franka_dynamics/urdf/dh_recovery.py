@@ -59,7 +59,7 @@ def row_sequence(description: ArmDescription) -> list[DHRow]:
     """Return an arm's rows as n + 1 standard rows from the base's z axis on, for `follow_axes`."""
     rows = [joint.row for joint in description.joints]
     if description.convention is Convention.STANDARD:
-        # Line 0 is the axis of joint 1, and after the last joint there is no normal.
+        # Row 0 is zero: line 0 is joint 1's axis. No normal follows the last joint's axis.
         return [DHRow(), *rows[:-1], replace(rows[-1], a=0.0, alpha=0.0)]
     return [
         replace(row, a=after.a, alpha=after.alpha)
@@ -75,8 +75,8 @@ def follow_axes(
 
     Rows are in the standard convention: row k has theta and d along line k, a and alpha of the
     normal from line k to the next; line 0 is z of `start`. No normal follows the last line, so
-    the last row's theta and d are those of `hint`. The returned frame on the last axis, shape (4,
-    4), precedes the last row.
+    the last row's theta and d are those of `hint`. The last row begins at the returned frame,
+    shape (4, 4), on the last axis.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def _frame_on(line: Line) -> Array:
 
 
 def _tidy(row: DHRow) -> DHRow:
-    """Return a row without rounding errors in angles of multiples of 45 degrees and in lengths."""
+    """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
     alpha, theta = (
         snapped(angle, math.pi / 4.0, _ANGLE_NOISE) for angle in (row.alpha, row.theta)
     )

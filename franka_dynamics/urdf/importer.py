@@ -167,7 +167,7 @@ def detect_arm(
     """
     Return the known arm that a URDF has, and the names of its joints in the URDF.
 
-    Without `arm` the joints of every shipped arm are searched, without `prefix` with any prefix.
+    Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
     are those of the first n joints of the only chain that is long enough.
 

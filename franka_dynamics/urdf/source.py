@@ -70,8 +70,8 @@ def load(
                 f'{arm} is a URDF, which has one inertial set and states no rounding; leave '
                 f'{name} out, or write it as an arm file (franka-dynamics arm import).'
             )
-    # The URDF reader imports Pinocchio, which loading an arm by name or from an arm file, for the
-    # models in DH rows, does not need.
+    # The URDF reader imports Pinocchio, which loading an arm by name or from an arm file does not
+    # need.
     from .document import read_urdf
     from .importer import import_urdf
 

@@ -5,7 +5,8 @@ Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 
 The DH rows follow the joint axes at position zero. DH rows are not unique: between parallel axes d
 is arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
-base or to the first row. Where DH rows are not unique, entries are taken from the other arm.
+base or to the first row. Entries that are not unique are taken from the other arm; for the base
+and the last frame the arm's own are tried, too.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ def alignments(
     first: ArmDescription, second: ArmDescription | SerialChain
 ) -> Iterator[ArmDescription]:
     """
-    Yield the second arm in rows of the first's convention, once for each choice of rows.
+    Yield the second arm in the first's convention, for each choice of base and last frame.
 
-    A second arm already in the first's convention comes unchanged first. Links are in the frames
-    of the yielded rows. What a URDF lacks, such as rotors, friction and acceleration limits, comes
-    from the first arm, also the flange if no link has a flange's name.
+    A second arm already in the first's convention is yielded first, unchanged. Links are in the
+    frames of the yielded rows. What a URDF lacks, such as rotors, friction and acceleration
+    limits, comes from the first arm, also the flange if no link has a flange's name.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -54,7 +55,7 @@ def alignments(
 def _aligned(
     first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
 ) -> ArmDescription:
-    """Return the second arm in rows along its axes; entries left free are the first arm's."""
+    """Return the second arm in rows along its axes, with its `own_last_frame` or the first's."""
     lines, frames = _axes_and_frames(second)
     rows = _with_rows(first, follow_axes(first.base, lines, row_sequence(first))[0])
     if own_last_frame:

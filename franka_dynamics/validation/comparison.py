@@ -235,7 +235,7 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
 def _differing_inertias(
     first: ArmDescription, second: ArmDescription, link: int, tolerance: float
 ) -> list[tuple[Parameter, Parameter]]:
-    """Return a link's differing parameters, in the form in which the fewest differ."""
+    """Return a link's differing inertial parameters, in the form in which the fewest differ."""
     if first.links[link] == second.links[link]:
         return []
     forms = (partial(inertia_parameters, i=link, form=form) for form in INERTIA_FORMS)

@@ -203,7 +203,7 @@ def crosscheck(
     seed: int = 0,
 ) -> Agreement:
     """
-    Compare Pinocchio with the Newton-Euler recursion in frames and in terms of the node's torques.
+    Compare Pinocchio with the Newton-Euler recursion: frames, and terms of the node's torques.
 
     Arguments are those of `compare_formulations`; `require()` of the result raises a
     CrosscheckError unless the two formulations agree.

@@ -172,7 +172,7 @@ def _rms(values: Array) -> float:
 def _parameters(
     arm: ArmDescription,
 ) -> list[tuple[Parameter, Callable[[float], ArmDescription]]]:
-    """Return the parameters of geometry, rotors and links that are fitted, each with `write`."""
+    """Return the parameters that are fitted, each with a function from its value to the arm."""
     parameters = [one for one in geometry_parameters(arm) if one.unit]
     about_center, about_origin = INERTIA_FORMS
     for link in range(arm.n):

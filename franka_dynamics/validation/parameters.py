@@ -102,7 +102,7 @@ def geometry_parameters(arm: ArmDescription) -> list[Parameter]:
                 partial(change, 'rotor_inertia'),
             ),
         ]
-    # The flange has no mass: a load on it is part of the last link.
+    # No torque depends on the flange's row: a load on the flange is part of the last link.
     return parameters + _row('flange', arm.flange)
 
 
@@ -190,7 +190,7 @@ def friction_parameters(arm: ArmDescription) -> list[Parameter]:
 def _with_friction(
     arm: ArmDescription, name: str, at: tuple[int, ...], value: float
 ) -> ArmDescription:
-    """Return an arm with another value in one field of its friction model."""
+    """Return an arm with another value in one entry of a field of its friction model."""
     values = np.array(getattr(arm.friction, name))
     values[at] = value
     changed: Any = values if at else float(values)

@@ -104,7 +104,7 @@ def compare_with_robot(
     state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
 ) -> Iterator[Difference]:
     """
-    Yield differences in M, C dq, g, Jacobian, g with robot's load, tool position, base gravity.
+    Yield differences in M, C dq, g, Jacobian, g by the robot's load, tool position, base gravity.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
     overwritten. `arm` has the hand and payload that the robot should know, `bare` neither. The

@@ -71,8 +71,8 @@ def read_pair(
     Return two arms as `compare_described` takes them: a URDF, if any, second.
 
     `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
-    URDF. The URDF is compared with the shipped arm that has its joint names, in the published set
-    and with the hand nearest to the URDF's inertials; `inertial_set` and `hand` limit the choice.
+    URDF, and the first is the shipped arm that has its joint names, in the published set and with
+    the hand nearest to the URDF's inertials; `inertial_set` and `hand` limit the choice.
     `prefix` is the prefix of the joint names in the URDF, found if not given.
 
     Raises
