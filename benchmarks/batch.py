@@ -8,11 +8,11 @@ Inverse dynamics of many states of a Franka arm: this package and others, in int
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
 Each round calls every candidate in turn, so that other work on the machine disturbs all
-candidates. The table gives the median time over the rounds, and the median of each round's ratio
-of times. A candidate's first call in a round wakes threads and fills caches and is not counted.
-The load by other processes is printed, and marked above 0.1 cores. `--least`, for shared machines,
-takes the shortest call instead of the median: other work usually spares the shortest call on one
-thread, hardly ever on all threads.
+candidates. The table gives the median time over the rounds, and the median over the rounds of the
+ratios of two candidates' times. A candidate's first call in a round wakes threads and fills caches
+and is not counted. The load by other processes is printed, and marked above 0.1 cores. `--least`,
+for shared machines, takes the shortest call instead of the median: other work usually spares the
+shortest call on one thread, hardly ever on all threads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ QUIET = 0.1  # cores kept busy by other processes above which the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
 OURS, FILLED, SINGLE = 'ours', 'ours, out=', 'ours, float32'
 FRAX = 'frax (JAX, jit and vmap)'
-# Methods of BatchModel, and how many of q, dq and ddq each takes.
+# Methods of BatchModel, and how many of the arrays q, dq and ddq each is given.
 METHODS = {
     'mass_matrix': 1,
     'inverse_dynamics_derivatives': 3,
@@ -157,7 +157,7 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
 
 
 def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
-    """Return ns per state of each round (`least`: of the best), and cores that others load."""
+    """Return ns per state in each round (`least`: the smallest), and cores that others load."""
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)

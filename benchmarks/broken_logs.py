@@ -7,10 +7,10 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
 
 FOLDER holds the two public recordings of bare FER that docs/performance.md names, as bags
 (`fer_excitation`, `fer_gaz2019_1khz`). Faults are calculated into the sound log; in three cases
-gravity, hand or arm are declared wrongly. An arm identified from an accepted broken log is
-`harmless` if it predicts the sound log better than the best published set with friction fitted in
-the same way, otherwise `HARMFUL`. All faults of one recording take about two minutes of processor
-time.
+gravity, hand or arm are declared wrongly. If a log is accepted whose fault `identify` should name,
+the identified arm is `harmless` if it predicts the sound log better than the best published set
+with friction fitted in the same way, otherwise `HARMFUL`. All faults of one recording take about
+two minutes of processor time.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def dropped(log: Recording) -> Recording:
 
 
 def cases() -> Iterator[Case]:
-    """Yield every case: the sound log, then each change of it."""
+    """Yield every case, first the sound log."""
     yield 'sound', '', lambda log: log, FER, OPTIONS
     for joint in range(FER.n):
         for gain in (0.5, 0.8, 1.3, 2.0, -1.0):

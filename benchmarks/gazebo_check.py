@@ -3,7 +3,7 @@
 """
 Measure an arm in Gazebo: hold, track, pause, reset, real-time factors.
 
-Starts gazebo.launch.py; without `gz` or `ros2` nothing is measured. `make gazebo-check`.
+Starts gazebo.launch.py, unless `ros2` or both `gz` and `ign` are missing. `make gazebo-check`.
 """
 
 from __future__ import annotations

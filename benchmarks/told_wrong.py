@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Simulate arms whose controller has a wrong setting or wrong sensors, and print their peak speed.
+Simulate arms with a wrong setting or sensor, a contact or nothing wrong; print their peak speed.
 
 Each case is run with and without measured effort, with no, gentle and firm gains (some cases with
 fewer gains), on each arm. A row has the fastest joint's speed, the largest displacement of a joint

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks arrays: fields of frozen dataclasses, and joint vectors."""
+"""Checks arrays: fields of frozen dataclasses, joint vectors, shapes of joint states."""
 
 from __future__ import annotations
 

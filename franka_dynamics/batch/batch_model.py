@@ -65,8 +65,8 @@ class BatchModel:
     matrices, not of the regressor.
 
     The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
-    compiled once and kept in the user's cache folder. Without llvmlite and cffi the equations run
-    in NumPy, about as fast as `pinocchio.rneaInParallel` on one thread.
+    compiled once and kept in the user's cache folder. Without either of them the equations run in
+    NumPy, about as fast as `pinocchio.rneaInParallel` on one thread.
 
     Parameters
     ----------

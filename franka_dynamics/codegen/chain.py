@@ -63,7 +63,7 @@ class Moments:
     def expressed_in(
         self, rotation: Sequence[Sequence[float]], origin: Sequence[Number]
     ) -> Moments:
-        """Return the moments in another frame, where a point r is at rotation r + origin."""
+        """Return the moments in another frame, where a point r is at rotation @ r + origin."""
         rows = [[float(entry) for entry in row] for row in rotation]
         turned = [_dot(row, self.first) for row in rows]
         tensor, p = _symmetric(self.second), origin
@@ -140,7 +140,7 @@ class GeneratorChain:
     ----------
     joints : tuple of GeneratorJoint
         For a joint on the base (a root) the antecedent's frame is the joint's own frame at
-        theta + q = 0, because torques do not depend on the position of the base.
+        theta = q = 0, because torques do not depend on the position of the base.
     gravity : mapping of int to three numbers or expressions
         By the number of each root: gravity in the axes of its antecedent's frame [m/s^2].
     root : ndarray, shape (4, 4)

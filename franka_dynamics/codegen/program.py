@@ -5,10 +5,10 @@ The outputs of an expression graph as a list of statements.
 
 Values that depend on parameters alone are computed by separate statements, the preparation.
 
-The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, parentheses, names
-and literals. A variable may hold the negative of a value; if the value has a textbook name, the
-variable's is then m_ and that name. The sums and products that use a negated variable absorb the
-sign, so that few negations remain.
+The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, sin, cos,
+parentheses, names and literals. A variable may hold the negative of a value; if the value has a
+textbook name, the variable is named m_ and that name. The sums and products that use a negated
+variable absorb the sign, so that few negations remain.
 """
 
 from __future__ import annotations
