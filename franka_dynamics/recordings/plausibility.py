@@ -40,8 +40,9 @@ _GRAVITY_SHARE = 0.5
 # Unit and sign are judged at joints whose rms gravity torque is at least _HEAVY_PART of the
 # largest joint's, because every published set predicts such large gravity torques nearly right.
 _HEAVY_PART = 0.25
-# Two joints are reported as exchanged if, with their efforts exchanged, the difference from the
-# gravity torques is below _EXCHANGED_PART of the difference without and with any other exchange.
+# If gravity does not explain the efforts, two joints count as exchanged if the difference from the
+# gravity torques (friction and rotor inertia fitted) is, with their efforts exchanged, less than
+# _EXCHANGED_PART of the difference without an exchange and with any other exchange.
 _EXCHANGED_PART = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits

@@ -72,7 +72,7 @@ def _refuse_undeclared(context: Any, declared: Sequence[str]) -> None:
 
 
 def require_packages(packages: Sequence[str], needed_by: str, page: str) -> None:
-    """Raise RuntimeError, with the apt command for them, if ROS packages are missing."""
+    """Raise RuntimeError, with the apt command to type, if ROS packages are missing."""
     from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 
     missing = []

@@ -29,7 +29,7 @@ def table(node: str) -> tuple[ParameterSpec, ...]:
 
 @functools.cache
 def live_table(node: str) -> tuple[ParameterSpec, ...]:
-    """Return the specifications of a node's live parameters: no new configuration needed."""
+    """Return specifications of a node's live parameters, which change without reconfiguration."""
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Logs changes of the controller's state and missing joint states; publishes ~/reference_state."""
+"""Reports changes of the controller's state, a stopped clock, missing states and references."""
 
 from __future__ import annotations
 

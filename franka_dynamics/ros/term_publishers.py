@@ -85,7 +85,7 @@ class TermPublishers:
         self._given_up: set[str] = set()  # topics whose terms raised an error
 
     def refresh(self) -> None:
-        """Update which topics have subscribers; called every 20 ms, not in every cycle."""
+        """Update which topics have subscribers; ConfiguredArm calls this every 20 ms."""
         self._subscribed = [
             entry
             for entry in self._publishers
