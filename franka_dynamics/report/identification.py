@@ -274,16 +274,17 @@ def _judged(result: Identification, said: Verdict) -> str:
         richer = 'stay with the published set'
     else:
         richer = 'record a richer motion before using it'
-    if said.lost:
-        return f'NOT better, because it is worse on {shown_names(said.lost)} ({figures}); {richer}'
-    if said.gain > max(said.spread, said.least):
+    if said.better:
         return f'better ({figures})'
-    if said.gain > said.spread:
-        return (
-            f'NOT better by as much as {LEAST_GAIN:.0%}, or {said.least:.3f} {unit} ({figures}); '
-            f'{richer}'
-        )
-    return f'NOT better by more than the spread ({figures}); {richer}'
+    if said.lost:
+        reason = f', because it is worse on {shown_names(said.lost)}'
+    elif said.gain > max(said.spread, said.least):
+        reason = ", because its inertias predict worse than the starting set's"
+    elif said.gain > said.spread:
+        reason = f' by as much as {LEAST_GAIN:.0%}, or {said.least:.3f} {unit}'
+    else:
+        reason = ' by more than the spread'
+    return f'NOT better{reason} ({figures}); {richer}'
 
 
 def shown_names(names: Sequence[str]) -> str:

@@ -99,6 +99,14 @@ def test_stretches_of_a_real_arm_left_out_in_turn_are_predicted(identified, name
     assert result.recorded.bags[0][1] == pytest.approx(own.train.whole, rel=1e-9)
 
 
+def test_an_arm_with_worse_inertias_is_not_called_better(identified):
+    result = identified('slow')
+    assert 'the identified arm is better' in ' '.join(verdict(result))
+    worse = replace(result, verdict=replace(result.verdict, inertias=1.0))
+    assert not worse.verdict.better
+    assert 'the identified arm is NOT better' in ' '.join(verdict(worse))
+
+
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
     both = [prepared(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
     result = identify(both[:1], FER, [FER], SIMPLE, tests=both[1:])
