@@ -116,7 +116,7 @@ def spawned(*source):
 
 
 def ros2_control_way(given, arm, own_file):
-    """Return the actions that spawn the arm, then its controllers."""
+    """Return the actions that start Gazebo and the node, spawn the arm, then its controllers."""
     from franka_dynamics.simulation import gazebo
 
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
@@ -163,7 +163,7 @@ def ros2_control_way(given, arm, own_file):
 
 
 def direct_way(given, arm, own_file):
-    """Return the actions that spawn the arm in paused Gazebo, then resume once the arm is held."""
+    """Return the actions that start Gazebo paused, spawn the arm, then resume once it is held."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 

@@ -4,9 +4,9 @@
 Brakes a moving arm to rest by its joint torques.
 
 The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
-time constant) within the joints' acceleration limits, and the guard's residual: the torque that
-the model does not explain (an undeclared load, a push). Braking needs no reference, only valid
-joint states. `resting_torque` returns the torque at which to end a stop sequence.
+time constant) within the joints' acceleration limits (at rest: _HELD times them), and the guard's
+residual: the torque that the model does not explain (an undeclared load, a push). Braking needs no
+reference, only valid joint states. `resting_torque` returns the torque that ends a stop sequence.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ REST_SPEED = 0.02
 # The arm is at rest after _REST_SAMPLES states in a row with every joint below twice REST_SPEED;
 # the factor of two allows for ripple of the gears.
 _REST_SAMPLES = 20
-# Longest time in which the braked arm must come to rest [s]. Braking from 2.6 rad/s at 7.5 rad/s^2
-# takes 0.35 s; an arm that still moves after LONGEST_BRAKING_S is driven by something else.
+# Longest time in which a braked arm must come to rest unless it is to be held [s]. Braking from
+# 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s; an arm that still moves then is driven by something else.
 LONGEST_BRAKING_S = 1.0
 # Braking takes kinetic energy out of a moving arm. If the kinetic energy of a braked arm grows,
-# the model or the velocity is wrong. The torque before braking still acts for _LATE_S. When
+# the model or the velocity is wrong. The torque before braking may act for _LATE_S. When
 # somebody pushes the arm or lets it go, the residual follows late, so growth of the energy for up
 # to _GAINING_S is tolerated. Once the arm has come to rest, its energy is no longer checked,
 # because only a person or a load can move the arm then.
@@ -159,12 +159,12 @@ def resting_torque(
     Return the torque at which to end a stop sequence, shape (n,) [N m].
 
     The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
-    `others`, which keep a free arm at rest under another target. The result is the candidate
-    nearest to the torque `held` that holds the arm now, if this candidate differs from `held` by
-    at most 10 % of the torque limits. Else the result is a candidate plus the gravity torque of a
-    load on the flange, if the sum of both differs from `held` by at most 25 % of the torque
-    limits. If no load explains `held`, the result is `nominal`, because the arm must not push
-    against a person or a wall for ever.
+    `others`, which keep a free arm at rest under another target. `resting_torque` returns the
+    candidate nearest to the torque `held` that holds the arm now, if they differ by at most 10 %
+    of the torque limits. Else `resting_torque` returns a candidate plus the gravity torque of a
+    load on the flange, if this sum differs from `held` by at most 25 % of the torque limits. If no
+    load explains `held`, `resting_torque` returns `nominal`, because the arm must not push against
+    a person or a wall for ever.
 
     `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
     load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,

@@ -3,8 +3,8 @@
 """
 The torque law of one set of live parameters: model terms, gains and tracking-error checks.
 
-Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore another
-thread creates each ControlLaw before the control loop uses the ControlLaw.
+Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore the node
+creates each ControlLaw outside the control cycle.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class ControlLaw:
         """
         Return commanded gravity torque, total desired torque, feedback torque, (n,) each [N m].
 
-        The total is gravity plus feedforward plus feedback at a measured state. The feedback
-        torque is None if all gains are zero; without a reference the feedback only damps.
+        The total is commanded gravity plus feedforward plus feedback torque. The feedback torque
+        is None if all gains are zero; without a reference the feedback only damps.
         """
         ours = self.gravity(state.q, state.gravity)
         desired = ours + self.feedforward(state, reference)

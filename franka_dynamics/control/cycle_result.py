@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A controller's mode, status, the result of one control cycle, and its counters."""
+"""A controller's mode, status, counters, result of one control cycle, and latest durations."""
 
 from __future__ import annotations
 

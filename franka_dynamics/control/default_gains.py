@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Weak default gains for an arm without another feedback controller.
+Weak gains for an arm without another feedback controller, and its home pose.
 
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
 are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
@@ -24,8 +24,8 @@ from ..typing import Array
 # while the other joints are free. With a RATE of 4 1/s the arms are stable with torques held for
 # 0.21 s, the longest time; with 5 1/s for 0.18 s, with 6 1/s for 0.15 s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
-# Upper bounds of the weak kp and kd as fractions of the torque limit [1/rad, s/rad]: 60 N m/rad
-# and 6 N m s/rad for a limit of 87 N m.
+# Upper bounds of kp and kd from `weak_gains` as fractions of the torque limit [1/rad, s/rad]:
+# 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
 _STIFFNESS, _DAMPING = 0.7, 0.07
 
 
@@ -61,7 +61,7 @@ def _inertia_at_home(arm: ArmDescription) -> Array:
 
 
 def home_pose(description: ArmDescription) -> Array:
-    """Return an arm's home pose, or the position nearest to zero where it has none, shape (n,)."""
+    """Return an arm's home pose, else the position within limits nearest to zero, shape (n,)."""
     if description.home is not None:
         return np.array(description.home, dtype=float)
     return np.clip(np.zeros(description.n), description.limit('lower'), description.limit('upper'))

@@ -86,8 +86,8 @@ class WrenchEstimator:
     vector of the weighted J^T with singular value s, the inverse is s / (s^2 + d^2). The damping d
     is zero unless the standard deviation 1 / s exceeds SINGULAR_FORCE (numerical filtering:
     Maciejewski and Klein 1988, "Numerical filtering for the operation of robotic manipulators
-    through kinematically singular configurations", J. Robotic Systems 5(6)); d then grows from
-    zero, so that the wrench does not jump.
+    through kinematically singular configurations", Journal of Robotic Systems 5(6)); d then grows
+    from zero, so that the wrench does not jump.
 
     `frame` is a DH frame's number, 1 to n + 1, or 'flange'. `offset`, shape (3,), is the point in
     `frame` at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame`

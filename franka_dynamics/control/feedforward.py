@@ -138,7 +138,7 @@ class FeedforwardController:
 
     @property
     def terms(self) -> TermModel:
-        """The torque terms in use."""
+        """The model of the torque terms in use."""
         return self.law.terms
 
     @property
@@ -316,8 +316,8 @@ class FeedforwardController:
         """
         Run the checks that can wait until the cycle's command is published.
 
-        The checks are the guard and the detection of oscillation, which latch faults. The command
-        is counted, and the state is stored for the cross-check.
+        The checks are the guard and the detection of oscillation, which latch faults.
+        `update_monitors` also counts the command and stores the state for the cross-check.
         """
         self._run_guard()
         if cycle.state is None:
@@ -381,7 +381,7 @@ class FeedforwardController:
             self._before_change = self.law, copy(self.reference)
 
     def _torque_before(self, state: StateTerms) -> Array | None:
-        """Return the torque that law and reference before a change give; None without a change."""
+        """Return the torque by the law and reference before a change; None without a change."""
         if self._before_change is None:
             return None
         law, references = self._before_change
@@ -550,7 +550,7 @@ class FeedforwardController:
         return self.latest is not None and bool(np.abs(self.latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
-        """Stop because of the joint states; latch _LATCHING conditions and frequent stops."""
+        """Stop; while commanding, latch a _LATCHING condition, count stops for any other."""
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if condition in _LATCHING - {Condition.NOT_FINITE}:

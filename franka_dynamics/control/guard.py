@@ -144,7 +144,7 @@ class Guard:
         self.command_residual = self.external = self.shares = self._zero
 
     def use(self, terms: TermModel) -> None:
-        """Use another model; a payload mass changed after `begin` starts `payload_time`."""
+        """Use another model; if the payload mass changes after `begin`, `payload_time` begins."""
         before, self._terms = self._terms, terms
         friction = self._friction_in_effort()
         if self._friction.model is not friction:
@@ -236,7 +236,11 @@ class Guard:
         self.measured = measured
 
     def _ratios(self) -> tuple[Array, Array]:
-        """Return |measured torque - model|, |measured - commanded torque| as shares of bounds."""
+        """
+        Return |torque - model|, |torque - commanded torque| as shares of their bounds, (n,) each.
+
+        This torque is the measured one, or the commanded one if none is measured.
+        """
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
             by_motion, by_command = (
@@ -285,7 +289,7 @@ class Guard:
         self._far_over_s = 0.0 if worst <= AT_ONCE else self._far_over_s + elapsed
         if self._over_bound_s >= HOLD_S or self._far_over_s >= AT_ONCE_S:
             return self._unexplained(by_motion, by_command)
-        # An arm under weak gains still moves when its reference has turned back.
+        # Under weak gains an arm lags, so earlier speeds of the reference still count, decaying.
         self._reference_speed = max(0.0, 1.0 - elapsed / _LAG_S) * self._reference_speed
         if desired_speed is not None:
             self._reference_speed = np.maximum(self._reference_speed, np.abs(desired_speed))
@@ -304,7 +308,7 @@ class Guard:
         )
 
     def _end_load_change(self, fastest: float) -> None:
-        """Expect only the new load once the arm moves, or after `payload_time`."""
+        """Stop accepting the old load once the arm moves, or after `payload_time`."""
         since, place = self._load_changed_at
         if (
             fastest > _PRESSES_AT
@@ -317,8 +321,8 @@ class Guard:
         """
         Return a phrase naming a joint whose torque the model does not explain now, or ''.
 
-        `unexplained` is for an arm at rest, where friction is small. Therefore the narrower bound
-        for measured torques is applied even if no torque is measured.
+        Even if no torque is measured, `unexplained` applies the narrower bound, that for measured
+        torques, because the arm is at rest, where friction is small.
         """
         by_motion = np.abs(self.external) * self._per_bound[0]
         joint = int(by_motion.argmax())
@@ -397,10 +401,10 @@ class Guard:
         Return the torque that acts before the node's first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
-        The result is the measured effort if this effort explains how the arm moves, else zero. The
-        result is zero for an arm at rest, where an error of the model looks like a torque that
-        acts. The result is also zero if the target adds gravity, because the target's receiver
-        begins at zero and the effort also shows a person who moves the arm.
+        `held_torque` returns the measured effort if it explains how the arm moves, else zero; also
+        zero at rest, where an error of the model looks like a torque that acts, and if the target
+        adds gravity, because the target's receiver begins at zero and the effort also shows a
+        person who moves the arm.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms.adds_gravity or not moving or not self._last_effort:
@@ -459,14 +463,14 @@ class Guard:
 
 
 def _departs(difference: float, per_bound: float, expected: str) -> str:
-    """Return a phrase: a torque departs from `expected` by `difference` [N m], above its bound."""
+    """Return the phrase 'departs by `difference` N m from `expected`', and what is allowed."""
     _, bound = distinct(abs(difference), 1.0 / per_bound)
     digits = len(bound.partition('.')[2])
     return f'departs by {difference:+.{digits}f} N m from {expected} (at most {bound} are allowed)'
 
 
 def _less_load(difference: Array, change: Array) -> Array:
-    """Return a torque difference (n,) without the part that -1 to 0 times `change` explains."""
+    """Return a torque difference (n,) minus the nearest multiple of `change` from -1 to 0."""
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * change

@@ -102,8 +102,8 @@ def plan(
     smoothed, must be near `measured`, or a stream could run away from the arm. A trajectory that
     starts at most MOST_LATENESS_S after `now` must begin near `measured`, or the feedback torque
     would begin with a step. If `period`, the time between the points of a stream [s], is positive,
-    set-points with positions alone are made into a smooth motion that continues `before`, the
-    newest motion of the stream.
+    a set-point with positions alone is made into a smooth motion, which continues the stream of
+    `before`, the latest motion, if `before` was made from a stream.
 
     Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
     cannot be followed.
@@ -407,8 +407,8 @@ def _require_following(controller: FeedforwardController) -> None:
     """
     Raise ReferenceRefusedError, with the reason, unless the controller follows references.
 
-    On a topic that is too slow for commands the reference is accepted: the node still adds torques
-    to the trajectory for a controller that follows the trajectory with its own feedback.
+    If joint states come too slowly for commands, the reference is accepted: the node still adds
+    torques to the trajectory for a controller that follows the trajectory with its own feedback.
     """
     status = controller.status()
     too_slow = controller.supervisor.condition is Condition.TOO_SLOW

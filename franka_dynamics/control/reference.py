@@ -22,7 +22,7 @@ _REPLACED = 'another reference took its place'
 
 
 class ReferencePoint(NamedTuple):
-    """Desired position, velocity and acceleration, each of shape (n,)."""
+    """Desired position, velocity and acceleration, (n,) each [rad or m, per s, per s^2]."""
 
     q: Array
     dq: Array

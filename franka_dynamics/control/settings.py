@@ -21,7 +21,7 @@ from ..parameter_schema import check, ParameterSpec, specs
 @dataclass(frozen=True)
 class TargetProfile:
     """
-    What a torque target (the receiver of torques) adds to the commanded torques by itself.
+    A torque target (the receiver of torques): what it adds to torques; its brakes and rotors.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -94,7 +94,7 @@ class Terms:
 @dataclass(frozen=True, eq=False)
 class Settings:
     """
-    One consistent set of live parameters.
+    Values of the live parameters; `validate` checks them together.
 
     Each field is the node's parameter of the same name, `terms` the parameters terms.*;
     config/feedforward/default.yaml explains the parameters. A single kp, kd or max_tracking_error
@@ -149,7 +149,7 @@ class Settings:
             raise SettingsError(str(error)) from error
 
     def validate(self, description: ArmDescription) -> None:
-        """Raise SettingsError, with the allowed values, if a parameter does not suit this arm."""
+        """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
         target_profile(self.target)
         self._require_load(description)
         gravity = np.asarray(self.gravity_vector, dtype=float)
@@ -234,7 +234,7 @@ def _ranges() -> tuple[ParameterSpec, ...]:
 
 
 def per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
-    """Return one value per joint, shape (n,); raise SettingsError unless 1 or n are given."""
+    """Return one value per joint, (n,); raise SettingsError unless given 1 or n finite numbers."""
     gain = np.asarray(values, dtype=float)
     gain = np.repeat(gain, n) if gain.shape == (1,) else gain
     if gain.shape != (n,) or not np.isfinite(gain).all():

@@ -5,7 +5,7 @@ Makes a smooth motion within an arm's limits from points that have positions alo
 
 Straight lines between points at 10 to 50 Hz have no acceleration, hence no inertia torque to feed
 forward. A cubic spline through the points has nearly the acceleration of the original motion. All
-points of a request are known in advance, so the motion needs no delay.
+points of a request are known in advance, so the motion, unlike one from a stream, needs no delay.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def upsample(
     in motion (a policy sends its next points before these points end), the motion is braked after
     the last point. If neither stopping at the last point nor braking after it keeps to the limits,
     jerk included, ruckig computes a transition from `current` to a spline through the points.
-    Without such a transition `upsample` returns a motion through the remaining points that exceeds
-    the jerk limit alone, or that the caller refuses because of the other limits.
+    Without a transition `upsample` returns a motion that exceeds the jerk limit alone or, failing
+    that, one that also exceeds other limits, so that the caller refuses it.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq

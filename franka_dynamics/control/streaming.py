@@ -53,9 +53,9 @@ def continue_stream(
 
     The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
     `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
-    the present motion `before` was made from a stream whose last point is at most three periods
-    old, `q` continues this stream. Raises ReferenceRefusedError if the points come too early, or
-    no motion within the limits reaches the point.
+    `before`, the latest motion, was made from a stream whose last point is at most three periods
+    (rounded) old, `q` continues this stream. Raises ReferenceRefusedError if the points come too
+    early, or no motion within the limits reaches the point.
     """
     times, points = np.array([stamp]), q[None, :]
     if isinstance(before, StreamedMotion):
@@ -89,7 +89,7 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return a motion from `current` through the points `coming` to rest; None: not found."""
+    """Return a motion from `current` to `coming`, along it, to rest; None: none within limits."""
     through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):

@@ -49,7 +49,7 @@ class Observation(NamedTuple):
         return self.valid and self.condition is Condition.TRUSTED
 
 
-# A jump of the stamps in either direction [s] that lost messages do not explain.
+# Jump of the stamps [s], backwards or (in less than half this time) ahead, by a changed clock.
 _CLOCK_LEAP_S = 1.0
 # _MOST_OUT_OF_ORDER messages out of order among the last ORDER_WINDOW show two publishers: the
 # network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
@@ -293,7 +293,7 @@ class StateSupervisor:
         return Observation(self.condition, self.reason, valid=True)
 
     def reject(self, condition: Condition, reason: str, *, valid: bool = False) -> Observation:
-        """Record a wrong state, unreadable message or silence; restart counting good states."""
+        """Set and count `condition`, restart the count of good states; return the Observation."""
         self.condition, self.reason = condition, reason
         self.counts[condition] += 1
         self._good_states = 0

@@ -89,7 +89,7 @@ def with_torques(
 
     joint_trajectory_controller repeats the last point, effort included, until another goal comes.
     A motion that ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on
-    the arm for ever. A motion with an acceleration at its last point therefore gets one more point
+    the arm at rest. A motion with an acceleration at its last point therefore gets one more point
     at rest at the same position, after the time that the change of torque takes at MOST_RATE.
     `torques` returns the torque at every point of a motion.
     """

@@ -35,9 +35,9 @@ class JointElasticity:
     """
     Elastic joints: B th'' = tau_m + ripple(th) - tau_J, tau_J = K (th - q) + D (th' - q').
 
-    Spong 1987, "Modeling and control of elastic joint robots", ASME J. Dyn. Sys. Meas. Control
-    109(4), with a torque ripple that is periodic in the motor's angle th; q is the link's position
-    and tau_J what the joint torque sensor measures.
+    Spong 1987, "Modeling and control of elastic joint robots", ASME Journal of Dynamic Systems,
+    Measurement, and Control 109(4), with a torque ripple that is periodic in the motor's angle th;
+    q is the link's position and tau_J what the joint torque sensor measures.
 
     Attributes
     ----------

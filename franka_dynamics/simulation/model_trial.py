@@ -139,8 +139,8 @@ def run_trial(
     Returns the recording, and each controller's tracking error by its name: times (k,) [s],
     desired minus true position (k, n) [rad].
 
-    `published` is the arm with which a user starts. The motion to follow, which is not used for
-    identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
+    `published` is the arm near which the plant is drawn. The motion to follow, which is not used
+    for identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
     `progress` is called with the step that begins and the progress of the trial, 0 to 1. Raises
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it.
     """
