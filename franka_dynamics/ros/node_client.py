@@ -282,9 +282,9 @@ class NodeClient:
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
         Once the node has answered, the wait lasts at most 20 times the motion's length plus 10 s
-        (or plus `patience`, if longer). If an error or Ctrl-C ends `play` before the motion, the
-        node brings the arm to rest where it is. Raises NodeClientError if no node subscribes or
-        reports, the motion is refused or interrupted, or the wait times out.
+        (or plus `patience`, if longer). If an error or Ctrl-C ends `play` before the motion's end,
+        the node brings the arm to rest where it is. Raises NodeClientError if no node subscribes
+        or reports, the motion is refused or interrupted, or the wait times out.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 
