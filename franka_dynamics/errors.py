@@ -80,7 +80,7 @@ class FrictionError(FrankaDynamicsError, ValueError):
 
 
 class JointVectorError(FrankaDynamicsError, ValueError):
-    """A joint vector or a similar input has the wrong shape, or a value that is not finite."""
+    """A vector argument, such as joint positions, has the wrong shape or is not finite."""
 
 
 class FrameError(FrankaDynamicsError, ValueError):

@@ -113,7 +113,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
     """
     Return the names of an arm's inertial sets: the default first, the others sorted.
 
-    `arm` is a shipped arm's name or the path of an arm file.
+    `arm` is a shipped arm's name or alias, or the path of an arm file.
 
     Raises
     ------

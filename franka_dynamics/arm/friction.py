@@ -263,7 +263,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return the friction of an arm with one joint reversed: that joint's offset is negated."""
+    """Return friction with one joint reversed: its offset is negated. Users' models stay as is."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]

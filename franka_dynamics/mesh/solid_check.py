@@ -74,8 +74,8 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
     Return the defects for which a mesh bounds no solid.
 
     Coinciding vertices must have been merged. Parts and crossing faces are examined only if edges
-    and volume have no defect. With `self_intersection` libigl's exact predicates find crossing
-    faces, and faces that lie on each other where two parts touch.
+    and volume have no defect. With `self_intersection` libigl's exact predicates find pairs of
+    faces that cross or touch.
 
     Raises
     ------
