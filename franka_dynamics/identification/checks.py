@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit: sums of squared residuals (n,) [N^2 m^2], samples, effective parameter count."""
+    """A fit: sums of squared residuals (n,) [N^2 m^2], counts of samples, effective parameters."""
 
     of_joints: Array
     samples: int

@@ -181,8 +181,9 @@ def optimise(
     limit is violated. `start` (n,) is the pose at the beginning and the end [rad], `period` is in
     s. `progress` is called with the number of steps done and their largest number.
 
-    Raises IdentificationError if the start pose violates a limit or no motion about it keeps the
-    limits, MissingDependencyError if scipy is not installed.
+    Raises IdentificationError if the start pose violates a limit, no motion about it keeps the
+    limits or the period is not positive; JointVectorError for a wrong `start`;
+    MissingDependencyError if scipy is not installed.
     """
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)

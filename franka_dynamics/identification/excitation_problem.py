@@ -268,7 +268,7 @@ def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
 
 
 def heights(points: Array, table: float = 0.0) -> Array:
-    """Return the table heights of the points of `bar_ends` from frame three on, (..., n) [m]."""
+    """Return heights above the table of the points of `bar_ends` from frame 3 on, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_ABOVE:, 2] - table)
 
 

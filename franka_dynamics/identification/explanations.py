@@ -41,13 +41,12 @@ from .witnesses import ACCELERATION, CURVATURE, LEVEL, level, RATE
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-# Threshold of `Explanation.better` above which a fault of each kind is reported. On sound logs
-# (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to 0.1, of
-# 'tilt' and 'exchanged' less. On faulty logs `better` is 5 to 19 for exchanged efforts, 2.9 for a
-# load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. The threshold of gains is
-# one of `likely` instead. If the effort of any of the joints 1 to 6 of two FER is multiplied by
-# 0.8 or 1.25, `likely` is at least 0.08; for the gain of 6.9 that is fitted to the TX40's coupled
-# wrist, `likely` is 0.01.
+# Threshold by kind that `Explanation.better` (of gains: `likely`) of a reported fault exceeds. On
+# sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to
+# 0.1, of 'tilt' and 'exchanged' less. On faulty logs `better` is 5 to 19 for exchanged efforts,
+# 2.9 for a load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. If the effort
+# of any of the joints 1 to 6 of two FER is multiplied by 0.8 or 1.25, `likely` is at least 0.08;
+# for the gain of 6.9 that is fitted to the TX40's coupled wrist, `likely` is 0.01.
 _CLEAR = {
     'gain': 0.03,
     'sign': 0.4,
@@ -102,9 +101,9 @@ class Explanation:
     `before` and `after` (n,) are root mean squares of each joint's residual without and with the
     fault in the fit [N m]; for contacts, over all samples and over the samples without contact.
     `better` is the sum over the joints of log(before / after), where residuals below a quarter of
-    the normal residual are raised to that quarter; `better` decides whether a fault other than a
-    gain is reported. `likely` is the same sum with 2 % in place of a quarter; `likely` decides
-    whether a gain is reported, and which of several faults.
+    the normal residual are raised to that quarter. `likely` is the same sum with 2 % in place of a
+    quarter. A fault is reported only if `better` (of a gain: `likely`) exceeds a threshold; of
+    several such faults the one with the largest `likely` is reported.
     """
 
     kind: str

@@ -147,7 +147,7 @@ def _draw_errors(
 
 
 def draw_inexact(columns: Mapping[str, tuple[Array, Array]], path: Path) -> None:
-    """Draw each controller's position errors (k, n) [rad] at times (k,) [s] into a file."""
+    """Draw each controller's rms errors to a file, from times (k,) [s] and errors (k, n) [rad]."""
     figure = figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD, three models'
     _draw_errors(figure.subplots(), columns, title, (MEASURED, RESIDUAL, PREDICTED))

@@ -41,7 +41,7 @@ class Head(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The name, followed by the unit."""
+        """The name, followed by the unit if there is one."""
         return f'{self.name} [{self.unit}]' if self.unit else self.name
 
 
