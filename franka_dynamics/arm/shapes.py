@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Simple shapes of links, for display and for collisions."""
+"""Simple shapes of links, for display, collisions and bounds of identified centres of mass."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Capsule:
 
 @dataclass(frozen=True, eq=False)
 class ShapeFile:
-    """The capsules of an arm's links in DH frames, and those of a hand in the hand's own frame."""
+    """The capsules of arms' links in DH frames, and those of a hand in the hand's own frame."""
 
     name: str
     source: str

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of all formulations of the dynamics, and checks of their arguments."""
+"""The interface of the models of a serial arm's dynamics, and checks of their arguments."""
 
 from __future__ import annotations
 
