@@ -9,8 +9,8 @@ convexification of non-convex optimal control problems") shortens the duration w
 position, velocity (the FR3's depends on position), acceleration, torque and torque rate, from rest
 to rest. Each program needs the derivatives of all torques, from
 `BatchModel.inverse_dynamics_derivatives`. The torques are then sent to an arm in MuJoCo, without
-feedback and with a linear-quadratic regulator along the motion, designed with `linearize`: once
-with the planned load, once with 0.2 kg more. Run `python examples/07_time_optimal_reach.py --arm
+feedback and with a linear-quadratic regulator along the motion, designed with `linearize`, each
+with the planned load and with 0.2 kg more. Run `python examples/07_time_optimal_reach.py --arm
 fr3`. The torques include gravity. Collisions are not checked.
 """
 

@@ -92,7 +92,7 @@ def _figures(node: NodeView, *, simulated: bool) -> Text:
 
 
 def _age(age: float, *, simulated: bool) -> str:
-    """Return the states' age [ms] in words: in ms, as seconds behind the clock, or simulated."""
+    """Return the states' age [ms] in words: ms, seconds behind the clock, or simulated time."""
     if abs(age) >= _MEANINGLESS_AGE_MS:
         return 'simulated time'
     if simulated and age > _LATE_MS:

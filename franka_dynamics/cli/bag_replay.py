@@ -73,7 +73,7 @@ class Replay(MeasuredTorques):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         arms = self._candidates()
         with ProgressBar() as bar:
-            # The bag is read once, because all inertial sets of an arm file share the friction.
+            # `motion` holds the friction of arms[0], which all inertial sets of an arm file share.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             tried = fit_all(each, motion, gravity=self.gravity)
@@ -115,7 +115,7 @@ class Replay(MeasuredTorques):
         )
 
     def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
-        """Draw the measured torques, those of the best inertial set, and the difference."""
+        """Draw the measured torques, those of the best set and hand, and the difference."""
         from ..report.replay import plot_torques
 
         title = f'{Path(recording.source).name} on {fits[0].arm.name}'
@@ -124,7 +124,7 @@ class Replay(MeasuredTorques):
         say(f'plot: {path}')
 
     def _candidates(self) -> list[ArmDescription]:
-        """Return the arm with every combination of --set and --hand, by default of all known."""
+        """Return the arm with every combination of the sets and hands to try."""
         sets = self.sets or available_sets(self.arm)
         arm_name = self.load_arm(sets[0], AS_LISTED).name
         known = available_hands() if arm_name in FRANKA_ARMS else ()

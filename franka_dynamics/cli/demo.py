@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(ArmOptions):
-    """Run the feedforward node on a simulated arm over ROS 2; print and draw the results."""
+    """Run the node on a simulated arm over ROS 2, then feedforward with an inexact model."""
 
     arm: str = option(
         'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'

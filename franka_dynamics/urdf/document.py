@@ -320,7 +320,7 @@ class _Parser:
 
         def value(key: str, absent: float) -> float:
             stated = absent
-            # URDF requires effort and velocity, for which `absent` is infinite.
+            # URDF requires effort and velocity limits; only their `absent` is infinite.
             if key in limit.attrib or math.isinf(absent):
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated

@@ -296,7 +296,7 @@ def write_mjcf(
 
 
 def _mjcf_friction(description: ArmDescription) -> list[dict[str, str]]:
-    """Return each joint's damping [N m s/rad] and frictionloss [N m]."""
+    """Return each joint's damping [N m s/rad or N s/m] and frictionloss [N m or N]."""
     for friction in (description.friction, description.simulated_friction):
         if isinstance(friction, ViscousCoulombFriction) and not friction.offset.any():
             break

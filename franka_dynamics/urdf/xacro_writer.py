@@ -113,7 +113,7 @@ def _macro(name: str, parameters: str) -> Element:
 
 
 def _property(parent: Element, name: str, value: str) -> None:
-    # Without lazy_eval='false' xacro would not evaluate, and so not refuse, an unused property.
+    # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
     tag = f'{{{_NAMESPACE}}}property'
     ElementTree.SubElement(parent, tag, name=name, value=value, lazy_eval='false')
 

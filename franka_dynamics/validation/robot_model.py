@@ -24,7 +24,7 @@ from ..errors import needing, RobotError
 from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
-# over all states. M and C dq of a FER by gaz2019 and by franka_description differ by 0.15 to 0.20
+# over all states. M and C dq of a FER by gaz2019 and by franka_description differ by 0.17 to 0.21
 # of their largest entry.
 MOST_RELATIVE = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
@@ -64,7 +64,7 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
     Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
 
-    `address` is the host name or IP address of the robot's control unit. The first connection may
+    `address` is the host name or IP address of the robot's control unit. A trial connection may
     take `timeout` seconds.
 
     Raises

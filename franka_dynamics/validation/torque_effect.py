@@ -119,7 +119,7 @@ class TorqueProbe:
         )
 
     def _torque(self, arm: ArmDescription) -> Array:
-        """Return rigid-body torque and friction at random states, then friction along a path."""
+        """Return rigid-body plus friction torque at random states, then friction along a path."""
         states = self._states
         rigid = NewtonEulerModel(arm, self._gravity).inverse_dynamics(*states)
         if arm.friction is None:
