@@ -6,7 +6,7 @@ Brakes a moving arm to rest by its joint torques.
 The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
 time constant) within the joints' acceleration limits (at rest: _HELD times them), and the guard's
 residual: the torque that the model does not explain (an undeclared load, a push). Braking needs no
-reference, only valid joint states. `resting_torque` returns the torque that ends a stop sequence.
+reference, only valid joint states. `resting_torque` returns the last torque of a stop sequence.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ REST_SPEED = 0.02
 # the factor of two allows for ripple of the gears.
 _REST_SAMPLES = 20
 # Longest time in which a braked arm must come to rest unless it is to be held [s]. Braking from
-# 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s; an arm that still moves then is driven by something else.
+# 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s; after LONGEST_BRAKING_S something else drives the arm.
 LONGEST_BRAKING_S = 1.0
 # Braking takes kinetic energy out of a moving arm. If the kinetic energy of a braked arm grows,
-# the model or the velocity is wrong. The torque before braking may act for _LATE_S. When
+# the model or the velocity is wrong. The torque before braking may still act for _LATE_S. When
 # somebody pushes the arm or lets it go, the residual follows late, so growth of the energy for up
 # to _GAINING_S is tolerated. Once the arm has come to rest, its energy is no longer checked,
 # because only a person or a load can move the arm then.

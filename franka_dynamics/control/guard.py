@@ -239,7 +239,7 @@ class Guard:
         """
         Return |torque - model|, |torque - commanded torque| as shares of their bounds, (n,) each.
 
-        This torque is the measured one, or the commanded one if none is measured.
+        `_ratios` takes the measured torque or, if none is measured, the commanded torque.
         """
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:

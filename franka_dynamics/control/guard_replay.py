@@ -35,8 +35,8 @@ class GuardReplay:
     `residual` is the largest magnitude of the observer's estimate of measured torque minus model
     [N m], `share` the ratio of `residual` to the joint's default bound, shape (n,) each. `watched`
     is the time during which the observer had settled and residuals were counted [s]. `stopped` is
-    when this check with the default bounds would have stopped the arm, counted from the first
-    state [s]; NaN if never.
+    when the guard's check of measured torques, with its default bounds, would have stopped the
+    arm, counted from the first state [s]; NaN if never.
     """
 
     share: Array

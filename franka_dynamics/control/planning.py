@@ -266,7 +266,7 @@ def _trajectory(
             _require_reachable(description, first, current.q)
         return upsample(times, request.positions, begin, current, description)
     trajectory = Trajectory(times, request.positions, request.velocities, request.accelerations)
-    # The motion leads from `current` to the first point.
+    # If the first point comes later than `begin`, the motion leads from `current` to that point.
     if request.times[0] > 0.0 and times[0] > begin:
         return Trajectory.at(begin, current).then(trajectory)
     _require_reachable(description, trajectory.sample(begin).q, current.q)

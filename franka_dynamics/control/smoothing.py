@@ -45,7 +45,7 @@ def upsample(
     the last point. If neither stopping at the last point nor braking after it keeps to the limits,
     jerk included, ruckig computes a transition from `current` to a spline through the points.
     Without a transition `upsample` returns a motion that exceeds the jerk limit alone or, failing
-    that, one that also exceeds other limits, so that the caller refuses it.
+    that, a motion that exceeds other limits, so that the caller refuses it.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq

@@ -49,7 +49,7 @@ class Observation(NamedTuple):
         return self.valid and self.condition is Condition.TRUSTED
 
 
-# Jump of the stamps [s], backwards or (in less than half this time) ahead, by a changed clock.
+# Smallest jump of the stamps [s], back or (within half that time) ahead, of a changed clock.
 _CLOCK_LEAP_S = 1.0
 # _MOST_OUT_OF_ORDER messages out of order among the last ORDER_WINDOW show two publishers: the
 # network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
@@ -219,8 +219,8 @@ class StateSupervisor:
                 'simulation reset?',
             )
         self.out_of_order += 1
-        # If all messages out of order came in a row, the simulation was restarted, and there is no
-        # second publisher.
+        # If all messages out of order so far came in a row, perhaps the simulation was restarted,
+        # and there is no second publisher.
         if self._late_messages < sum(self._order) >= _MOST_OUT_OF_ORDER:
             return self.reject(
                 Condition.INTERLEAVED,
