@@ -78,7 +78,7 @@ def replay_guard(
         friction.follow(stamp, position)
         external = observer.update(stamp, position, velocity, torque - friction.torque(velocity))
         if stamp - last > LONGEST_STEP_S:
-            since = stamp  # the observer restarted after the gap
+            since, over, far_over = stamp, 0.0, 0.0  # the observer restarted after the gap
         elif stamp - since > _SETTLED_S:
             largest = np.maximum(largest, np.abs(external))
             watched += stamp - last

@@ -119,7 +119,7 @@ class Settings:
 
     @property
     def profile(self) -> TargetProfile:
-        """Return what the target, which receives the torques, adds to them by itself."""
+        """Return the profile of the target, which is the receiver of the torques."""
         return target_profile(self.target)
 
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -53,7 +53,7 @@ def fill(
     current: ReferencePoint | None = None,
 ) -> FilledGoal:
     """
-    Return the motion of a FollowJointTrajectory goal, and the torque at each of its points.
+    Return a FollowJointTrajectory goal's motion, the torque at each of its points, and its start.
 
     Points without accelerations get accelerations, so that M ddq is fed forward. A goal with one
     point at rest at time zero is accepted if the arm is at this point.

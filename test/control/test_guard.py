@@ -340,6 +340,16 @@ def test_a_replay_stops_three_milliseconds_after_four_times_the_bound():
     assert found.stopped == pytest.approx(0.5 + 0.0135 + 0.003, abs=1.5e-3)
 
 
+def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
+    # 20 N m exceed joint 1's bound of 8.7 N m for less than 20 ms on either side of the gap.
+    time = np.concatenate((np.arange(0.0, 0.5, 1e-3), np.arange(1.0, 1.4, 1e-3)))
+    q = np.tile(FER.home, (len(time), 1))
+    effort = PinocchioModel(FER).gravity(q)
+    effort[(time >= 0.475) & (time < 1.203), 0] += 20.0
+    found = replay_guard(FER, time, q, np.zeros_like(q), effort)
+    assert found.share[0] > 1.0 and not found.stopped >= 0.0
+
+
 def test_the_guard_stops_no_recording_of_a_real_arm_at_30_hz(fer_recording):
     found = replayed(fer_recording)
     assert found.share.max() < 0.6 and not found.stopped >= 0.0
