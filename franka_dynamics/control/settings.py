@@ -134,8 +134,8 @@ class Settings:
         """
         Return the payload about the flange's origin, in the flange frame.
 
-        Raises SettingsError if the payload is not ten finite numbers, or no physical body has
-        these numbers.
+        Raises SettingsError unless the payload is ten finite numbers that `payload_body` accepts:
+        a physical body (or zeros), neither too heavy nor too far from the flange.
         """
         values = np.asarray(self.payload, dtype=float)
         if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
