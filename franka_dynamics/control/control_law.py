@@ -105,7 +105,7 @@ class ControlLaw:
         return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return gravity plus feedforward torque at k points, within torque limits, (k, n)."""
+        """Return gravity plus feedforward torque at k points, within its limits, (k, n) [N m]."""
         rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]

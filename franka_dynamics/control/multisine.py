@@ -64,7 +64,7 @@ def _unit_motion(n: int, s: Array) -> Array:
 def _largest_scale(
     description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array], amplitude: float
 ) -> Array:
-    """Return the joints' largest scales (n,) within _ROOM times the limits and the amplitude."""
+    """Return the joints' largest scales (n,) within `amplitude` and _ROOM times the limits."""
     position, velocity, acceleration = (np.abs(rows).max(axis=0) for rows in unit)
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)
