@@ -91,7 +91,7 @@ class CommandOutput(TorqueLimiter):
         self, stamp: float, desired: Array, ramp_time: float, before: Array | None = None
     ) -> Array:
         """
-        Return `desired`, (n,) [N m], reached by a ramp after a start or change of law or reference.
+        Return `desired`, (n,) [N m], reached by a ramp after start or change of law or reference.
 
         `desired` is the torque for the state stamped `stamp` [s] with the present settings and
         reference, `before` the torque for this state with the settings and reference before a
