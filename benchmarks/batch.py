@@ -124,7 +124,7 @@ def has_frax() -> bool:
 
 
 def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
-    """Return a function that computes frax's torques of (q, dq, ddq) in float64."""
+    """Return a function without arguments: frax's torques of `rows` (q, dq, ddq), in float64."""
     import frax
     import jax
 

@@ -8,8 +8,8 @@ What `identify` says of logs that were broken on purpose: refused or accepted, a
 FOLDER holds the two public recordings of bare FER that docs/performance.md names, as bags
 (`fer_excitation`, `fer_gaz2019_1khz`). Faults are calculated into the sound log; in three cases
 gravity, hand or arm are declared wrongly. If a log is accepted whose fault `identify` should name,
-the identified arm is `harmless` if it predicts the sound log better than the best published set
-with friction fitted in the same way, otherwise `HARMFUL`. All faults of one recording take about
+the identified arm is `harmless` if it predicts the sound log better than gaz2019 with friction
+fitted in the same way, otherwise `HARMFUL`. All faults of one recording take about
 two minutes of processor time.
 """
 

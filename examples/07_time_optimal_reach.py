@@ -247,7 +247,7 @@ class Reach:
 
 
 def gains(arm: ArmDescription, plan: Plan) -> np.ndarray:
-    """Return the LQR's gains of N control cycles, (N, n, 2n), by `linearize` at the knots."""
+    """Return the LQR's gains (N, n, 2n) of N cycles, each by `linearize` at the nearest knot."""
     n, tree = arm.n, BodyTree.from_description(arm)
     q, dq, ddq = plan.knots
     torques = tree_motion(tree, q, dq, ddq).tau

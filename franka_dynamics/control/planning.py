@@ -98,8 +98,9 @@ def plan(
     or at a later start of the request. `current` is the desired state when the motion begins, or
     the measured position at rest; if the first point comes later, the motion leads from `current`
     to the first point. `measured`, shape (n,), is the position expected to be measured when the
-    motion begins, by default the position of `current`. A set-point, or `current` if a stream is
-    smoothed, must be near `measured`, or a stream could run away from the arm. A trajectory that
+    motion begins, by default the position of `current`. A set-point must be near `measured`, or a
+    stream could run away from the arm; of a smoothed stream `current` must be near `measured`, and
+    the first set-point near `current`. A trajectory that
     starts at most MOST_LATENESS_S after `now` must begin near `measured`, or the feedback torque
     would begin with a step. If `period`, the time between the points of a stream [s], is positive,
     a set-point with positions alone is made into a smooth motion, which continues the stream of

@@ -36,8 +36,8 @@ from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
 HOLDING = 'every force topic has a listener'
-# The arm counts as held after the holding torque was sent _SENT_BEFORE_HOLDING times, because this
-# node cannot see whether the bridge has found Gazebo's subscribers.
+# The arm counts as held after the holding torque was sent _SENT_BEFORE_HOLDING times to a
+# listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
 _SENT_BEFORE_HOLDING = 200
 _LOG_PERIOD_S = 1.0
 _SPIN_S = 0.1
