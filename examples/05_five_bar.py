@@ -270,7 +270,7 @@ class Objective:
         return TriangleMesh(before.vertices + moved, before.faces)
 
     def turns(self, u: np.ndarray) -> np.ndarray:
-        """Return the rotation vectors of the three axes, shape (3, 3) [rad]."""
+        """Return the rotation vectors by which u turns the three axes, shape (3, 3) [rad]."""
         return u[-3 * len(AXES) :].reshape(-1, 3) * AXIS_REACH
 
     def chain(self, u: np.ndarray) -> ClosedChain:

@@ -112,7 +112,7 @@ class ClusterError(FrankaDynamicsError):
 
 
 class OutputError(FrankaDynamicsError, OSError):
-    """An output file or folder cannot be written, exists already, or has a wrong suffix."""
+    """A file or folder cannot be written or exists already, or output cannot be as asked."""
 
 
 class BaseParameterError(FrankaDynamicsError, ValueError):

@@ -79,8 +79,8 @@ class PayloadEstimate:
 
         `vector` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq.
         3, `noise` (n,) is the standard deviation of each joint's residual [N m]. Raises
-        IdentificationError if the mass is not above three standard deviations and a millionth of
-        `arm_mass` [kg].
+        IdentificationError unless the mass is above both three of its standard deviations and a
+        millionth of `arm_mass` [kg].
         """
         mass, spread = float(vector[9]), float(np.sqrt(covariance[9, 9]))
         if not mass > max(3.0 * spread, 1e-6 * arm_mass):

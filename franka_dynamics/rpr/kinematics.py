@@ -239,7 +239,7 @@ class RprKinematics:
 def jacobian_rows(
     lengths: RprKinematics, turn1: tuple[Any, Any], turn3: tuple[Any, Any], extension: Any
 ) -> list[list[Any]]:
-    """Return J_G by rows for (S1, C1), (S3, C3) and D: numbers, arrays or symbols."""
+    """Return the geometric Jacobian by rows; (S1, C1), (S3, C3), D: numbers, arrays or symbols."""
     (s1, c1), (s3, c3), a1, a3 = turn1, turn3, lengths.a1, lengths.a3
     reach = extension + a3 * c3
     return [
