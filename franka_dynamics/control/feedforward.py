@@ -409,7 +409,11 @@ class FeedforwardController:
         if not self.enabled:
             reason = self.stop_reason or 'not activated'
             return ControllerStatus(self.mode, reason, 'activate the node', False)
-        reason = self.stop_reason or f'{supervisor.condition.value}: {supervisor.reason}'
+        present = f'{supervisor.condition.value}: {supervisor.reason}'
+        # After the stop sequence the status says what keeps the controller silent now, which may
+        # differ from what stopped the controller.
+        stopping = self.mode is not Mode.SILENT or supervisor.condition is Condition.TRUSTED
+        reason = (self.stop_reason if stopping else '') or present
         return ControllerStatus(self.mode, reason, 'wait until the states are trusted', False)
 
     @property

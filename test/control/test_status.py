@@ -54,6 +54,16 @@ def test_silence_is_the_reason_until_states_come_again(controller):
     assert controller.status().mode is Mode.RUNNING
 
 
+def test_a_silent_controller_names_the_present_states_not_those_that_stopped_it(controller):
+    controller.check_silence(2.0)
+    while controller.stop_step(1e-3) is not None:
+        pass
+    for stamp in 3.0 + 0.05 * np.arange(40):
+        controller.update(stamp, np.array(FER.home), np.zeros(7), stamp)
+    assert controller.status().mode is Mode.SILENT
+    assert controller.status().reason.startswith('too_slow: joint states come at 20 Hz')
+
+
 @pytest.mark.parametrize(
     ('until', 'way'),
     [
