@@ -52,7 +52,7 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class Loaded(NamedTuple):
-    """Names of a file's parameters: those that loading changed, and those left unchanged."""
+    """Names of a file's parameters that loading changed, and of parameters left unchanged."""
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
