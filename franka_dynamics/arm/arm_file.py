@@ -105,7 +105,15 @@ class ArmFile(ArmFields):
 
 
 def available_arms() -> tuple[str, ...]:
-    """Return the names of the shipped arms, which `load` takes, sorted."""
+    """
+    Return the names of the shipped arms, which `load` takes, sorted.
+
+    Returns
+    -------
+    tuple of str
+        'fer', 'fr3' and others.
+
+    """
     return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
 
 
@@ -114,6 +122,11 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
     Return the names of an arm's inertial sets: the default first, the others sorted.
 
     `arm` is a shipped arm's name or alias, or the path of an arm file.
+
+    Returns
+    -------
+    tuple of str
+        The names that `load` takes as its argument `inertial_set`.
 
     Raises
     ------

@@ -93,6 +93,10 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
         `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
         full name, remarks on the inertial set, and the origin of the friction.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     DescriptionError

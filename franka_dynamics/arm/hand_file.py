@@ -18,7 +18,15 @@ NO_HAND = 'none'
 
 
 def available_hands() -> tuple[str, ...]:
-    """Return the names of the shipped hands, which `load_hand` and `load` take, sorted."""
+    """
+    Return the names of the shipped hands, which `load_hand` and `load` take, sorted.
+
+    Returns
+    -------
+    tuple of str
+        'franka_hand' and others.
+
+    """
     return tuple(sorted(path.stem for path in (share_directory() / 'config/hands').glob('*.yaml')))
 
 
@@ -28,6 +36,11 @@ def load_hand(name: str) -> LinkInertia:
 
     `name` is a shipped hand, the path of a hand file, or that of Desk's end-effector file (.json).
     `arm.with_payload(hand)` puts the hand on an arm.
+
+    Returns
+    -------
+    LinkInertia
+        Mass [kg], first moment [kg m] and inertia [kg m^2].
 
     Raises
     ------

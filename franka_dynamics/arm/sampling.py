@@ -85,6 +85,12 @@ def random_arm(
     By default the number of joints, 1 to 8, and the convention are random, too. Lengths a and d
     lie within +-0.3 m. Every link consists of six random point masses of 0.1 to 0.8 kg, so that it
     is physical and has no symmetry.
+
+    Returns
+    -------
+    ArmDescription
+        An arm with joint limits, without a hand.
+
     """
     n = int(rng.integers(1, 9)) if joints is None else joints
     chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention

@@ -212,6 +212,11 @@ def c_header(listed: Sequence[Equations]) -> str:
     """
     Return a C99 header with one arm's equations as functions; the header includes math.h only.
 
+    Returns
+    -------
+    str
+        The text of the header.
+
     Raises
     ------
     OutputError

@@ -196,6 +196,11 @@ def customised_equations(
         Whether to return the derivatives of the quantity by all inputs (but f and m) instead of
         the quantity. The output then has one more axis, with the derivatives by q first.
 
+    Returns
+    -------
+    Equations
+        The expressions of the quantity, with their counts of operations.
+
     Raises
     ------
     SettingsError

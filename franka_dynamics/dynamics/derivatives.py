@@ -153,6 +153,13 @@ def differentiate(
     `closed_chain_derivatives` computes the derivatives by the inertial parameters.
 
     `differentiate` is Kwon's Algorithm 1 with the corrections that the module's docstring lists.
+
+    Returns
+    -------
+    DynamicsDerivatives
+        The motion and its derivatives, with stacks of matrices (..., n, 6, 9n + 6) for the bodies
+        and (..., n, 9n + 6) for the joint torques.
+
     """
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
@@ -346,6 +353,11 @@ def linearize(
         Position, velocity, torque [rad or m, per s, N m or N].
     gravity, tool_wrench
         As in `tree_motion`; the wrench is constant in the tool's frame.
+
+    Returns
+    -------
+    Linearization
+        Matrices A (2n, 2n) and B (2n, n), and the acceleration (n,) at the state.
 
     Raises
     ------

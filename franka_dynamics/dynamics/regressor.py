@@ -41,6 +41,12 @@ def parameter_names(
 
     The names are XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and
     with `rotor_inertia` also Ia_1, ..., Ia_n. `robot` may be a number of links.
+
+    Returns
+    -------
+    tuple of str
+        10 n names, with `rotor_inertia` 11 n.
+
     """
     n = int(robot) if isinstance(robot, (int, np.integer)) else as_tree(robot).n
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
@@ -56,6 +62,12 @@ def parameter_vector(
     Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, eq. 4).
 
     X has shape (10 n,), or (11 n,) with the rotor inertias, in the order of `parameter_names`.
+
+    Returns
+    -------
+    ndarray, shape (10 n,) or (11 n,)
+        The parameters about the origins and in the axes of the DH frames [kg, kg m, kg m^2].
+
     """
     tree = as_tree(robot)
     links = np.concatenate([body.parameters() for body in tree.inertias])

@@ -67,6 +67,11 @@ def space_inertias(
 
     The table of the Exp[licit] derivation is for q = 0.
 
+    Returns
+    -------
+    tuple of SpaceInertia
+        Mass [kg], centre of mass [m] and inertia tensors [kg m^2] of each link.
+
     Raises
     ------
     JointVectorError

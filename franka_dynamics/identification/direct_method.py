@@ -148,6 +148,12 @@ def direct_base_parameters(
     gravity, rotor_inertia
         As for `base_parameters`.
 
+    Returns
+    -------
+    BaseParameters
+        The columns of the torque regressor that are kept, and the map from the standard to the
+        base parameters.
+
     Raises
     ------
     BaseParameterError

@@ -48,6 +48,11 @@ def load_mesh(path: str | Path, *, unit: str | None = None, repair: bool = False
         Remove repeated faces, wind all faces consistently, close holes by fans of triangles from
         one corner (right for flat convex holes), and flip parts whose normals point the wrong way.
 
+    Returns
+    -------
+    MeshFile
+        The mesh in metres, the unit of the file, and notes on what was changed.
+
     Raises
     ------
     MeshError

@@ -364,6 +364,10 @@ def write_recording(recording: Recording, path: str | Path) -> None:
 
     `path` is the folder to create; it appears only when the bag is complete.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     RecordingError

@@ -96,6 +96,11 @@ def read_urdf(path: Path) -> str:
     """
     Return the text of a URDF file, or of a xacro file expanded with its default arguments.
 
+    Returns
+    -------
+    str
+        The XML of the URDF.
+
     Raises
     ------
     UrdfError

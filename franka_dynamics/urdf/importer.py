@@ -72,6 +72,12 @@ def import_urdf(
     convention : Convention
         Convention of the DH rows.
 
+    Returns
+    -------
+    ImportedArm
+        The description, the pose of its space frame in the URDF's root link, and notes on what the
+        description leaves out.
+
     Raises
     ------
     UrdfError

@@ -94,6 +94,11 @@ def write_urdf(
     tool_shapes : sequence of Shape
         Visual and collision shapes of the tool, in the flange frame.
 
+    Returns
+    -------
+    str
+        The XML of the URDF.
+
     Raises
     ------
     InertiaError
@@ -254,6 +259,11 @@ def write_mjcf(
     friction : bool
         Whether joints have friction: the arm's `friction` if MJCF can express it, else its
         `simulated_friction`.
+
+    Returns
+    -------
+    str
+        The XML of the MJCF.
 
     Raises
     ------

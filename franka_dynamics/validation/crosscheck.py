@@ -168,6 +168,12 @@ def compare_formulations(
     quantities : sequence of str
         Names of QUANTITIES to compare; by default all.
 
+    Returns
+    -------
+    Agreement
+        The largest relative difference of each quantity and formulation; `findings` lists
+        those above TOLERANCE, and `require()` raises a CrosscheckError if there are any.
+
     Raises
     ------
     InertiaError
@@ -207,6 +213,12 @@ def crosscheck(
 
     Arguments are those of `compare_formulations`; `require()` of the result raises a
     CrosscheckError unless the two formulations agree.
+
+    Returns
+    -------
+    Agreement
+        The largest relative difference of each quantity.
+
     """
     description = described(description)
     return compare_formulations(
