@@ -15,7 +15,7 @@ from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
 from .messages import motion_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .received import command_bytes, JointStateReader, OtherJointsError
+from .received import CommandSerializer, JointStateReader, OtherJointsError
 from .rivals import CommandWatch, publisher_names, PublisherCounts
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
@@ -59,6 +59,7 @@ class ConfiguredArm:
         self.controller = controller
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
+        self._serializer = CommandSerializer(len(self._names))
         self._latency = Durations()
         # ExternalWatch and TermPublishers come first, as they refuse an unknown frame.
         frame = parameters['frame']
@@ -201,7 +202,7 @@ class ConfiguredArm:
 
     def publish_command(self, torque: Array) -> None:
         """Publish a torque, shape (n,) [N m]; remember its bytes and the time."""
-        data = command_bytes(torque)
+        data = self._serializer.serialize(torque)
         # The node can receive its own message before `publish` returns.
         self.command_watch.sent(data)
         self._command_publisher.publish(data)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.errors import JointStateError
-from franka_dynamics.ros.received import JointStateReader, OtherJointsError
+from franka_dynamics.ros.received import CommandSerializer, JointStateReader, OtherJointsError
 
 WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 
@@ -114,3 +115,14 @@ def test_a_message_at_fault_is_refused_in_a_bounded_sentence_and_the_next_is_rea
         raw.read(data)
     assert len(str(caught.value)) < 500
     np.testing.assert_array_equal(raw.read(GOOD).position, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize('n', [1, 2, 3, 7, 8])
+def test_a_command_has_the_bytes_that_rclpy_gives_the_same_message(n):
+    serializer = CommandSerializer(n)
+    rng = np.random.default_rng(n)
+    torques = [rng.normal(size=n) * 10.0 ** rng.integers(-300, 300) for _ in range(20)]
+    # Zeros of both signs, and a column, whose numbers do not lie next to one another.
+    for torque in [*torques, np.zeros(n), -np.zeros(n), rng.normal(size=(n, 2))[:, 1]]:
+        message = serialize_message(Float64MultiArray(data=torque.tolist()))
+        assert serializer.serialize(torque) == bytes(message)
