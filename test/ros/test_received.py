@@ -119,10 +119,13 @@ def test_a_message_at_fault_is_refused_in_a_bounded_sentence_and_the_next_is_rea
 
 @pytest.mark.parametrize('n', [1, 2, 3, 7, 8])
 def test_a_command_has_the_bytes_that_rclpy_gives_the_same_message(n):
-    serializer = CommandSerializer(n)
+    # rclpy does not set the four bytes that pad the message up to its first double.
+    padding, serializer = slice(16, 20), CommandSerializer(n)
     rng = np.random.default_rng(n)
     torques = [rng.normal(size=n) * 10.0 ** rng.integers(-300, 300) for _ in range(20)]
     # Zeros of both signs, and a column, whose numbers do not lie next to one another.
     for torque in [*torques, np.zeros(n), -np.zeros(n), rng.normal(size=(n, 2))[:, 1]]:
-        message = serialize_message(Float64MultiArray(data=torque.tolist()))
-        assert serializer.serialize(torque) == bytes(message)
+        theirs = bytearray(serialize_message(Float64MultiArray(data=torque.tolist())))
+        ours = bytearray(serializer.serialize(torque))
+        ours[padding] = theirs[padding]
+        assert ours == theirs
