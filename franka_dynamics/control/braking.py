@@ -6,7 +6,8 @@ Brakes a moving arm to rest by its joint torques.
 The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
 time constant) within the joints' acceleration limits (at rest: _HELD times them), and the guard's
 residual: the torque that the model does not explain (an undeclared load, a push). Braking needs no
-reference, only valid joint states. `resting_torque` returns the last torque of a stop sequence.
+reference, only valid joint states. After braking, the stop sequence takes the command to the
+torque that `resting_torque` returns.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ class Braking:
         self, state: StateTerms, terms: TermModel, residual: Array | None = None, age: float = 0.0
     ) -> Array | None:
         """
-        Return the braking torque, M(q) a plus residual, (n,) [N m]; None when braking is over.
+        Return M(q) a plus residual, (n,) [N m]: the braking command without gravity and Coriolis.
+
+        Returns None when braking is over.
 
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
         rest after LONGEST_BRAKING_S. Even if the arm is to be held, braking is over when the arm
@@ -158,13 +161,13 @@ def resting_torque(
     """
     Return the torque at which to end a stop sequence, shape (n,) [N m].
 
-    The candidates are `nominal`, which keeps a free arm at rest if model and target are right, and
-    `others`, which keep a free arm at rest under another target. `resting_torque` returns the
-    candidate nearest to the torque `held` that holds the arm now, if they differ by at most 10 %
-    of the torque limits. Else `resting_torque` returns a candidate plus the gravity torque of a
-    load on the flange, if this sum differs from `held` by at most 25 % of the torque limits. If no
-    load explains `held`, `resting_torque` returns `nominal`, because the arm must not push against
-    a person or a wall for ever.
+    The candidates are `nominal`, which keeps a free arm at rest if model and settings are right,
+    and `others`, which do so if the receiver of the torques is not the settings' target.
+    `resting_torque` returns the candidate nearest to the torque `held` that holds the arm now, if
+    they differ by at most 10 % of the torque limit at every joint. Else `resting_torque` returns a
+    candidate plus the gravity torque of a load on the flange, if this sum differs from `held` by
+    at most 25 % of the torque limits. If no load explains `held`, `resting_torque` returns
+    `nominal`, because the arm must not push against a person or a wall for ever.
 
     `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
     load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,

@@ -58,7 +58,11 @@ class ControlLaw:
         self._effort = description.limit('effort')
 
     def gravity(self, q: Array, gravity: Array) -> Array:
-        """Return the part of `gravity` = g(q) to command, zero if terms.gravity is off, (n,)."""
+        """
+        Return the part of `gravity` = g(q) that the target does not add itself, (n,) [N m].
+
+        If terms.gravity is off, the returned torque is zero.
+        """
         return (
             self.terms.gravity_to_command(q, gravity)
             if self.settings.terms.gravity
@@ -105,7 +109,11 @@ class ControlLaw:
         return ours, desired + feedback, feedback
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
-        """Return gravity plus feedforward torque at k points, within its limits, (k, n) [N m]."""
+        """
+        Return gravity plus feedforward torque at each point of a trajectory, (k, n) [N m].
+
+        Each returned torque is clipped to its joint's torque limit.
+        """
         rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
