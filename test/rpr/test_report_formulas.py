@@ -44,62 +44,47 @@ def letters(q, dq, wrench):
     return names
 
 
-def report_lines():
-    """Return name, text and whether the value is a scalar, for each line of the report."""
-    return [
-        (
-            formula.name,
-            as_text([Section('', (), (formula,))]),
-            isinstance(formula.value, sp.Expr),
-        )
-        for section in derivations.rpr_report()
-        for formula in section.formulas
-    ]
+FORMULAS = [formula for section in derivations.rpr_report() for formula in section.formulas]
+LINES = [(formula, as_text([Section('', (), (formula,))])) for formula in FORMULAS]
+FUNCTIONS = {name: getattr(math, name) for name in ('sin', 'cos', 'sqrt', 'atan2')}
 
 
-def written(lines, q, dq, wrench):
+def written(q, dq, wrench):
     """Return the values that the report's lines, executed in order, assign at a state."""
-    names = letters(q, dq, wrench)
-    names |= {name: getattr(math, name) for name in ('sin', 'cos', 'sqrt', 'atan2')} | {
-        'sign': np.sign
-    }
-    found = {}
-    for name, text, is_number in lines:
+    names, found = {**letters(q, dq, wrench), **FUNCTIONS, 'sign': np.sign}, {}
+    for formula, text in LINES:
         own = dict(names)
         exec(text, own)
-        found[name] = own[name]
-        if is_number:  # g is the gravity constant and the name of a vector
-            names[name] = found[name]
+        found[formula.name] = own[formula.name]
+        if isinstance(formula.value, sp.Expr):  # g is the gravity constant and a vector's name
+            names[formula.name] = own[formula.name]
     return found
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
-    rng, lines = np.random.default_rng(0), report_lines()
+    rng = np.random.default_rng(0)
     for _ in range(5):
         # w and C3 are positive at these positions; at these speeds the tanh of Coulomb friction
         # is 1.
         q = rng.uniform([-3.0, -0.2, -1.4], [3.0, 0.3, 1.4])
         dq = np.copysign(rng.uniform(0.3, 2.0, 3), rng.normal(size=3))
         wrench = rng.normal(size=6)
-        found = written(lines, q, dq, wrench)
+        found = written(q, dq, wrench)
         frames, jacobian = MODEL.frames(q), MODEL.jacobian(q)
         mass = MODEL.mass_matrix(q)
-        expected = {f'T_b{i + 1}': frames[i] for i in range(3)}
-        expected |= {'p_3': frames[2][:3, 3], 'J_A': jacobian[:3], 'J_G': jacobian}
-        expected |= {'theta1': q[0], 'd2': q[1], 'theta3': q[2]}
-        expected |= {'S3': math.sin(q[2]), 'C3': math.cos(q[2]), 'I2x': CLOSED.masses.i2x}
+        expected = {
+            **{'theta1': q[0], 'd2': q[1], 'theta3': q[2]},
+            **{'S3': math.sin(q[2]), 'C3': math.cos(q[2]), 'I2x': CLOSED.masses.i2x},
+            **{'p_3': frames[2][:3, 3], 'J_A': jacobian[:3], 'J_G': jacobian},
+            **{f'B{i + 1}{j + 1}': mass[i, j] for i in range(3) for j in range(i, 3)},
+            **{'T': MODEL.kinetic_energy(q, dq), 'U': MODEL.potential_energy(q)},
+            **{'C': MODEL.coriolis_matrix(q, dq), 'g': MODEL.gravity(q)},
+            **{'F': ARM.friction.torque(dq), 'J_GT_h': jacobian.T @ wrench},
+        }
         for i, link in enumerate(ARM.links):
+            expected[f'T_b{i + 1}'] = frames[i]
             expected[f'p_l{i + 1}'] = (frames[i] @ [*link.center_of_mass, 1.0])[:3]
             expected[f'I_l{i + 1}'] = link.inertia_at_center_of_mass
-        expected |= {f'B{i + 1}{j + 1}': mass[i, j] for i in range(3) for j in range(i, 3)}
-        expected |= {
-            'T': MODEL.kinetic_energy(q, dq),
-            'U': MODEL.potential_energy(q),
-            'C': MODEL.coriolis_matrix(q, dq),
-            'g': MODEL.gravity(q),
-            'F': ARM.friction.torque(dq),
-            'J_GT_h': jacobian.T @ wrench,
-        }
         for name, value in expected.items():
             np.testing.assert_allclose(
                 np.squeeze(found[name]), value, rtol=0.0, atol=ATOL, err_msg=name

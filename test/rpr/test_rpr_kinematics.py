@@ -26,70 +26,54 @@ def positions(count, seed=0):
     return rng.uniform([-np.pi, -1.2, -np.pi], [np.pi, 0.8, np.pi], (count, 3))
 
 
-def test_the_flange_pose_is_the_chain_of_dh_rows():
-    q = positions(500)
-    np.testing.assert_allclose(
-        RPR.forward(q), NewtonEulerModel(ARM).frames(q)[:, -1], rtol=0.0, atol=ATOL
-    )
+def test_pose_and_jacobian_of_the_flange_are_those_of_the_dh_rows():
+    q, model = positions(500), NewtonEulerModel(ARM)
+    np.testing.assert_allclose(RPR.forward(q), model.frames(q)[:, -1], rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(RPR.geometric_jacobian(q), model.jacobian(q), rtol=0.0, atol=ATOL)
 
 
-def test_the_geometric_jacobian_is_the_general_one():
-    q = positions(500, seed=1)
-    np.testing.assert_allclose(
-        RPR.geometric_jacobian(q), NewtonEulerModel(ARM).jacobian(q), rtol=0.0, atol=ATOL
-    )
-
-
-@pytest.mark.parametrize('q', positions(5, seed=3))
-def test_all_four_branches_reach_a_reached_position(q):
-    target = RPR.forward(q)[:3, 3]
-    branches = RPR.inverse(target)
-    assert branches.shape == (4, 3)
-    np.testing.assert_allclose(
-        RPR.forward(branches)[:, :3, 3], np.tile(target, (4, 1)), rtol=0.0, atol=ATOL_INVERSE
-    )
+EDGE = ((0.3, 0.1, np.pi / 2), (0.3, 0.1, -np.pi / 2), (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5))
 
 
 @pytest.mark.parametrize(
-    ('target', 'sentence'),
+    ('q', 'atol'),
     [
-        (
-            (0.1, 0.1, 0.4),
-            r'\(0.1, 0.1, 0.4\) m is out of reach: it is 0.141421 m from the vertical '
-            r'axis, nearer than a1 = 0.2 m',
-        ),
-        ((0.5, 0.1, 0.71), r'height above the shoulder, 0.41 m, exceeds a3 = 0.4 m'),
-        ((0.5, 0.1, -0.11), r'height above the shoulder, -0.41 m, exceeds a3 = 0.4 m'),
+        *((q, ATOL_INVERSE) for q in positions(5, seed=3)),
+        # At the edge of the workspace a position has an error of the root of the rounding, 1e-8.
+        *((q, 1e-7) for q in EDGE),
     ],
 )
-def test_a_target_out_of_reach_says_by_which_length_it_is(target, sentence):
-    with pytest.raises(UnreachableError, match=sentence):
+def test_all_four_branches_reach_a_reached_position(q, atol):
+    target = RPR.forward(q)[:3, 3]
+    branches = RPR.inverse(target)
+    assert branches.shape == (4, 3)
+    reached = RPR.forward(branches)[:, :3, 3]
+    np.testing.assert_allclose(reached, np.tile(target, (4, 1)), rtol=0.0, atol=atol)
+
+
+@pytest.mark.parametrize(
+    ('target', 'named'),
+    [
+        ((0.1, 0.1, 0.4), '0.141421 m from the vertical axis, nearer than a1 = 0.2 m'),
+        ((0.5, 0.1, 0.71), '0.41 m, exceeds a3 = 0.4 m'),
+        ((0.5, 0.1, -0.11), '-0.41 m, exceeds a3 = 0.4 m'),
+    ],
+)
+def test_a_target_out_of_reach_says_by_which_length_it_is(target, named):
+    with pytest.raises(UnreachableError, match=named):
         RPR.inverse(target)
 
 
 @pytest.mark.parametrize(
-    'q',
+    ('arm', 'named'),
     [
-        (0.3, 0.1, np.pi / 2),
-        (0.3, 0.1, -np.pi / 2),
-        (1.0, -0.3, np.pi / 2),
-        (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5),
+        (load('fer'), 'fer is no RPR manipulator'),
+        (replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3)), 'not in the frames of'),
     ],
 )
-def test_rounding_at_the_edge_of_the_reach_does_not_refuse_it(q):
-    target = RPR.forward(q)[:3, 3]
-    reached = RPR.forward(RPR.inverse(target))[:, :3, 3]
-    # At the edge of the workspace a position has an error of the root of the rounding, 1e-8.
-    np.testing.assert_allclose(reached, np.tile(target, (4, 1)), rtol=0.0, atol=1e-7)
-
-
-def test_given_another_arm_when_read_as_rpr_then_it_is_refused():
-    with pytest.raises(DescriptionError, match='fer is no RPR manipulator: its joints are revol'):
-        RprKinematics.from_description(load('fer'))
-    tilted = np.eye(4)
-    tilted[0, 3] = 0.1
-    with pytest.raises(DescriptionError, match='not in the frames of Busellato 2023'):
-        RprKinematics.from_description(replace(ARM, base=tilted))
+def test_another_arm_is_refused(arm, named):
+    with pytest.raises(DescriptionError, match=named):
+        RprKinematics.from_description(arm)
 
 
 @pytest.mark.parametrize('seed', range(3))

@@ -12,8 +12,6 @@ from franka_dynamics.identification.base_parameters import base_parameters, uppe
 from franka_dynamics.identification.direct_method import f_, lambda_, rows_of
 from franka_dynamics.identification.energy_regressors import energy_regressors
 
-from .misprint import Misprint
-
 TILTED = (3.0, -5.0, -7.0)
 Q, DQ = np.array([0.4, -0.7, 0.5, 0.3, 0.9]), np.array([0.9, -0.6, 1.1, 0.7, -1.3])
 
@@ -75,67 +73,26 @@ def gautier_khalil():
     one = ArmDescription(
         'slide', Convention.MODIFIED, (Joint('j', JointKind.PRISMATIC, DHRow()),), scemi.links[:1]
     )
+    # d of the row: the origin's component along z, to which a does not contribute.
+    along = float(pose[:3, 3] @ pose[:3, 2])
+    rates = [w[2] * v[1], w[0] * v[2], w[1] * v[0]], [w[1] * v[2], w[2] * v[0], w[0] * v[1]]
+    rest = behind - lambda_(at) @ before
+    xx = [part('turn', name, 'XX_5') for name in ('XXR_5', 'XXR_4')]
+    slides_xx = [part('slide', name, 'XX_5') for name in ('XYR_4', 'XZR_4', 'YZR_4')]
+    printed_21 = [c * s * sa, -c * s * sa, -(s**2) * ca * sa]
+    true_21 = [c * s * ca, c * s * sa, s**2 * ca * sa]
+    tensors = [six_from_tensor(one) for one in (A @ tensor @ A, A @ tensor @ A.T, moved.inertia)]
+    zz, xx_2 = X['ZZ_1'] + X['YY_2'] + sigma, X['XX_2'] - X['YY_2'] - sigma
+    printed_9, true_9 = [zz, xx_2 + X['YY_3']], [zz + X['YY_3'], xx_2]
+    found_9 = [values['ZZR_1'], values['XXR_2']]
     return [
-        # d of the row: the origin's component along z, to which a does not contribute.
-        Misprint(
-            '(2) of a prismatic joint',
-            sum(position),
-            position[1],
-            float(pose[:3, 3] @ pose[:3, 2]),
-            1.027,
-        ),
-        Misprint(
-            'DE_7 to DE_9',
-            [w[2] * v[1] * w[1] * v[2], w[0] * v[2] * w[2] * v[0], w[1] * v[0] * w[0] * v[1]],
-            [w[2] * v[1] - w[1] * v[2], w[0] * v[2] - w[2] * v[0], w[1] * v[0] - w[0] * v[1]],
-            behind[6:9],
-            0.7143,
-        ),
-        Misprint(
-            'f^j',
-            both + (1.0 - DQ[4]) * second,
-            both,
-            behind - lambda_(at) @ before,
-            2.851,
-            1e-13,
-        ),
-        Misprint(
-            '(20), first line: XX_j in XXR_j and in XXR_{j-1}',
-            [0.0, 1.0],
-            [1.0, 0.0],
-            [part('turn', 'XXR_5', 'XX_5'), part('turn', 'XXR_4', 'XX_5')],
-            1.0,
-            1e-12,
-        ),
-        Misprint(
-            '(21), first terms of XYR, XZR and YZR',
-            [c * s * sa, -c * s * sa, -(s**2) * ca * sa],
-            [c * s * ca, c * s * sa, s**2 * ca * sa],
-            [part('slide', name, 'XX_5') for name in ('XYR_4', 'XZR_4', 'YZR_4')],
-            0.7108,
-            1e-12,
-        ),
-        Misprint(
-            '(22)',
-            six_from_tensor(A @ tensor @ A),
-            six_from_tensor(A @ tensor @ A.T),
-            six_from_tensor(moved.inertia),
-            0.008572,
-        ),
+        ('(2) of a prismatic joint', sum(position), position[1], along, 1.027),
+        ('DE_7 to DE_9', np.prod(rates, axis=0), np.subtract(*rates), behind[6:9], 0.7143),
+        ('f^j', both + (1.0 - DQ[4]) * second, both, rest, 2.851, 1e-13),
+        ('(20), first line: XX_j in XXR_j, XXR_{j-1}', [0.0, 1.0], [1.0, 0.0], xx, 1.0, 1e-12),
+        ('(21), XYR, XZR and YZR', printed_21, true_21, slides_xx, 0.7108, 1e-12),
+        ('(22)', *tensors, 0.008572),
         # 7 n_r + 4 n_t - 3 - sigma_1, with sigma = 1 for a prismatic joint.
-        Misprint('(23) of one slide', 4 - 3 - 1, upper_bound(one), len(base_parameters(one)), 1.0),
-        Misprint(
-            'section 9, link 2',
-            [
-                X['ZZ_1'] + X['YY_2'] + sigma,
-                X['XX_2'] + X['YY_3'] - X['YY_2'] - sigma,
-            ],
-            [
-                X['ZZ_1'] + X['YY_2'] + X['YY_3'] + sigma,
-                X['XX_2'] - X['YY_2'] - sigma,
-            ],
-            [values['ZZR_1'], values['XXR_2']],
-            0.05765,
-            1e-13,
-        ),
+        ('(23) of one slide', 4 - 3 - 1, upper_bound(one), len(base_parameters(one)), 1.0),
+        ('section 9, link 2', printed_9, true_9, found_9, 0.05765, 1e-13),
     ]

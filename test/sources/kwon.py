@@ -12,7 +12,6 @@ from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.mesh.mesh import mesh_inertia, vertex_derivatives
 from franka_dynamics.spatial import ad, ad_dual, adjoint, adjoint_inverse, exp6, hat
 
-from .misprint import Misprint
 from ..agreement import differences
 from ..dynamics.mechanisms import spherical_five_bar
 from ..dynamics.trees import random_tree
@@ -55,53 +54,34 @@ def algorithm_1():
     def corrected_twists(change):
         return tree.with_twist_corrections(change.reshape(5, 6))
 
-    def by_eta(of):
-        return differences(
-            lambda change: of(
-                tree_motion(corrected_twists(change), q, dq, ddq, tool_wrench=wrench)
-            ),
-            30,
-            STEP,
-        )
+    def by_eta(name):
+        def of(change):
+            moved = corrected_twists(change)
+            return getattr(tree_motion(moved, q, dq, ddq, tool_wrench=wrench), name)
+
+        return differences(of, 30, STEP)
 
     own = slice(6 * i, 6 * i + 6)
-    R = by_eta(lambda motion: motion.wrenches[i])[:, own]
-    torques = by_eta(lambda motion: motion.tau)
+    R = by_eta('wrenches')[i][:, own]
+    torques = by_eta('tau')
     derived = differentiate(tree, q, dq, ddq, tool_wrench=wrench)
+    product_i, own_i = (adjoint_inverse(T) @ ad(V) @ A for T in (product, exponentials[i]))
+    before, after = ad(V).T @ G, ad_dual(G @ V)
+    f = by_velocity('wrenches', 1)
+    corrected, last = A @ R - here.wrenches[i] @ ad(A), derived.tau.by_eta[:, 4]
     return [
-        Misprint(
-            'Ad_i',
-            adjoint_inverse(product) @ ad(here.twists[i - 1]) @ A,
-            adjoint_inverse(exponentials[i]) @ ad(here.twists[i - 1]) @ A,
-            by_position,
-            0.08903,
-            ATOL,
-        ),
-        Misprint('lines 3, 4: columns', 6 * 5, 9 * 4 + 6, derived.twist.full.shape[-1], 12.0),
-        Misprint(
+        ('Ad_i', product_i, own_i, by_position, 0.08903, ATOL),
+        ('lines 3, 4: columns', 6 * 5, 9 * 4 + 6, derived.twist.full.shape[-1], 12.0),
+        (
             'line 30',
-            carried - (ad(V).T @ G - ad_dual(G @ V)) @ P,
-            carried - (ad(V).T @ G + ad_dual(G @ V)) @ P,
-            by_velocity('wrenches', 1),
+            carried - (before - after) @ P,
+            carried - (before + after) @ P,
+            f,
             1.217,
             ATOL,
         ),
-        Misprint(
-            "S_i, joint i's own block",
-            A @ R,
-            A @ R - here.wrenches[i] @ ad(A),
-            torques[i, own],
-            26.52,
-            ATOL,
-        ),
-        Misprint(
-            'the last six columns',
-            np.zeros((4, 6)),
-            derived.tau.by_eta[:, 4],
-            torques[:, 24:],
-            0.9161,
-            ATOL,
-        ),
+        ("S_i, joint i's own block", A @ R, corrected, torques[i, own], 26.52, ATOL),
+        ('the last six columns', np.zeros((4, 6)), last, torques[:, 24:], 0.9161, ATOL),
     ]
 
 
@@ -134,9 +114,9 @@ def five_bar():
         return -G_a - J_p.T @ G_p + S[active] + J_p.T @ S[passive]
 
     return [
-        Misprint('(14), entries of tau_hat', len(tau), len(tau_hat), len(g_p), 2.0),
-        Misprint('(14), G_a row 2', equation_14(1.0), equation_14(), expected, 0.07617, ATOL),
-        Misprint('(14), G_p row 3', equation_14(-1.0, 0.0), equation_14(), expected, 0.15, ATOL),
+        ('(14), entries of tau_hat', len(tau), len(tau_hat), len(g_p), 2.0),
+        ('(14), G_a row 2', equation_14(1.0), equation_14(), expected, 0.07617, ATOL),
+        ('(14), G_p row 3', equation_14(-1.0, 0.0), equation_14(), expected, 0.15, ATOL),
     ]
 
 
@@ -176,7 +156,7 @@ def mesh():
     # Rows m, h, I_diag, I_off.
     per_vertex = vertex_derivatives(shape, density)[[0, 4, 5, 6, 7, 8, 9], 0]
     return [
-        Misprint(f'{item}: i summed', printed[at], per_vertex[at], expected[at], by, ATOL)
+        (f'{item}: i summed', printed[at], per_vertex[at], expected[at], by, ATOL)
         for item, at, by in (
             ('(18)', slice(0, 1), 203.5),
             ('(23)', slice(1, 4), 371.8),

@@ -25,30 +25,22 @@ def run_text(text, q, dq):
     names = {'sin': math.sin, 'cos': math.cos}
     names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'dq{i + 1}': dq[i] for i in range(n)}
     exec(text, names)
-    square = [(i + 1, j + 1) for i in range(n) for j in range(n)]
-    return (
-        np.reshape([names[f'M{i}{j}'] for i, j in square], (n, n)),
-        np.reshape([names[f'C{i}{j}'] for i, j in square], (n, n)),
-        np.array([names[f'g{i + 1}'] for i in range(n)]),
-    )
+    each = range(1, n + 1)
+    M, C = (np.array([[names[f'{letter}{i}{j}'] for j in each] for i in each]) for letter in 'MC')
+    return M, C, np.array([names[f'g{i}'] for i in each])
 
 
-def random_five(seed):
-    """Return an arm with slides, a tilted base, oblique twists and rotors."""
-    convention = tuple(Convention)[seed % 2]
-    return random_arm(np.random.default_rng(seed), joints=5, convention=convention)
+# Slides, a tilted base, oblique twists and rotors.
+FIVE = [
+    random_arm(np.random.default_rng(seed), joints=5, convention=convention)
+    for seed, convention in enumerate(Convention)
+]
 
 
-@pytest.mark.parametrize(
-    'description',
-    [load('fer', hand='franka_hand'), load('fr3'), random_five(0), random_five(1)],
-    ids=lambda arm: arm.name,
-)
-def test_an_arms_printed_equations_agree_with_the_recursion(description):
-    text = as_text(derivations.equations(description))
-    model = NewtonEulerModel(description)
-    for q, dq in np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2, description.n)):
-        mass, coriolis, gravity = run_text(text, q, dq)
-        np.testing.assert_allclose(mass, model.mass_matrix(q), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(coriolis, model.coriolis_matrix(q, dq), rtol=0.0, atol=ATOL)
-        np.testing.assert_allclose(gravity, model.gravity(q), rtol=0.0, atol=ATOL)
+@pytest.mark.parametrize('arm', [load('fer', hand='franka_hand'), load('fr3'), *FIVE])
+def test_an_arms_printed_equations_agree_with_the_recursion(arm):
+    text, model = as_text(derivations.equations(arm)), NewtonEulerModel(arm)
+    for q, dq in np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2, arm.n)):
+        expected = model.mass_matrix(q), model.coriolis_matrix(q, dq), model.gravity(q)
+        for found, reference in zip(run_text(text, q, dq), expected):
+            np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)

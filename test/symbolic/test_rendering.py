@@ -13,16 +13,9 @@ from franka_dynamics.arm import load
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.symbolic import derivations, rendering  # noqa: E402
-from franka_dynamics.symbolic.rendering import as_html, as_latex, as_text, Formula, Section  # noqa: E402  # noqa: E402
+from franka_dynamics.symbolic.rendering import as_html, as_latex, as_text, Formula, Section  # noqa: E402
 
 a, b, c, d = sp.symbols('a b c d')
-
-
-@pytest.fixture(scope='module', params=['step_by_step', 'rpr'])
-def sections(request):
-    if request.param == 'rpr':
-        return derivations.rpr_report()
-    return derivations.step_by_step(load('rpr'))
 
 
 def test_a_wide_matrix_reads_back_from_its_text():
@@ -33,26 +26,28 @@ def test_a_wide_matrix_reads_back_from_its_text():
     assert sp.Matrix([list(row) for row in read]) == matrix
 
 
-def test_groups_and_environments_of_a_derivations_latex_close(sections):
-    latex = as_latex(sections)
-    opened = []
+REPORTS = {
+    'step_by_step': lambda: derivations.step_by_step(load('rpr')),
+    'rpr': derivations.rpr_report,
+}
+
+
+@pytest.mark.parametrize('report', REPORTS)
+def test_groups_environments_and_tags_of_a_derivation_close(report):
+    sections = REPORTS[report]()
+    latex, opened = as_latex(sections), []
     for kind, environment in re.findall(r'\\(begin|end)\{([a-z*0-9]+)\}', latex):
         if kind == 'begin':
             opened.append(environment)
         else:
             assert opened.pop() == environment
-    assert not opened
     plain = latex.replace(r'\{', '').replace(r'\}', '')
-    assert plain.count('{') == plain.count('}')
+    assert not opened and plain.count('{') == plain.count('}')
     assert latex.count(r'\bigl(') == latex.count(r'\bigr)')
-    assert latex.rstrip().endswith(r'\end{document}')
-
-
-def test_a_pages_tags_close_and_it_needs_no_network(sections):
     page = as_html(sections)
     names = '<!doctype html>|<meta[^>]*>|&(?!lt|gt|amp)[a-z]+;'  # not valid in XML
     ElementTree.fromstring(re.sub(names, '', page, flags=re.IGNORECASE))
-    assert 'http' not in page and '<script' not in page
+    assert 'http' not in page and '<script' not in page  # a page needs no network
 
 
 @pytest.mark.parametrize(
