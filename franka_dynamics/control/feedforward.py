@@ -381,7 +381,7 @@ class FeedforwardController:
             self._before_change = self.law, copy(self.reference)
 
     def _torque_before(self, state: StateTerms) -> Array | None:
-        """Return the torque by the law and reference before a change; None without a change."""
+        """Return the torque of law and reference before a change, once; None without a change."""
         if self._before_change is None:
             return None
         law, references = self._before_change
@@ -604,8 +604,8 @@ class FeedforwardController:
     def _may_begin(self) -> tuple[FirstTorque, str]:
         """Return how commanding may begin; for NOT_YET also the reason, if known."""
         if self._last_torque_acts and self._moves():
-            # The last torque acts on a moving arm: commanding begins, so that the guard can brake
-            # the arm.
+            # The last torque acts on a moving arm: commanding begins, so that the guard judges the
+            # motion, and the arm is braked if it departs from the model.
             return FirstTorque.RAMPED, ''
         swings = self.unstable_gains()
         if swings:

@@ -470,7 +470,7 @@ def _departs(difference: float, per_bound: float, expected: str) -> str:
 
 
 def _less_load(difference: Array, change: Array) -> Array:
-    """Return a torque difference (n,) minus the nearest multiple of `change` from -1 to 0."""
+    """Return a torque difference (n,) minus k `change`, with k in [-1, 0] that leaves least."""
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * change

@@ -41,7 +41,8 @@ def join(
     Return a motion from the state `current` at `begin` [s] to `motion`, then along `motion`.
 
     `motion` ends at rest; the returned motion can reach the end of `motion` later than `motion`
-    does. Returns None if no transition within the arm's limits was found.
+    does. Returns None if no transition within the arm's limits was found; raises
+    ReferenceRefusedError if a transition is needed and ruckig is missing.
     """
     if motion.times[0] <= begin:
         difference = np.abs(np.subtract(motion.sample(begin), current)).max()

@@ -22,7 +22,7 @@ def sampled(motion: Trajectory) -> tuple[Array, ReferencePoint]:
 
 def beyond_limits(description: ArmDescription, times: Array, points: ReferencePoint) -> str:
     """
-    Return a phrase about the first limit that a state in `points` exceeds, or ''.
+    Return a phrase about one limit that a state in `points` exceeds, or ''.
 
     `points` have shape (s, n), their `times` (s,) [s]. The velocity limits are those at the
     positions in `points`.

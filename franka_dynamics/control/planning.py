@@ -91,8 +91,9 @@ def plan(
     Return the trajectory or set-point that the arm is to follow.
 
     One point at time zero is a set-point of a stream. A request without points ends the present
-    motion, as in joint_trajectory_controller. Every other request is a trajectory. If a request
-    has velocities but no accelerations, `with_accelerations` adds accelerations.
+    motion, as in joint_trajectory_controller, by ruckig's fastest motion to rest. Every other
+    request is a trajectory. If a request has velocities but no accelerations, `with_accelerations`
+    adds accelerations.
 
     `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default `now`,
     or at a later start of the request. `current` is the desired state when the motion begins, or
@@ -100,11 +101,11 @@ def plan(
     to the first point. `measured`, shape (n,), is the position expected to be measured when the
     motion begins, by default the position of `current`. A set-point must be near `measured`, or a
     stream could run away from the arm; of a smoothed stream `current` must be near `measured`, and
-    the first set-point near `current`. A trajectory that
-    starts at most MOST_LATENESS_S after `now` must begin near `measured`, or the feedback torque
-    would begin with a step. If `period`, the time between the points of a stream [s], is positive,
-    a set-point with positions alone is made into a smooth motion, which continues the stream of
-    `before`, the latest motion, if `before` was made from a stream.
+    the first set-point near `current`. A trajectory without a start, or that starts at most
+    MOST_LATENESS_S after `now`, must begin near `measured`, or the feedback torque would begin
+    with a step. If `period`, the time between the points of a stream [s], is positive, a set-point
+    with positions alone is made into a smooth motion, which continues the stream of `before`, the
+    latest motion, if `before` was made from a stream.
 
     Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
     cannot be followed.
