@@ -45,9 +45,9 @@ _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
 # poor an estimate of the displacement.
 _LONGEST_GAP_S = 0.04
 # Tolerated difference between the position change of a single step and its integrated velocity
-# [rad], beyond speed times delay, and the tolerated number of larger differences in ORDER_WINDOW
-# states. More than _MOST_STEPS steps off by more than _STEP show that the states of two arms
-# alternate or an encoder is faulty. Encoder noise is below 1e-4 rad.
+# [rad], beyond speed times the same sum, and the tolerated number of larger differences in
+# ORDER_WINDOW states. More than _MOST_STEPS steps off by more than this tolerance show that the
+# states of two arms alternate or an encoder is faulty. Encoder noise is below 1e-4 rad.
 _STEP, _MOST_STEPS = 3e-3, 3
 
 

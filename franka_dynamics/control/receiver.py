@@ -61,7 +61,7 @@ class TorqueReceiver:
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
     next torque comes. `holding`, shape (n,) [N m], is a torque that is applied from the beginning;
     None: brakes hold the arm. Raises SettingsError if payload or target are wrong, InertiaError if
-    the last link is not physical with the payload.
+    a link has a first moment but no mass.
     """
 
     def __init__(
