@@ -35,8 +35,8 @@ class Observation(NamedTuple):
     """
     The verdict of StateSupervisor on one joint state.
 
-    `valid`: torque terms may be computed from the state. `trusted`: a torque may be commanded from
-    the state.
+    `valid`: torque terms may be computed from the state. `trusted`: any torque may be commanded
+    from the state; a braking torque also if valid states only come too slowly.
     """
 
     condition: Condition
@@ -45,11 +45,12 @@ class Observation(NamedTuple):
 
     @property
     def trusted(self) -> bool:
-        """Whether a torque may be commanded from the joint state."""
+        """Whether any torque, not only one that brakes, may be commanded from the joint state."""
         return self.valid and self.condition is Condition.TRUSTED
 
 
-# Smallest jump of the stamps [s], back or (within half that time) ahead, of a changed clock.
+# Stamps that go back by more than _CLOCK_LEAP_S [s], or ahead by more in less than half that time
+# by the steady clock, show a changed clock.
 _CLOCK_LEAP_S = 1.0
 # _MOST_OUT_OF_ORDER messages out of order among the last ORDER_WINDOW show two publishers: the
 # network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
