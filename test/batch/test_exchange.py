@@ -46,8 +46,8 @@ class Library:
         return Held(np.from_dlpack(array))
 
 
+# Of each library: functions from NumPy to it, back, and to the address of an array's memory.
 def held():
-    """Return functions from NumPy to the library, back, and to the address of the memory."""
     return Held, lambda array: array.array, lambda array: array.array.ctypes.data
 
 
@@ -94,10 +94,8 @@ def test_each_method_gives_the_kind_it_was_given(name, library, dtype, filled):
     states = [np.asarray(x, dtype) for x in sample_states(ARM, 5)[: METHODS[name]]]
     expected = getattr(model, name)(*states)
     found = getattr(model, name)(*map(to, states))
-    if name == 'inverse_dynamics_derivatives':  # views, which JAX converts to arrays
-        parts, wanted = found, expected
-    else:
-        parts, wanted = [found], [expected]
+    parts, wanted = (one if isinstance(one, tuple) else (one,) for one in (found, expected))
+    if name != 'inverse_dynamics_derivatives':  # JAX converts views to arrays
         assert [address(found)] == filled
     for ours, theirs in zip(parts, wanted):
         assert type(ours) is type(to(states[0]))
@@ -119,20 +117,20 @@ Q = np.zeros((2, 3))
 
 
 @pytest.mark.parametrize(
-    ('q', 'out', 'said'),
+    ('q', 'out', 'named'),
     [
         (Held(Q, device=(2, 0)), None, 'q is in the memory of another device'),
-        (Held(Q, fault=BufferError('it has a gradient')), None, 'in place: it has a gradient'),
-        (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\), expected'),
+        (Held(Q, fault=BufferError('it has a gradient')), None, 'q .*: it has a gradient'),
+        (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\)'),
         (Held(np.zeros((2, 3), complex)), None, 'q has the type complex128'),
-        (Held(Q), Held(Q), 'out must be a writeable, C-contiguous NumPy array'),
+        (Held(Q), Held(Q), 'out must be a .* NumPy array'),
     ],
 )
-def test_what_cannot_be_exchanged_is_refused_in_a_sentence(q, out, said):
-    with pytest.raises(JointVectorError, match=said):
+def test_what_cannot_be_exchanged_is_refused(q, out, named):
+    with pytest.raises(JointVectorError, match=named):
         BatchModel(ARM).gravity(q, out)
 
 
 def test_two_libraries_at_a_time_are_refused():
-    with pytest.raises(JointVectorError, match='dq is an array of Elsewhere and q one of Libr'):
+    with pytest.raises(JointVectorError, match=r'dq .* Elsewhere and q .* Library'):
         BatchModel(ARM).coriolis(Held(Q), Other(Q))

@@ -13,7 +13,6 @@ from franka_dynamics.errors import JointVectorError
 
 GRAVITY = (1.0, -2.0, -9.4)
 ATOL = 1e-11  # 4e-14 N m measured on the FER
-RTOL = 1e-10
 
 
 @pytest.fixture(params=['fer', 'rpr'], scope='module')
@@ -27,14 +26,10 @@ def stacks(request):
 
 
 def test_traced_torques_are_pinocchios(stacks):
-    traced, model, (q, dq, ddq) = stacks
-    for found, expected in (
-        (traced.inverse_dynamics(q, dq, ddq), model.inverse_dynamics(q, dq, ddq)),
-        (traced.nonlinear_effects(q, dq), model.nonlinear_effects(q, dq)),
-        (traced.coriolis(q, dq), model.coriolis(q, dq)),
-        (traced.gravity(q), model.gravity(q)),
-        (traced.mass_matrix(q), model.mass_matrix(q)),
-    ):
+    traced, model, states = stacks
+    names = ('inverse_dynamics', 'nonlinear_effects', 'coriolis', 'gravity', 'mass_matrix')
+    for name, count in zip(names, (3, 2, 2, 1, 1)):
+        found, expected = (getattr(one, name)(*states[:count]) for one in (traced, model))
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
@@ -48,18 +43,18 @@ def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):
 
 
 @pytest.mark.parametrize(
-    ('columns', 'arrays', 'said'),
+    ('columns', 'arrays', 'named'),
     [
         (False, [np.zeros((4, 6))], r'q has shape \(4, 6\), expected \(\.\.\., 7\)'),
-        (False, [[0.0] * 7], 'q is not an array of a floating-point type of numpy'),
-        (False, [np.zeros(7, dtype=int)], 'q is not an array of a floating-point type of numpy'),
+        (False, [[0.0] * 7], 'q is not an array of a floating'),
+        (False, [np.zeros(7, dtype=int)], 'q is not an array of a floating'),
         (False, [np.zeros((3, 7)), np.zeros((2, 7))], r'dq has shape \(2, 7\) and q has \(3, 7\)'),
         (True, [np.zeros((4, 7))], r'q has shape \(4, 7\), expected \(7, \.\.\.\)'),
     ],
 )
-def test_what_is_not_a_stack_of_states_is_refused(columns, arrays, said):
+def test_what_is_not_a_stack_of_states_is_refused(columns, arrays, named):
     model = TracedModel(load('fer'), np, columns=columns)
-    with pytest.raises(JointVectorError, match=said):
+    with pytest.raises(JointVectorError, match=named):
         (model.coriolis if len(arrays) == 2 else model.gravity)(*arrays)
 
 
@@ -72,10 +67,6 @@ def test_columns_give_the_columns_of_the_rows(stacks):
     traced, _, states = stacks
     columns = TracedModel(traced.description, np, GRAVITY, columns=True)
     turned = [np.ascontiguousarray(x.T) for x in states]
-    for name, count in (('inverse_dynamics', 3), ('mass_matrix', 1), ('forward_dynamics', 3)):
-        found = getattr(columns, name)(*turned[:count])
-        expected = getattr(traced, name)(*states[:count])
+    for name in ('inverse_dynamics', 'forward_dynamics', 'inverse_dynamics_derivatives'):
+        found, expected = getattr(columns, name)(*turned), getattr(traced, name)(*states)
         np.testing.assert_array_equal(np.moveaxis(found, -1, 0), expected)
-    slopes = columns.inverse_dynamics_derivatives(*turned)
-    expected = traced.inverse_dynamics_derivatives(*states)
-    np.testing.assert_array_equal(np.moveaxis(slopes, -1, 0), expected)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -76,6 +76,7 @@ def test_mujoco_of_the_same_solids_agrees_with_the_closed_form():
 
 
 SKEW = Box(size=(0.1, 0.1, 0.1), center=(0.0, 0.05, 0.1), mass=1.0).link()
+CROOKED = LinkInertia.from_center_of_mass(1.0, (0, 0, 0.1), (0.01, 0.001, 0, 0.01, 0, 0.01))
 ROTOR = replace(ARM.joints[2], rotor_inertia=0.1)
 
 
@@ -83,6 +84,7 @@ ROTOR = replace(ARM.joints[2], rotor_inertia=0.1)
     ('arm', 'named'),
     [
         (replace(ARM, links=(ARM.links[0], SKEW, ARM.links[2])), "link 2's centre of mass on z"),
+        (replace(ARM, links=(ARM.links[0], CROOKED, ARM.links[2])), 'no products of inertia'),
         (replace(ARM, joints=(*ARM.joints[:2], ROTOR)), 'rpr_joint3 .* rotor'),
     ],
 )

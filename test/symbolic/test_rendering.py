@@ -41,6 +41,7 @@ def test_groups_environments_and_tags_of_a_derivation_close(report):
             opened.append(environment)
         else:
             assert opened.pop() == environment
+    assert report == 'rpr' or r'axes of \{0\}' in latex
     plain = latex.replace(r'\{', '').replace(r'\}', '')
     assert not opened and plain.count('{') == plain.count('}')
     assert latex.count(r'\bigl(') == latex.count(r'\bigr)')
