@@ -87,18 +87,12 @@ def test_five_bar_derivatives_by_twists_agree_with_differences(motion):
 
 def test_parameter_derivatives_give_other_bodies_motor_torques(motion):
     rng = np.random.default_rng(0)
-    links = [random_link(rng) for _ in five_bar_meshes()]
-    other = spherical_five_bar(links)
-    change = np.array(
-        [
-            new.parameters() - old.parameters()
-            for new, old in zip(other.tree.inertias, FIVE_BAR.tree.inertias)
-        ]
+    other = spherical_five_bar([random_link(rng) for _ in five_bar_meshes()])
+    new, old = (
+        np.array([link.parameters() for link in chain.tree.inertias])
+        for chain in (other, FIVE_BAR)
     )
     by = motor_derivatives(FIVE_BAR, motion).by_parameters
-    np.testing.assert_allclose(
-        np.einsum('ajk,jk->a', by, change),
-        other.inverse_dynamics(motion) - FIVE_BAR.inverse_dynamics(motion),
-        rtol=0.0,
-        atol=1e-13,
-    )
+    expected = other.inverse_dynamics(motion) - FIVE_BAR.inverse_dynamics(motion)
+    found = np.einsum('ajk,jk->a', by, new - old)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13)

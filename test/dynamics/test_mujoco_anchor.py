@@ -29,7 +29,6 @@ mujoco = pytest.importorskip('mujoco')
 # tensor into principal axes and a quaternion first.
 AGREEMENT = 1e-11
 FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel)
-STATES = 10
 
 
 def screw(axis, angle, length):
@@ -52,25 +51,22 @@ def body_of(link):
 
 def published_bodies(description):
     """Return the same from the arm's file, where it prints them about the centre of mass."""
-    entry = yaml.safe_load(Path(description.file).read_text())['inertial_sets'][
-        description.inertial_set
-    ]
+    sets = yaml.safe_load(Path(description.file).read_text())['inertial_sets']
+    entry = sets[description.inertial_set]
     assert entry['inertia_about'] == 'center_of_mass'
-    return [
-        (link['mass'], link['center_of_mass'], np.array(link['inertia']))
-        for link in entry['links']
-    ]
+    links = entry['links']
+    return [(one['mass'], one['center_of_mass'], np.array(one['inertia'])) for one in links]
 
 
 def build_mujoco(description, gravity, bodies):
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     spec.option.gravity = gravity
+    spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
     parent, before = spec.worldbody, description.base
     for joint, (mass, center, tensor) in zip(description.joints, bodies):
         step = row_at_zero(joint.row, description.convention)
-        pose = before @ step
-        quaternion = np.empty(4)
+        pose, quaternion = before @ step, np.empty(4)
         mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
         body = parent.add_body(
             name=f'link_of_{joint.name}',
@@ -79,16 +75,13 @@ def build_mujoco(description, gravity, bodies):
             mass=mass,
             ipos=center,
             explicitinertial=True,
-            fullinertia=tensor[[0, 3, 5, 1, 2, 4]],
-        )  # its order is xx, yy, zz, xy, xz, yz
+            fullinertia=tensor[[0, 3, 5, 1, 2, 4]],  # xx, yy, zz, xy, xz, yz
+        )
         axis, foot = np.array([0.0, 0.0, 1.0]), np.zeros(3)
         if description.convention is Convention.STANDARD:
             axis, foot = step[:3, :3].T @ axis, -step[:3, :3].T @ step[:3, 3]
-        kind = (
-            mujoco.mjtJoint.mjJNT_HINGE
-            if joint.kind is JointKind.REVOLUTE
-            else mujoco.mjtJoint.mjJNT_SLIDE
-        )
+        hinge = joint.kind is JointKind.REVOLUTE
+        kind = mujoco.mjtJoint.mjJNT_HINGE if hinge else mujoco.mjtJoint.mjJNT_SLIDE
         body.add_joint(
             name=joint.name, type=kind, axis=axis, pos=foot, armature=joint.rotor_inertia
         )
@@ -96,65 +89,44 @@ def build_mujoco(description, gravity, bodies):
     return spec.compile()
 
 
-class MujocoOracle:
-    def __init__(self, description, gravity, bodies=None):
-        bodies = bodies or [body_of(link) for link in description.links]
-        self.model = build_mujoco(description, gravity, bodies)
-        self.data = mujoco.MjData(self.model)
-
-    def set_state(self, q, dq=0.0, ddq=0.0):
-        self.data.qpos[:], self.data.qvel[:] = q, dq
-        mujoco.mj_forward(self.model, self.data)
-        self.data.qacc[:] = ddq
-        mujoco.mj_inverse(self.model, self.data)
-
-    def mass_matrix(self, q):
-        self.set_state(q)
-        columns = np.empty((self.model.nv, self.model.nv))
-        for unit, column in zip(np.eye(self.model.nv), columns):
-            mujoco.mj_mulM(self.model, self.data, column, unit)
-        return columns.T
-
-    def nonlinear_effects(self, q, dq):
-        self.set_state(q, dq)
-        return self.data.qfrc_bias.copy()
-
-    def gravity(self, q):
-        return self.nonlinear_effects(q, 0.0)
-
-    def inverse_dynamics(self, q, dq, ddq):
-        self.set_state(q, dq, ddq)
-        return self.data.qfrc_inverse.copy()
-
-    def center_of_mass(self, q):
-        self.set_state(q)
-        return self.data.subtree_com[0].copy()
-
-    def link_origins(self, q):
-        self.set_state(q)
-        return self.data.xpos[1:].copy()
+def full_mass_matrix(model, data):
+    columns = np.empty((model.nv, model.nv))
+    for unit, column in zip(np.eye(model.nv), columns):
+        mujoco.mj_mulM(model, data, column, unit)
+    return columns.T
 
 
+# How many of q, dq and ddq a quantity takes, and where MuJoCo has it.
 QUANTITIES = {
-    'center_of_mass': 1,
-    'mass_matrix': 1,
-    'gravity': 1,
-    'nonlinear_effects': 2,
-    'inverse_dynamics': 3,
+    'center_of_mass': (1, lambda model, data: data.subtree_com[0]),
+    'mass_matrix': (1, full_mass_matrix),
+    'gravity': (1, lambda model, data: data.qfrc_bias),
+    'nonlinear_effects': (2, lambda model, data: data.qfrc_bias),
+    'inverse_dynamics': (3, lambda model, data: data.qfrc_inverse),
+    'potential_energy': (1, lambda model, data: data.energy[0]),
+    'kinetic_energy': (2, lambda model, data: data.energy[1]),
+    'frames': (1, lambda model, data: data.xpos[1:]),
 }
 
 
-def assert_mujoco_agrees(models, oracle, states):
-    for quantity, inputs in QUANTITIES.items():
-        expected = np.array([getattr(oracle, quantity)(*state) for state in zip(*states[:inputs])])
-        for model in models:
-            actual = getattr(model, quantity)(*states[:inputs])
-            assert_near(actual, expected, AGREEMENT, f'{quantity} of {type(model).__name__}')
-    origins = np.array([oracle.link_origins(q) for q in states.q])
-    for model in models:
-        np.testing.assert_allclose(
-            model.frames(states.q)[:, :-1, :3, 3], origins, rtol=0.0, atol=AGREEMENT
-        )
+def assert_mujoco_agrees(description, gravity, bodies, states):
+    model = build_mujoco(description, gravity, bodies)
+    data = mujoco.MjData(model)
+    models = [formulation(description, gravity) for formulation in FORMULATIONS]
+    for quantity, (inputs, read) in QUANTITIES.items():
+        expected = []
+        for state in zip(*states[:inputs]):
+            q, dq, ddq = (*state, 0.0, 0.0)[:3]
+            data.qpos[:], data.qvel[:] = q, dq
+            mujoco.mj_forward(model, data)
+            data.qacc[:] = ddq
+            mujoco.mj_inverse(model, data)
+            expected.append(np.array(read(model, data)))
+        for one in models:
+            actual = getattr(one, quantity)(*states[:inputs])
+            if quantity == 'frames':
+                actual = actual[:, :-1, :3, 3]
+            assert_near(actual, np.array(expected), AGREEMENT, f'{quantity}, {type(one).__name__}')
 
 
 @pytest.mark.parametrize(
@@ -162,20 +134,13 @@ def assert_mujoco_agrees(models, oracle, states):
 )
 def test_given_a_published_arm_when_computed_then_mujoco_agrees(arm, gravity):
     description = load(arm, hand='none')
-    oracle = MujocoOracle(description, gravity, published_bodies(description))
-    assert_mujoco_agrees(
-        [formulation(description, gravity) for formulation in FORMULATIONS],
-        oracle,
-        sample_states(description, 30, 3),
-    )
+    bodies = published_bodies(description)
+    assert_mujoco_agrees(description, gravity, bodies, sample_states(description, 30, 3))
 
 
 @pytest.mark.parametrize('seed', range(4))
 def test_given_any_arm_when_computed_then_mujoco_agrees(seed):
     rng = np.random.default_rng(seed)
     description, gravity = random_arm(rng), rng.normal(size=3) * 9.81
-    assert_mujoco_agrees(
-        [formulation(description, gravity) for formulation in FORMULATIONS],
-        MujocoOracle(description, gravity),
-        sample_states(description, STATES, seed),
-    )
+    bodies = [body_of(link) for link in description.links]
+    assert_mujoco_agrees(description, gravity, bodies, sample_states(description, 10, seed))

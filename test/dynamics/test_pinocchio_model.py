@@ -18,7 +18,7 @@ from franka_dynamics.validation.crosscheck import QUANTITIES
 FER = load('fer')
 
 
-@pytest.mark.parametrize('quantity', dict.fromkeys(QUANTITIES), ids=lambda quantity: quantity.name)
+@pytest.mark.parametrize('quantity', QUANTITIES, ids=lambda quantity: quantity.name)
 def test_a_result_is_not_changed_by_the_next_call(quantity):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
     model = PinocchioModel(FER)
@@ -31,33 +31,29 @@ def test_a_result_is_not_changed_by_the_next_call(quantity):
 
 
 def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():
-    arm = load('fer')
-    joints = tuple(replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(arm.joints))
-    model = build_pinocchio(replace(arm, joints=joints))
-    np.testing.assert_array_equal(model.lowerPositionLimit, arm.limit('lower'))
-    np.testing.assert_array_equal(model.upperPositionLimit, arm.limit('upper'))
-    np.testing.assert_array_equal(model.velocityLimit, arm.limit('velocity'))
-    np.testing.assert_array_equal(model.effortLimit, arm.limit('effort'))
+    joints = (replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(FER.joints))
+    model = build_pinocchio(replace(FER, joints=tuple(joints)))
+    found = (model.lowerPositionLimit, model.upperPositionLimit, model.velocityLimit)
+    expected = [FER.limit(name) for name in ('lower', 'upper', 'velocity', 'effort')]
+    np.testing.assert_array_equal((*found, model.effortLimit), expected)
     np.testing.assert_array_equal(model.armature, 0.1 * np.arange(7))
-    assert list(model.names)[1:] == list(arm.joint_names)
+    assert tuple(model.names)[1:] == FER.joint_names
 
 
 def test_threads_that_share_a_model_read_their_own_poses_alone():
     model = PinocchioModel(FER)
     poses = (FER.home, 0.5 * FER.home)
     expected = [model.frames(q) for q in poses]
+
+    def follow(k):
+        return all(np.array_equal(model.frames(poses[k]), expected[k]) for _ in range(5000))
+
     interval = sys.getswitchinterval()
     # So short that threads switch between a call of Pinocchio and the reading of its result.
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(2) as threads:
-            found = threads.map(
-                lambda k: all(
-                    np.array_equal(model.frames(poses[k]), expected[k]) for _ in range(5000)
-                ),
-                range(2),
-            )
-        assert all(found)
+            assert all(threads.map(follow, range(2)))
     finally:
         sys.setswitchinterval(interval)
 

@@ -39,26 +39,17 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
     np.testing.assert_allclose(actual, expected[..., OURS], rtol=0.0, atol=ATOL_COLUMN)
 
 
-def test_a_regressor_in_blocks_equals_single_states(monkeypatch):
+def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(monkeypatch):
     monkeypatch.setattr(regressor, '_BLOCK', 4)
-    description = load('fer')
-    q, dq, ddq = sample_states(description, 10, 0)
-    whole = torque_regressor(description, q, dq, ddq)
-    single = [torque_regressor(description, *state) for state in zip(q, dq, ddq)]
-    np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
-
-
-def test_chosen_columns_come_alone_and_in_their_order():
-    description = load('fer')
-    states = sample_states(description, 3, 0)
+    description, columns = load('fer'), (69, 5, 18)
+    states = sample_states(description, 10, 0)
     whole = torque_regressor(description, *states)
-    chosen = torque_regressor(description, *states, columns=(69, 5, 18))
-    np.testing.assert_array_equal(chosen, whole[..., [69, 5, 18]])
-
-
-def test_a_rotor_column_without_rotors_says_how_to_have_them():
+    single = [torque_regressor(description, *state) for state in zip(*states)]
+    np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
+    chosen = torque_regressor(description, *states, columns=columns)
+    np.testing.assert_array_equal(chosen, whole[..., columns])
     with pytest.raises(BaseParameterError, match=r'Column 70 does not exist.*rotor_inertia=True'):
-        torque_regressor(load('fer'), np.zeros(7), np.zeros(7), np.zeros(7), columns=[70])
+        torque_regressor(description, *states, columns=[70])
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():

@@ -36,21 +36,18 @@ def test_a_stack_gives_what_its_states_give(states, name, quantity):
 
 
 def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many(states):
-    model = PinocchioModel(load('fer'))
-    q, dq, ddq = states
-    wrench = np.arange(6.0)
-    expected = [
-        [model.inverse_dynamics(q[i, j], dq[i, j], ddq[i, j], wrench) for j in range(3)]
-        for i in range(2)
-    ]
-    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), expected)
-    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench), expected)
-    np.testing.assert_array_equal(model.gravity(q[0, 0].tolist()), model.gravity(q[0, 0]))
-    one_over_many = model.coriolis(q[0, 0], dq)
-    np.testing.assert_array_equal(one_over_many[1, 2], model.coriolis(q[0, 0], dq[1, 2]))
-    np.testing.assert_array_equal(
-        model.jacobian(q, 3, reference_frame='LOCAL')[1, 2], model.jacobian(q[1, 2], 3, 'LOCAL')
-    )
+    model, wrench, (q, dq, ddq) = PinocchioModel(load('fer')), np.arange(6.0), states
+    one = q[1, 2], dq[1, 2], ddq[1, 2]
+    for found, expected in (
+        (
+            model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench),
+            model.inverse_dynamics(*one, wrench),
+        ),
+        (model.coriolis(q[1, 2], dq), model.coriolis(*one[:2])),
+        (model.jacobian(q, 3, reference_frame='LOCAL'), model.jacobian(one[0], 3, 'LOCAL')),
+    ):
+        np.testing.assert_array_equal(found[1, 2], expected)
+    np.testing.assert_array_equal(model.gravity(one[0].tolist()), model.gravity(one[0]))
 
 
 def test_an_empty_stack_gives_an_empty_result():

@@ -88,66 +88,50 @@ def hat6(twist):
     return np.array([[0, -z, y, v[0]], [z, 0, -x, v[1]], [-y, x, 0, v[2]], [0, 0, 0, 0]])
 
 
-def skew(a):
-    return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
-
-
-def adjoint(T):
-    R = T[:3, :3]
-    return np.block([[R, skew(T[:3, 3]) @ R], [np.zeros((3, 3)), R]])
-
-
-def ad(V):
-    return np.block([[skew(V[3:]), skew(V[:3])], [np.zeros((3, 3)), skew(V[3:])]])
-
-
-def inverse(T):
-    out = np.eye(4, dtype=T.dtype)
-    out[:3, :3], out[:3, 3] = T[:3, :3].T, -T[:3, :3].T @ T[:3, 3]
-    return out
+def vee(matrix):
+    """Return the six numbers of `hat6`'s matrix, or of the last two axes of a stack."""
+    return np.stack(
+        [matrix[..., i, k] for i, k in zip((0, 1, 2, 2, 0, 1), (3, 3, 3, 1, 2, 0))], -1
+    )
 
 
 def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
     """
-    Return the motion from sums in the space frame, with matrix exponentials, real or complex.
+    Return the motion from homogeneous matrices in the space frame, real or complex.
 
-    Everything is evaluated in one fixed frame, V = sum of J dq, and carried into the bodies'
-    frames at the end, so that it shares neither recursion nor code with what it checks.
+    With X a body's pose, dX = V X and S its pseudo-inertia, d2X S X^T minus its transpose is the
+    matrix of force and moment about the origin. Nothing of this is a recursion between bodies'
+    frames, nor code of what it checks.
     """
-    n, kind = tree.n, np.result_type(eta, q, dq, ddq, float)
-    poses, V, dV, J = [], [], [], np.zeros((6, n), dtype=kind)
-    start = np.concatenate((-np.asarray(gravity), np.zeros(3)))
+    n, inv = tree.n, np.linalg.inv
+    poses, J, V, dV, F = [], [], [], [], []
     for i, parent in enumerate(tree.parents):
-        twist = adjoint(expm(hat6(eta[i]))) @ tree.twists[i]
-        before = (np.eye(4) if parent == BASE else poses[parent]) @ tree.placements[i]
-        poses.append(before @ expm(hat6(twist) * q[i]))
-        J[:, i] = adjoint(before) @ twist
-        V.append((0 if parent == BASE else V[parent]) + J[:, i] * dq[i])
-        dV.append(
-            (start if parent == BASE else dV[parent])
-            + J[:, i] * ddq[i]
-            + ad(V[i]) @ J[:, i] * dq[i]
-        )
+        correction = expm(hat6(eta[i]))
+        twist = correction @ hat6(tree.twists[i]) @ inv(correction)
+        root = parent == BASE
+        before = (np.eye(4) if root else poses[parent]) @ tree.placements[i]
+        poses.append(before @ expm(twist * q[i]))
+        J.append(before @ twist @ inv(before))
+        V.append((0 if root else V[parent]) + J[i] * dq[i])
+        start = hat6(np.append(-np.asarray(gravity), np.zeros(3))) if root else dV[parent]
+        dV.append(start + J[i] * ddq[i] + (V[i] @ J[i] - J[i] @ V[i]) * dq[i])
+        pseudo_inertia = poses[i] @ tree.inertias[i].pseudo_inertia() @ poses[i].T
+        force = (dV[i] + V[i] @ V[i]) @ pseudo_inertia
+        F.append(force - force.T)
     tool = poses[tree.tool_body] @ expm(hat6(eta[n])) @ tree.tool
-    F = []
-    for i in range(n):
-        back = adjoint(inverse(poses[i]))
-        h = skew(tree.inertias[i].first_moment)
-        body = np.block([[tree.inertias[i].mass * np.eye(3), -h], [h, tree.inertias[i].inertia]])
-        G = back.T @ body @ back
-        F.append(G @ dV[i] - ad(V[i]).T @ G @ V[i])
-    F[tree.tool_body] = F[tree.tool_body] - adjoint(inverse(tool)).T @ tool_wrench
+    pull = hat6(tool_wrench)
+    pull[3] = -pull[:, 3]
+    F[tree.tool_body] = F[tree.tool_body] - tool @ pull @ tool.T
     for i in reversed(range(n)):
         if tree.parents[i] != BASE:
             F[tree.parents[i]] = F[tree.parents[i]] + F[i]
-    tau = np.array([J[:, i] @ F[i] for i in range(n)]) + tree.rotor_inertias * ddq
-    backs = [adjoint(inverse(pose)) for pose in poses]
+    poses, backs = np.array(poses), inv(poses)
     return {
-        'twist': np.array([back @ v for back, v in zip(backs, V)]),
-        'acceleration': np.array([back @ a for back, a in zip(backs, dV)]),
-        'wrench': np.array([adjoint(pose).T @ f for pose, f in zip(poses, F)]),
-        'tau': tau,
-        'pose': np.array(poses),
+        'twist': vee(backs @ V @ poses),
+        'acceleration': vee(backs @ dV @ poses),
+        'wrench': vee(backs @ F @ np.swapaxes(backs, 1, 2)),
+        'tau': (vee(np.array(J)) * vee(np.array(F))).sum(axis=1) + tree.rotor_inertias * ddq,
+        'pose': poses,
     }
 
 
@@ -156,10 +140,11 @@ def complex_step(tree, q, dq, ddq, gravity, tool_wrench):
     n = tree.n
     point = np.concatenate((np.zeros(6 * (n + 1)), q, dq, ddq)).astype(complex)
     columns = []
-    for k in range(len(point)):
-        moved = point.copy()
-        moved[k] += 1j * COMPLEX_STEP
-        eta, rest = moved[: 6 * (n + 1)].reshape(n + 1, 6), moved[6 * (n + 1) :].reshape(3, n)
-        values = slow_dynamics(tree, eta, *rest, gravity, tool_wrench)
-        columns.append({name: value.imag / COMPLEX_STEP for name, value in values.items()})
-    return {name: np.stack([column[name] for column in columns], axis=-1) for name in columns[0]}
+    for step in 1j * COMPLEX_STEP * np.eye(len(point)):
+        eta, rest = np.split(point + step, [6 * (n + 1)])
+        states = (eta.reshape(n + 1, 6), *rest.reshape(3, n))
+        columns.append(slow_dynamics(tree, *states, gravity, tool_wrench))
+    return {
+        name: np.stack([column[name].imag / COMPLEX_STEP for column in columns], axis=-1)
+        for name in columns[0]
+    }
