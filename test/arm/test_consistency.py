@@ -3,6 +3,7 @@
 """Tests of physical consistency, and of its repair within the rounding of a table."""
 
 from importlib.util import find_spec
+import re
 import sys
 
 import numpy as np
@@ -10,10 +11,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.arm_file_writer import save
-from franka_dynamics.arm.consistency import (
-    nearest_physical,
-    NEAREST_WITHIN_ROUNDING,
-)
+from franka_dynamics.arm.consistency import nearest_physical, NEAREST_WITHIN_ROUNDING
 from franka_dynamics.errors import InertiaError, MissingDependencyError
 from franka_dynamics.urdf.xacro_writer import robot_text
 
@@ -21,10 +19,7 @@ ROUNDING = 5e-5  # half of the table's fourth decimal
 # of the change of 2e-5; the solver's tolerance is 1e-8 of the rounding
 DISTANCE_RTOL = 1e-3
 
-needs_solver = pytest.mark.skipif(
-    find_spec('cvxpy') is None,
-    reason='cvxpy is not installed',
-)
+needs_solver = pytest.mark.skipif(find_spec('cvxpy') is None, reason='cvxpy is not installed')
 
 
 def table_link():
@@ -68,11 +63,7 @@ def test_another_solver_finds_no_nearer_repair_of_link_2():
 
 @needs_solver
 def test_a_box_without_a_real_body_is_refused_by_its_link():
-    with pytest.raises(
-        InertiaError,
-        match=r'No real body lies within the rounding of link X: '
-        r'.*-1\.78e-05.*at most 1e-06 does not fix',
-    ):
+    with pytest.raises(InertiaError, match=r'of link X: .*-1\.78e-05.*at most 1e-06 does not fix'):
         nearest_physical(table_link(), 1e-6, name='link X')
 
 
@@ -85,12 +76,8 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
     for i, (link, before) in enumerate(zip(arm.links, printed.links)):
         moved = np.abs(link.parameters() - before.parameters()).max()
         assert (0.0 < moved <= ROUNDING) if i == 1 else moved == 0.0
-    assert len(arm.repairs) == 1
-    assert arm.repairs[0].startswith(
-        'the link behind fer_joint2 was not physical as printed '
-        '(eigenvalue -1.8e-05 of its pseudo-inertia)'
-    )
-    assert arm.repairs[0].endswith('within the rounding of 5e-05')
+    (sentence,) = arm.repairs
+    assert re.search('fer_joint2 was not physical.*-1.8e-05.*within .* 5e-05', sentence)
 
 
 @needs_solver
@@ -103,9 +90,7 @@ def test_the_table_is_written_only_repaired_and_says_so():
 
 def test_a_repair_without_a_stated_rounding_is_refused():
     with pytest.raises(
-        InertiaError,
-        match=r"'franka_description' of fer states no rounding.*"
-        r'behind fer_joint4.*add `rounding`',
+        InertiaError, match=r'of fer states no rounding.*fer_joint4.*add `rounding`'
     ):
         load('fer', 'franka_description', repair=NEAREST_WITHIN_ROUNDING)
 

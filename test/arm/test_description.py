@@ -5,62 +5,39 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import (
-    ArmDescription,
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    load,
-)
+from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.errors import DescriptionError
 
 UNIT = Box(size=(0.1, 0.1, 0.1), mass=1.0).link()
 
 
-def two_joints(**changes):
-    joints = tuple(Joint(name, JointKind.REVOLUTE, DHRow(a=0.5)) for name in ('first', 'second'))
-    fields = {
-        'name': 'toy',
-        'convention': Convention.MODIFIED,
-        'joints': joints,
-        'links': (UNIT, UNIT),
-    }
-    return ArmDescription(**{**fields, **changes})
+FIRST, SECOND = (Joint(name, JointKind.REVOLUTE, DHRow(a=0.5)) for name in ('first', 'second'))
 
 
 @pytest.mark.parametrize(
-    ('changes', 'sentence'),
+    ('joints', 'links', 'base', 'sentence'),
     [
-        ({'links': (UNIT,)}, 'toy has 2 joints and 1 links; an arm needs one link per joint'),
-        ({'joints': (), 'links': ()}, 'toy has 0 joints'),
-        (
-            {'joints': (Joint('same', JointKind.REVOLUTE, DHRow()),) * 2},
-            "more than one joint named 'same'",
-        ),
-        ({'base': np.diag([1.0, 1.0, 2.0, 1.0])}, 'base pose of toy is at fault'),
-        ({'base': np.eye(3)}, 'base pose of toy is at fault'),
+        ((FIRST, SECOND), (UNIT,), np.eye(4), 'toy has 2 joints and 1 links'),
+        ((), (), np.eye(4), 'toy has 0 joints'),
+        ((FIRST, FIRST), (UNIT, UNIT), np.eye(4), "more than one joint named 'first'"),
+        ((FIRST,), (UNIT,), np.diag([1.0, 1.0, 2.0, 1.0]), 'base pose of toy is at fault'),
     ],
 )
-def test_parts_that_do_not_fit_are_refused_in_one_sentence(changes, sentence):
+def test_parts_that_do_not_fit_are_refused_in_one_sentence(joints, links, base, sentence):
     with pytest.raises(DescriptionError, match=sentence):
-        two_joints(**changes)
+        ArmDescription('toy', Convention.MODIFIED, joints, links, base=base)
 
 
 def test_fr3_velocity_bounds_near_limits_are_frankas_formula():
     arm = load('fr3')
-    q_max, q_min = arm.limit('upper'), arm.limit('lower')
     off = np.array([0.6599, 0.2517, 0.2000, 0.3533, 0.5757, 0.4878, 0.4628])
-    dec = np.array([6, 2.585, 3.5, 4, 17, 5.5, 17])
-    distance = 0.15
-    expected = np.minimum(
-        arm.limit('velocity'), np.maximum(0.0, -off + np.sqrt(2.0 * dec * distance))
-    )
-    _, upper = arm.velocity_bounds(q_max - distance)
-    lower, _ = arm.velocity_bounds(q_min + distance)
-    np.testing.assert_allclose(upper, expected, rtol=1e-12, atol=0.0)
-    np.testing.assert_allclose(lower, -expected, rtol=1e-12, atol=0.0)
+    dec, distance = np.array([6, 2.585, 3.5, 4, 17, 5.5, 17]), 0.15
+    braking = np.maximum(0.0, -off + np.sqrt(2.0 * dec * distance))
+    expected = np.minimum(arm.limit('velocity'), braking)
+    _, upper = arm.velocity_bounds(arm.limit('upper') - distance)
+    lower, _ = arm.velocity_bounds(arm.limit('lower') + distance)
+    np.testing.assert_allclose((upper, -lower), (expected, expected), rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.parametrize('beyond', [0.0, 0.2])
@@ -73,7 +50,6 @@ def test_fr3_velocity_bounds_at_a_limit_allow_only_the_way_back(beyond):
 
 def test_franka_descriptions_link_4_is_named_with_its_margin():
     # A known error of franka_description: the triangle inequality is missed by 1.1e-3.
-    sentences = load('fer', 'franka_description').inconsistencies()
-    assert len(sentences) == 1
-    assert 'fer_joint4 is not physical' in sentences[0]
-    assert 'miss the triangle inequality by 0.0011' in sentences[0]
+    (sentence,) = load('fer', 'franka_description').inconsistencies()
+    assert 'fer_joint4 is not physical' in sentence
+    assert 'miss the triangle inequality by 0.0011' in sentence

@@ -14,8 +14,6 @@ from franka_dynamics.errors import FrankaDynamicsError
 
 # xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
-
-
 # Numbers of github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
 EXAMPLE = {
     'id': 'robotiq',
@@ -70,7 +68,7 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
     ('changes', 'sentence'),
     [
         ({'mass': None}, 'mass is missing'),
-        ({'mass': '0.9'}, "mass must be a number or an angle such as '-pi/2', not '0.9'"),
+        ({'mass': '0.9'}, 'mass must be a number'),
         ({'mass': 900}, 'Are these grams'),
         ({'centerOfMass': [0, 0]}, 'centerOfMass must be a list of 3 numbers'),
         ({'inertia': [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 'inertia is not symmetric'),
@@ -80,9 +78,8 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
 def test_a_file_at_fault_is_refused_by_file_and_field(changes, sentence, desk_file):
     path = desk_file(**changes)
     for read in (load_hand, read_payload):
-        with pytest.raises(FrankaDynamicsError, match=re.escape(sentence)) as raised:
+        with pytest.raises(FrankaDynamicsError, match=f'{path}.*{re.escape(sentence)}'):
             read(path)
-        assert path in str(raised.value)
 
 
 def test_a_file_that_is_no_json_is_refused(tmp_path):

@@ -1,20 +1,37 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm in other DH rows, or with a reversed joint, has the same torques and poses."""
+"""DH rows; an arm in other rows, or with a reversed joint, has the same torques and poses."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, load, ViscousCoulombFriction
+from franka_dynamics.arm import Convention, DHRow, load, ViscousCoulombFriction
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import DescriptionError
 
 from ..agreement import assert_near
 
 ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error measured
+
+
+@pytest.mark.parametrize(
+    ('alpha', 'expected'),
+    [(0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))],
+)
+@pytest.mark.parametrize('convention', Convention)
+def test_a_quarter_turn_of_twist_has_exact_zeros(convention, alpha, expected):
+    matrix = DHRow(alpha=alpha).transform(convention)
+    assert (matrix[2, 2], matrix[2, 1]) == expected
+
+
+@pytest.mark.parametrize('field', ['a', 'alpha', 'd', 'theta'])
+def test_a_row_value_that_is_no_number_is_refused_by_its_field(field):
+    with pytest.raises(DescriptionError, match=f'^{field} of a Denavit-Hartenberg row is nan'):
+        DHRow(**{field: float('nan')})
 
 
 @pytest.mark.parametrize('convention', list(Convention))
@@ -30,12 +47,8 @@ def test_a_reversed_joint_reverses_its_torque(convention, seed):
     before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
     other = [stack * sign for stack in states]
     assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states), ATOL)
-    np.testing.assert_allclose(
-        after.frames(other[0])[:, -1, :3, 3],
-        before.frames(states.q)[:, -1, :3, 3],
-        rtol=0.0,
-        atol=ATOL,
-    )
+    tips = [model.frames(q)[:, -1, :3, 3] for model, q in ((before, states.q), (after, other[0]))]
+    np.testing.assert_allclose(*tips, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -51,12 +64,8 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
         NewtonEulerModel(arm).inverse_dynamics(*states),
         ATOL,
     )
-    np.testing.assert_allclose(
-        NewtonEulerModel(other).frames(states.q)[:, -1],
-        NewtonEulerModel(arm).frames(states.q)[:, -1],
-        rtol=0.0,
-        atol=ATOL,
-    )
+    poses, others = (NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
+    np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
 
 
 RUBBING = ViscousCoulombFriction(*np.linspace(0.1, 0.7, 21).reshape(3, 7))

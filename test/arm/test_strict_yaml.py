@@ -14,20 +14,15 @@ read_mapping = partial(strict_yaml.read_mapping, expected='an arm file starts wi
 
 def written(tmp_path, text):
     path = tmp_path / 'arm.yaml'
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    path.write_text(text)
     return path
 
 
 @pytest.mark.parametrize(
     ('text', 'value'),
     [
-        ('1e-5', 1e-5),
-        ('3.', 3.0),
-        ('010', 10),
-        ('.inf', float('inf')),
-        ('1:30', '1:30'),
-        ('1_000', '1_000'),
-        ('0x10', '0x10'),
+        *(('1e-5', 1e-5), ('3.', 3.0), ('010', 10), ('.inf', float('inf'))),
+        *((text, text) for text in ('1:30', '1_000', '0x10')),
     ],
 )
 def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text, value):
@@ -46,6 +41,7 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
         ('', r'holds no mapping \(it is empty or a bare NoneType\)'),
         ('[' * 1200, r'cannot be read as YAML'),
         ('a: 1\n---\nb: 2\n', r'cannot be read as YAML'),
+        (f'name: mine\nmass: {"1" * 5000}\n', r'line 2: a number of 5000 digits'),
     ],
 )
 def test_a_file_at_fault_is_refused_in_one_sentence(tmp_path, text, sentence):
@@ -58,10 +54,3 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / 'missing.yaml'):
         with pytest.raises(DescriptionError, match=f'{path} cannot be read'):
             read_mapping(path)
-
-
-def test_a_number_of_too_many_digits_is_refused_with_its_line(tmp_path):
-    path = tmp_path / 'arm.yaml'
-    path.write_text(f'name: mine\nmass: {"1" * 5000}\n')
-    with pytest.raises(DescriptionError, match='line 2: a number of 5000 digits'):
-        read_mapping(path)
