@@ -9,22 +9,8 @@ from franka_dynamics.mesh.mesh import TriangleMesh
 # Corner k of a unit cube has the bits of k as coordinates; faces are counter-clockwise from
 # outside.
 _CORNERS = np.array([[(k >> axis) & 1 for axis in range(3)] for k in range(8)], dtype=float)
-_FACES = np.array(
-    [
-        [0, 2, 3],
-        [0, 3, 1],
-        [4, 5, 7],
-        [4, 7, 6],
-        [0, 1, 5],
-        [0, 5, 4],
-        [2, 6, 7],
-        [2, 7, 3],
-        [0, 4, 6],
-        [0, 6, 2],
-        [1, 3, 7],
-        [1, 7, 5],
-    ]
-)
+_SIDES = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+_FACES = np.array([[a, *pair] for a, b, c, d in _SIDES for pair in ((b, c), (c, d))])
 
 
 def cuboid(size, center=(0.0, 0.0, 0.0)):
@@ -42,10 +28,9 @@ def bumpy_cuboid(seed, scale=0.1):
 
 def joined(*meshes, flip=()):
     """Return several meshes as one; those with a number in `flip` are wound inside out."""
-    vertices, faces, offset = [], [], 0
-    for number, mesh in enumerate(meshes):
-        vertices.append(mesh.vertices)
-        rows = mesh.faces[:, ::-1] if number in flip else mesh.faces
-        faces.append(rows + offset)
-        offset += len(mesh.vertices)
-    return TriangleMesh(np.vstack(vertices), np.vstack(faces))
+    starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    faces = [
+        (mesh.faces[:, ::-1] if number in flip else mesh.faces) + start
+        for number, (mesh, start) in enumerate(zip(meshes, starts))
+    ]
+    return TriangleMesh(np.vstack([mesh.vertices for mesh in meshes]), np.vstack(faces))

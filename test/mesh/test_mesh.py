@@ -1,15 +1,26 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inertia of a mesh against closed forms and trimesh; malformed meshes are refused."""
+"""The inertia of a mesh against closed forms and trimesh, and its derivatives."""
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.errors import MeshError
-from franka_dynamics.mesh.mesh import mesh_inertia, mesh_volume, TriangleMesh
+from franka_dynamics.mesh.mesh import (
+    DIAGONAL_FIRST,
+    in_parameter_order,
+    mesh_inertia,
+    mesh_volume,
+    motion_derivative,
+    TriangleMesh,
+    vertex_derivatives,
+)
+from franka_dynamics.spatial import exp6
 
 from .meshes import bumpy_cuboid, cuboid
+from ..agreement import differences
+from ..dynamics.trees import random_link
 
 DENSITY = 2700.0  # kg/m^3, aluminium
 # Relative to the largest entry. Sums of a few dozen products: 3e-16 measured.
@@ -56,8 +67,7 @@ def test_a_mesh_far_away_keeps_its_central_inertias_digits():
     # Given a 6 cm part described 5 m from its frame's origin, as CAD exports sometimes are.
     near = bumpy_cuboid(1)
     far = near.moved([[1, 0, 0, 3.0], [0, 1, 0, 4.0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    actual = mesh_inertia(far, DENSITY)
-    expected = mesh_inertia(near, DENSITY)
+    actual, expected = (mesh_inertia(mesh, DENSITY) for mesh in (far, near))
     # Then only the parallel-axis term of 25 m^2 against 4e-4 m^2 takes digits: 1e-11 measured;
     # sums about the far origin lose 1e-9 and more.
     np.testing.assert_allclose(
@@ -68,18 +78,20 @@ def test_a_mesh_far_away_keeps_its_central_inertias_digits():
     )
 
 
-def test_a_mesh_with_normals_inwards_is_refused():
+@pytest.mark.parametrize(
+    ('step', 'density', 'sentence'),
+    [
+        (-1, DENSITY, r'encloses a volume of -0.001 m.*normals point inwards'),
+        (1, -1.0, r'density is -1.0 .* must be a positive number'),
+        (1, np.nan, r'density is nan .* must be a positive number'),
+    ],
+)
+def test_normals_inwards_or_an_impossible_density_are_refused(step, density, sentence):
     box = cuboid((0.1, 0.1, 0.1))
-    inside_out = TriangleMesh(box.vertices, box.faces[:, ::-1])
-    np.testing.assert_allclose(mesh_volume(inside_out), -1e-3, rtol=RTOL, atol=0.0)
-    with pytest.raises(MeshError, match=r'encloses a volume of -0.001 m.*normals point inwards'):
-        mesh_inertia(inside_out, DENSITY)
-
-
-@pytest.mark.parametrize('density', [-1.0, np.nan])
-def test_an_impossible_density_is_refused(density):
-    with pytest.raises(MeshError, match=r'density is .* must be a positive number'):
-        mesh_inertia(cuboid((1, 1, 1)), density)
+    mesh = TriangleMesh(box.vertices, box.faces[:, ::step])
+    np.testing.assert_allclose(mesh_volume(mesh), step * 1e-3, rtol=RTOL, atol=0.0)
+    with pytest.raises(MeshError, match=sentence):
+        mesh_inertia(mesh, density)
 
 
 @pytest.mark.parametrize(
@@ -95,3 +107,32 @@ def test_an_impossible_density_is_refused(density):
 def test_malformed_mesh_arrays_are_refused_by_name(vertices, faces, message):
     with pytest.raises(MeshError, match=message):
         TriangleMesh(vertices, faces)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_vertex_derivatives_hold_equations_18_21_23_and_27(seed):
+    mesh = bumpy_cuboid(seed)
+
+    def parameters(change):
+        vertices = mesh.vertices + change.reshape(-1, 3)
+        return mesh_inertia(TriangleMesh(vertices, mesh.faces), DENSITY).parameters()
+
+    # m; the parameters are polynomials of degree 5 in 6 cm, so truncation is h^2 / L^2
+    expected = differences(parameters, mesh.vertices.size, 1e-4)
+    actual = in_parameter_order(vertex_derivatives(mesh, DENSITY)).reshape(10, -1)
+    scale = np.abs(expected).max(axis=1, keepdims=True)
+    # 8e-13 measured
+    np.testing.assert_allclose(actual / scale, expected / scale, rtol=0.0, atol=3e-11)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
+    inertia = random_link(np.random.default_rng(seed))
+
+    def moved(change):  # (omega, v), as Kwon has them
+        return inertia.expressed_in(exp6(np.roll(change, 3))).parameters()
+
+    expected, actual = differences(moved, 6, 1e-3), motion_derivative(inertia)
+    # 6e-12 measured for entries up to 11.
+    np.testing.assert_allclose(in_parameter_order(actual), expected, rtol=0.0, atol=1e-10)
+    np.testing.assert_allclose(actual, expected[list(DIAGONAL_FIRST)], rtol=0.0, atol=1e-10)
