@@ -18,17 +18,19 @@ from .urdf_texts import random_chain
 BOTH = pytest.mark.parametrize('convention', list(Convention))
 # [m] and [1]; 2.4e-14 on 400 random chains, more with nearly parallel axes.
 KINEMATICS = 1e-12
-PARALLEL = """<robot name="scara"><link name="link0"/><link name="link1"/><link name="link2"/>
-<link name="link3"/><link name="link4"/>
-<joint name="joint1" type="revolute"><parent link="link0"/><child link="link1"/>
- <origin xyz="0 0 0.4"/><axis xyz="0 0 1"/><limit effort="1" velocity="1"/></joint>
-<joint name="joint2" type="revolute"><parent link="link1"/><child link="link2"/>
- <origin xyz="0.3 0.1 0.1"/><axis xyz="0 0 1"/><limit effort="1" velocity="1"/></joint>
-<joint name="joint3" type="prismatic"><parent link="link2"/><child link="link3"/>
- <origin xyz="0.2 0 0" rpy="3.1416 0 0"/><axis xyz="0 0 1"/>
- <limit effort="1" velocity="1"/></joint>
-<joint name="joint4" type="revolute"><parent link="link3"/><child link="link4"/>
- <axis xyz="0 0 1"/><limit effort="1" velocity="1"/></joint></robot>"""
+SCARA = (
+    ('revolute', 'xyz="0 0 0.4"'),
+    ('revolute', 'xyz="0.3 0.1 0.1"'),
+    ('prismatic', 'xyz="0.2 0 0" rpy="3.1416 0 0"'),
+    ('revolute', ''),
+)
+JOINTS = (
+    f'<link name="link{i}"/><joint name="joint{i}" type="{kind}"><parent link="link{i - 1}"/>'
+    f'<child link="link{i}"/><origin {origin}/><axis xyz="0 0 1"/>'
+    '<limit effort="1" velocity="1"/></joint>'
+    for i, (kind, origin) in enumerate(SCARA, start=1)
+)
+PARALLEL = f'<robot name="scara"><link name="link0"/>{"".join(JOINTS)}</robot>'
 
 
 def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
@@ -60,14 +62,11 @@ def test_rows_of_parallel_and_crossing_axes_move_the_tip_alike(convention, arm):
 
 
 @BOTH
-def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(
-    convention,
-):
+def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(convention):
     chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
     arm = recover_rows(chain, convention, 'link4')
-    assert (
-        max(abs(joint.row.d) for joint in arm.joints) < 1.0
-    )  # [m]; the common normal of axes that are not quite parallel is kilometres away
+    # The common normal of axes that are not quite parallel is kilometres away.
+    assert max(abs(joint.row.d) for joint in arm.joints) < 1.0
     # The angle in the text is 7.3e-6 rad off; 0.5 m of arm and 2 rad of joint motion amplify that.
     assert_same_kinematics(PARALLEL, convention, 'link4', atol=3e-5)
 

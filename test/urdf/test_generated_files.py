@@ -28,8 +28,7 @@ def largest_mujoco_difference(model, description):
     mujoco = pytest.importorskip('mujoco')
     # Joint limits and contacts would add torques that are no part of the dynamics.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    data = mujoco.MjData(model)
-    states = sample_states(description, 50, 0)
+    data, states = mujoco.MjData(model), sample_states(description, 50, 0)
     expected = NewtonEulerModel(description).inverse_dynamics(*states)
     found = np.empty_like(expected)
     for k, (q, dq, ddq) in enumerate(zip(*states)):
@@ -96,14 +95,11 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
 
 def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
     mujoco = pytest.importorskip('mujoco')
-    model = mujoco.MjModel.from_xml_path(str(committed('fr3.xml')))
-    fr3 = load('fr3')
-    np.testing.assert_array_equal(model.actuator_ctrlrange[:, 1], fr3.limit('effort'))
-    np.testing.assert_array_equal(
-        model.jnt_range, np.column_stack((fr3.limit('lower'), fr3.limit('upper')))
-    )
+    model, fr3 = mujoco.MjModel.from_xml_path(str(committed('fr3.xml'))), load('fr3')
+    limits = [fr3.limit(name) for name in ('lower', 'upper', 'effort')]
+    np.testing.assert_array_equal((*model.jnt_range.T, model.actuator_ctrlrange[:, 1]), limits)
     np.testing.assert_allclose(model.key_qpos[0], fr3.home, rtol=0.0, atol=1e-15)
-    assert [model.actuator(i).name for i in range(7)] == list(fr3.joint_names)
+    assert tuple(model.actuator(i).name for i in range(7)) == fr3.joint_names
     np.testing.assert_array_equal(model.actuator_gainprm[:, 0], 1.0)
 
 
@@ -112,28 +108,22 @@ def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
     tool = shutil.which('ign') or shutil.which('gz')
     if tool is None:
         pytest.skip('no sdformat command line (Debian: ignition-tools and libsdformat-dev)')
-    path = str(committed(f'{arm}.urdf'))
-    checked = subprocess.run(
-        [tool, 'sdf', '-k', path], capture_output=True, text=True, timeout=60, check=False
-    )
+    path, options = str(committed(f'{arm}.urdf')), {'capture_output': True, 'text': True}
+    checked = subprocess.run([tool, 'sdf', '-k', path], timeout=60, check=False, **options)
     if 'sdf' not in checked.stdout + checked.stderr and checked.returncode == 1:
         pytest.skip('the installed ign or gz has no sdf verb (Debian: libsdformat-dev)')
     assert checked.stdout == 'Valid.\n'
     messages = [line for line in checked.stderr.splitlines() if 'libignition-tools' not in line]
     assert messages == []
-    printed = subprocess.run(
-        [tool, 'sdf', '-p', path], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+    printed = subprocess.run([tool, 'sdf', '-p', path], timeout=60, check=True, **options).stdout
     model = ElementTree.fromstring(printed[printed.index('<sdf') :]).find('model')
     description = load(arm)
-    moving = [
-        joint.get('name') for joint in model.findall('joint') if joint.get('type') != 'fixed'
-    ]
-    assert moving == list(description.joint_names)
+    joints = [(joint.get('name'), joint.get('type')) for joint in model.findall('joint')]
+    moving = tuple(name for name, kind in joints if kind != 'fixed')
+    assert moving == description.joint_names
     masses = [float(link.find('inertial/mass').text) for link in model.findall('link')]
-    np.testing.assert_allclose(
-        masses[1:], [link.mass for link in description.links], rtol=1e-9, atol=0.0
-    )
+    expected = [link.mass for link in description.links]
+    np.testing.assert_allclose(masses[1:], expected, rtol=1e-9, atol=0.0)
 
 
 def test_a_hand_with_a_prefix_is_written_as_a_prefixed_link():

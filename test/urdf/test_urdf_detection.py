@@ -13,13 +13,6 @@ from franka_dynamics.urdf.writer import write_urdf
 FR3 = write_urdf(load('fr3'))
 
 
-def two_arms():
-    """Return one URDF with a left and a right FR3 on the same root."""
-    left, right = (write_urdf(load('fr3', prefix=prefix)) for prefix in ('left_', 'right_'))
-    body = right[right.index('<joint name="right_fr3_link0_joint"') :]
-    return left.replace('</robot>', '') + body
-
-
 @pytest.mark.parametrize(
     ('text', 'arm', 'first'),
     [
@@ -34,34 +27,23 @@ def test_arm_and_prefix_are_detected_from_the_joint_names(text, arm, first):
 
 
 def test_given_two_arms_when_detected_then_the_prefix_chooses():
-    document = parse_urdf(two_arms(), 'F')
-    with pytest.raises(
-        UrdfError,
-        match=r'more than one arm \(left_fr3_joint1 and right_fr3_joint1'
-        r'\); say which by its prefix',
-    ):
+    left, right = (write_urdf(load('fr3', prefix=prefix)) for prefix in ('left_', 'right_'))
+    body = right[right.index('<joint name="right_fr3_link0_joint"') :]
+    document = parse_urdf(left.replace('</robot>', '') + body)
+    with pytest.raises(UrdfError, match=r'\(left_fr3_joint1 and right_fr3_joint1\).* its prefix'):
         detect_arm(document)
     assert detect_arm(document, prefix='right_')[1][0] == 'right_fr3_joint1'
 
 
 def test_with_unknown_joint_names_the_arm_must_be_said():
-    document = parse_urdf(FR3.replace('fr3_joint', 'axis'), 'F')
-    with pytest.raises(
-        UrdfError,
-        match='holds no arm that is known by name; its moving joints '
-        r'are axis1, .*\(--arm\)',
-    ):
+    document = parse_urdf(FR3.replace('fr3_joint', 'axis'))
+    with pytest.raises(UrdfError, match=r'known by name; .* axis1, .*\(--arm\)'):
         detect_arm(document)
     with pytest.raises(UrdfError, match='known by name behind the prefix left_;'):
-        detect_arm(parse_urdf(FR3, 'F'), prefix='left_')
+        detect_arm(parse_urdf(FR3), prefix='left_')
     assert detect_arm(document, arm=load('fr3'))[1][6] == 'axis7'
-
-
-def test_too_short_a_chain_is_refused_with_the_chains_listed():
-    document = parse_urdf(write_urdf(load('rpr')), 'F')
+    short = parse_urdf(write_urdf(load('rpr')))
     with pytest.raises(
-        UrdfError,
-        match=r'has 0 chains of 7 or more moving joints, expected one\. '
-        r'Its chains are: rpr_joint1, rpr_joint2, rpr_joint3',
+        UrdfError, match=r'0 chains of 7 or more .* rpr_joint1, rpr_joint2, rpr_jo'
     ):
-        detect_arm(document, arm=load('fer'))
+        detect_arm(short, arm=load('fer'))
