@@ -107,6 +107,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),
         ('LINK.inertia', [0.1, 0.2, 0.3], 'LINK.inertia must be a list of 6 numbers, not [0.1'),
         ('LINK.inertia', [[1, 0, 0], [0, 1], [0, 0, 1]], 'LINK.inertia has rows of different len'),
+        ('LINK.first_moment', [0.1, 0, 0], 'and first_moment: give exactly one of the two'),
         ('LINK', NO_MASS, 'LINK.first_moment is not zero although the mass is'),
         ('LINK', {'primitive': CYLINDER, 'mass': 1.0}, 'LINK.mass stands beside a primitive'),
         ('LINK', {'primitive': {**CYLINDER, 'radius': -0.1}}, 'radius is -0.1; it must be positi'),

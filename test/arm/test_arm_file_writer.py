@@ -90,7 +90,7 @@ def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_p
     joints = (
         replace(joint, limits=limits, rotor_inertia=1e-5 * i) for i, joint in enumerate(fer.joints)
     )
-    arm = replace(fer, home=None, friction=friction, joints=tuple(joints))
+    arm = replace(fer, home=None, friction=friction, joints=tuple(joints), repairs=('moved',))
     back = written_and_read(arm, tmp_path)
     assert plain(replace(back, file=arm.file)) == plain(arm)
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of physical consistency, and of its repair within the rounding of a table."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 import re
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.arm_file_writer import save
-from franka_dynamics.arm.consistency import nearest_physical, NEAREST_WITHIN_ROUNDING
+from franka_dynamics.arm.consistency import nearest_physical, NEAREST_WITHIN_ROUNDING, repaired
 from franka_dynamics.errors import InertiaError, MissingDependencyError
 from franka_dynamics.urdf.xacro_writer import robot_text
 
@@ -20,10 +21,6 @@ ROUNDING = 5e-5  # half of the table's fourth decimal
 DISTANCE_RTOL = 1e-3
 
 needs_solver = pytest.mark.skipif(find_spec('cvxpy') is None, reason='cvxpy is not installed')
-
-
-def table_link():
-    return load('fer', 'ledezma2021').links[1]
 
 
 def test_only_link_2_of_the_table_has_a_margin_below_zero():
@@ -36,10 +33,10 @@ def test_only_link_2_of_the_table_has_a_margin_below_zero():
 def test_another_solver_finds_no_nearer_repair_of_link_2():
     from scipy.optimize import minimize
 
-    link = table_link()
+    link = load('fer', 'ledezma2021').links[1]
     printed = link.parameters()
-    repaired = nearest_physical(link, ROUNDING)
-    distance = np.linalg.norm(repaired.parameters() - printed) / ROUNDING
+    moved = nearest_physical(link, ROUNDING).parameters()
+    distance = np.linalg.norm(moved - printed) / ROUNDING
 
     def smallest_eigenvalue(moves):
         moved = LinkInertia.from_parameters(printed + ROUNDING * moves)
@@ -63,8 +60,9 @@ def test_another_solver_finds_no_nearer_repair_of_link_2():
 
 @needs_solver
 def test_a_box_without_a_real_body_is_refused_by_its_link():
-    with pytest.raises(InertiaError, match=r'of link X: .*-1\.78e-05.*at most 1e-06 does not fix'):
-        nearest_physical(table_link(), 1e-6, name='link X')
+    arm, said = load('fer', 'ledezma2021'), r'fer_joint2: .*-1\.78e-05.*at most 1e-06 does not fix'
+    with pytest.raises(InertiaError, match=said):
+        repaired(replace(arm, rounding=1e-6))
 
 
 @needs_solver
@@ -93,6 +91,7 @@ def test_a_repair_without_a_stated_rounding_is_refused():
         InertiaError, match=r'of fer states no rounding.*fer_joint4.*add `rounding`'
     ):
         load('fer', 'franka_description', repair=NEAREST_WITHIN_ROUNDING)
+    assert load('fer', 'gaz2019', repair=NEAREST_WITHIN_ROUNDING).repairs == ()
 
 
 def test_a_repair_without_its_solver_names_the_extra(monkeypatch):

@@ -22,7 +22,7 @@ def written(tmp_path, text):
     ('text', 'value'),
     [
         *(('1e-5', 1e-5), ('3.', 3.0), ('010', 10), ('.inf', float('inf'))),
-        *((text, text) for text in ('1:30', '1_000', '0x10')),
+        *((text, text) for text in ('1:30', '1:30.5', '1_000', '1_0.5', '0x10')),
     ],
 )
 def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text, value):
