@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import load
@@ -49,17 +50,16 @@ def pose_of(element):
     return pose
 
 
-def masses_by_hand(text, joints):
+def inertias_by_hand(text, joints):
     """
-    Return (mass, first moment, second moment) of the bodies that each joint moves, by its name.
+    Return the pseudo-inertia (4, 4) of the bodies that each joint moves, by its name.
 
-    An independent reader: the second moment of a body is tr(I)/2 1 - I about its centre of mass,
-    and moments of bodies in a common frame add. Other joints are held at zero; the bodies of the
-    base have the name None.
+    An independent reader: pseudo-inertias in a common frame add. Other joints are held at zero;
+    the bodies of the base have the name None.
     """
     robot = ElementTree.fromstring(text)
     above = {joint.find('child').get('link'): joint for joint in robot.iter('joint')}
-    sums = {name: [0.0, np.zeros(3), np.zeros((3, 3))] for name in (None, *joints)}
+    sums = {name: np.zeros((4, 4)) for name in (None, *joints)}
     for link in robot.iter('link'):
         inertial = link.find('inertial')
         if inertial is None:
@@ -68,37 +68,20 @@ def masses_by_hand(text, joints):
         tensor, six = np.empty((3, 3)), inertial.find('inertia')
         for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
             tensor[i, j] = tensor[j, i] = float(six.get('i' + 'xyz'[i] + 'xyz'[j]))
-        pose, name = pose_of(inertial), link.get('name')
+        pose, name, passed = pose_of(inertial), link.get('name'), {'fixed'}
         while name in above and above[name].get('name') not in joints:
-            # A body after another branch's moving joint is not carried by this arm.
-            if above[name].get('type') != 'fixed' and not set(joints) & set(path(above, name)):
-                break
+            passed.add(above[name].get('type'))
             pose, name = pose_of(above[name]) @ pose, above[name].find('parent').get('link')
-        else:
-            total = sums[above[name].get('name') if name in above else None]
-            turn, at = pose[:3, :3], pose[:3, 3]
-            total[0] += mass
-            total[1] += mass * at
-            total[2] += turn @ (0.5 * np.trace(tensor) * np.eye(3) - tensor) @ turn.T
-            total[2] += mass * np.outer(at, at)
+        carrier = above[name].get('name') if name in above else None
+        # A body after another branch's moving joint is not carried by this arm.
+        if carrier or passed == {'fixed'}:
+            body = block_diag(0.5 * np.trace(tensor) * np.eye(3) - tensor, mass)
+            sums[carrier] += pose @ body @ pose.T
     return sums
 
 
-def path(above, link):
-    """Return the names of the joints between the root and a link."""
-    names = []
-    while link in above:
-        names.append(above[link].get('name'))
-        link = above[link].find('parent').get('link')
-    return names
-
-
 def assert_inertia(found, expected):
-    mass, first, second = expected
-    np.testing.assert_allclose(found.mass, mass, rtol=0.0, atol=ROUNDING)
-    np.testing.assert_allclose(found.first_moment, first, rtol=0.0, atol=ROUNDING)
-    about_origin = np.trace(second) * np.eye(3) - second
-    np.testing.assert_allclose(found.inertia, about_origin, rtol=0.0, atol=ROUNDING)
+    np.testing.assert_allclose(found.pseudo_inertia(), expected, rtol=0.0, atol=ROUNDING)
 
 
 def assert_links_equal(chain, expected):
@@ -112,16 +95,14 @@ def assert_links_equal(chain, expected):
     ids=['bare', 'hand, camera and second arm'],
 )
 def test_links_with_bodies_along_the_arm_are_those_by_hand(text):
-    assert_links_equal(read_chain(text, NAMES), masses_by_hand(text, NAMES))
+    assert_links_equal(read_chain(text, NAMES), inertias_by_hand(text, NAMES))
 
 
 def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     chain = read_chain(with_elements(FER, HAND + SECOND), NAMES)
     assert chain.held_joints == ('finger_joint1', 'finger_joint2')
-    assert [note.split(':')[0] for note in chain.notes] == [
-        'finger_joint1, finger_joint2',
-        'other_joint1',
-    ]
+    noted = [note.split(':')[0] for note in chain.notes]
+    assert noted == ['finger_joint1, finger_joint2', 'other_joint1']
     assert set(chain.tool_frames) == {'fer_link7', 'fer_link8', 'fer_hand', 'tcp'}
 
 
@@ -129,36 +110,24 @@ def test_a_held_joint_stands_at_its_limit_nearest_zero():
     text = with_elements(FER, HAND)
     opened = edited(text, "joint[@name='finger_joint1']/limit", lower='0.01')
     moved = edited(text, "joint[@name='finger_joint1']/origin", xyz='0 0.01 0.0584')
-    np.testing.assert_allclose(
-        read_chain(opened, NAMES).joints[-1].inertia.parameters(),
-        read_chain(moved, NAMES).joints[-1].inertia.parameters(),
-        rtol=0.0,
-        atol=ROUNDING,
-    )
+    found, expected = (read_chain(one, NAMES).joints[-1].inertia for one in (opened, moved))
+    assert_inertia(found, expected.pseudo_inertia())
+
+
+LEFT = write_urdf(load('fer', prefix='left_'))
+MIMIC = FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fer_joint1"/>')
 
 
 @pytest.mark.parametrize(
     ('text', 'names', 'sentence'),
     [
-        (
-            FER,
-            ('left_fer_joint1',),
-            "no joint 'left_fer_joint1'; its moving joints are fer_joint1",
-        ),
-        (
-            write_urdf(load('fer', prefix='left_')),
-            NAMES,
-            "under the prefix 'left_'; .*--arm-prefix",
-        ),
+        (FER, ('left_joint1',), "no joint 'left_joint1'; its moving joints are fer_joint1"),
+        (LEFT, NAMES, "under the prefix 'left_'; .*--arm-prefix"),
         (FER, (), 'no joint names were given'),
         (FER, NAMES[::-1], 'expected fer_joint7, .* as one chain in this order'),
         (FER, NAMES[1:], "'fer_joint2' hangs below the revolute joint 'fer_joint1'"),
         (edited(FER, "joint[@name='fer_joint4']", type='fixed'), NAMES, "'fer_joint4' is fixed"),
-        (
-            FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fer_joint1"/>'),
-            NAMES,
-            "'fer_joint1' mimics 'fer_joint1'",
-        ),
+        (MIMIC, NAMES, "'fer_joint1' mimics 'fer_joint1'"),
         (
             edited(FER, "joint[@name='fer_link0_joint']", type='floating'),
             NAMES,
@@ -181,18 +150,13 @@ def test_a_body_of_inertia_without_mass_counts():
         f'<link name="rotor">{ROTOR}</link><joint name="rotor_joint" type="fixed">'
         '<parent link="fer_link3"/><child link="rotor"/></joint>',
     )
-    chain = read_chain(text, NAMES)
-    assert_links_equal(chain, masses_by_hand(text, NAMES))
-    without = read_chain(FER, NAMES).joints[2].inertia.inertia
-    added = chain.joints[2].inertia.inertia - without
+    chain, bare = read_chain(text, NAMES), read_chain(FER, NAMES)
+    added = chain.joints[2].inertia.inertia - bare.joints[2].inertia.inertia
     np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=ROUNDING)
     assert 'rotor' in chain.joints[2].bodies
-
-
-def test_a_link_of_inertia_alone_is_not_without_mass():
-    text = without(FER, "link[@name='fer_link7']", 'inertial').replace(
-        '<link name="fer_link7">', f'<link name="fer_link7">{ROTOR}'
-    )
+    empty = without(FER, "link[@name='fer_link7']", 'inertial')
+    assert read_chain(empty, NAMES).massless == ('fer_link7',)
+    text = empty.replace('<link name="fer_link7">', f'<link name="fer_link7">{ROTOR}')
     assert read_chain(text, NAMES).massless == ()
 
 
@@ -206,4 +170,4 @@ def test_the_base_is_all_that_stands_still():
         + SECOND.replace('<link name="other"/>', f'<link name="other">{inertial()}</link>'),
     )
     # In these texts the frames of the root and of the base link are the same.
-    assert_inertia(read_chain(text, NAMES).base_inertia, masses_by_hand(text, NAMES)[None])
+    assert_inertia(read_chain(text, NAMES).base_inertia, inertias_by_hand(text, NAMES)[None])

@@ -34,12 +34,10 @@ def with_elements(text, xml):
     return text.replace('</robot>', f'{xml}</robot>')
 
 
-def inertial(
-    mass=1.0,
-    xyz='0.01 0.02 0.03',
-    rpy='0.1 -0.2 0.3',
-    inertia='ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.04"',
-):
+TENSOR = 'ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.04"'
+
+
+def inertial(mass=1.0, xyz='0.01 0.02 0.03', rpy='0.1 -0.2 0.3', inertia=TENSOR):
     return (
         f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>'
         f'<inertia {inertia}/></inertial>'
@@ -50,27 +48,28 @@ def numbers(values):
     return ' '.join(repr(float(value)) for value in values)
 
 
-def random_chain(rng, kinds, *, fixed_between=True):
+def random_chain(rng, kinds):
     """Return the URDF of a random chain with inertias, its axes in any direction."""
-    parts = ['<robot name="random"><link name="link0"/>']
-    parent = 'link0'
+
+    def joint(name, kind, parent, child, rest=''):
+        xyz, rpy = numbers(rng.normal(size=3)), numbers(rng.uniform(-3, 3, 3))
+        return (
+            f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+            f'<origin xyz="{xyz}" rpy="{rpy}"/>{rest}</joint>'
+        )
+
+    parts, parent = ['<robot name="random"><link name="link0"/>'], 'link0'
     for i, kind in enumerate(kinds, start=1):
-        if fixed_between and i % 2 == 0:
-            parts.append(
-                f'<link name="bracket{i}">{inertial(0.3)}</link>'
-                f'<joint name="fixed{i}" type="fixed"><parent link="{parent}"/>'
-                f'<child link="bracket{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
-                f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/></joint>'
-            )
+        if i % 2 == 0:
+            parts.append(f'<link name="bracket{i}">{inertial(0.3)}</link>')
+            parts.append(joint(f'fixed{i}', 'fixed', parent, f'bracket{i}'))
             parent = f'bracket{i}'
         axis = rng.normal(size=3)
-        parts.append(
-            f'<link name="link{i}">{inertial(1.0 + 0.1 * i)}</link>'
-            f'<joint name="joint{i}" type="{kind}"><parent link="{parent}"/>'
-            f'<child link="link{i}"/><origin xyz="{numbers(rng.normal(size=3))}" '
-            f'rpy="{numbers(rng.uniform(-3, 3, 3))}"/>'
+        rest = (
             f'<axis xyz="{numbers(axis / np.linalg.norm(axis))}"/>'
-            '<limit lower="-2" upper="2" effort="10" velocity="3"/></joint>'
+            '<limit lower="-2" upper="2" effort="10" velocity="3"/>'
         )
+        parts.append(f'<link name="link{i}">{inertial(1.0 + 0.1 * i)}</link>')
+        parts.append(joint(f'joint{i}', kind, parent, f'link{i}', rest))
         parent = f'link{i}'
     return ''.join(parts) + '</robot>'
