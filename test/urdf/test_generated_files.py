@@ -1,7 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The files in urdf/ are those of the generator, and every reader loads them without warnings."""
+"""The files in urdf/ are those of the generator; every reader takes them, and other limits."""
 
+from dataclasses import replace
 import shutil
 import subprocess
 import warnings
@@ -15,6 +16,8 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
+from franka_dynamics.urdf.serial_chain import read_chain
+from franka_dynamics.urdf.writer import write_mjcf, write_urdf
 from franka_dynamics.urdf.xacro_writer import generated_files, robot_text, SHIPPED
 from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
@@ -142,3 +145,31 @@ def test_joints_of_mjcf_rub_where_asked():
     assert not mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf')).dof_damping.any()
     with pytest.raises(DescriptionError, match='fer has no friction that MJCF can hold'):
         robot_text('fer', 'mjcf', friction=True)
+
+
+def test_joints_of_unknown_limits_are_read_by_pinocchio():
+    rpr = load('rpr')
+    free = replace(
+        rpr, joints=tuple(replace(joint, limits=type(joint.limits)()) for joint in rpr.joints)
+    )
+    text = write_urdf(free)
+    kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
+    assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
+    assert reading_differences(text, rpr, np.eye(4))[0] <= TORQUE
+
+
+def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
+    rpr = load('rpr')
+    stops = [(-1.25, np.inf), (-np.inf, 0.3), (-np.inf, 2.5)]
+    joints = (
+        replace(joint, limits=replace(joint.limits, lower=lower, upper=upper), rotor_inertia=0.2)
+        for joint, (lower, upper) in zip(rpr.joints, stops)
+    )
+    arm = replace(rpr, joints=tuple(joints), home=None)
+    read = read_chain(write_urdf(arm), arm.joint_names).joints
+    assert [(joint.limits.lower, joint.limits.upper) for joint in read] == stops
+    model = ElementTree.fromstring(write_mjcf(arm))
+    moving = [joint for joint in model.iter('joint') if joint.get('range')]
+    assert [float(joint.get('armature')) for joint in moving] == [0.2] * 3
+    ranges = [[float(end) for end in joint.get('range').split()] for joint in moving]
+    np.testing.assert_array_equal(ranges, np.clip(stops, -1e9, 1e9))

@@ -16,10 +16,11 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.dh_conversion import with_joint_reversed
-from franka_dynamics.arm.inertia import TENSOR_ORDER
+from franka_dynamics.arm.inertia import six_from_tensor, TENSOR_ORDER
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
+from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.comparison import alike
@@ -32,6 +33,13 @@ KINDS = ('mass', 'c', 'I', 'a', 'd', 'alpha', 'sign')
 FAULTS, STATES = 16, 10
 VISIBLE_NM = 1e-9  # above the rounding error of a torque (1e-13), below the smallest effect put in
 ROW_FAULTS = {'a': 0.01, 'd': 0.01, 'alpha': 0.05}
+# For each kind: first of the ten numbers, how many, size of the error.
+LINK_FAULTS = {'mass': (0, 1, 0.1), 'c': (1, 3, 0.01), 'I': (4, 6, 0.001)}
+NUMBERS = (
+    'mass',
+    *(f'centre of mass {axis}' for axis in 'xyz'),
+    *(f'inertia {axes} about the centre of mass' for axes in TENSOR_ORDER),
+)
 
 
 def plant(rng, arm, kind):
@@ -43,34 +51,21 @@ def plant(rng, arm, kind):
         return with_row_shifted(arm, joint, **{kind: ROW_FAULTS[kind] * size}), name, kind
     if kind == 'sign':
         return with_joint_reversed(arm, joint), name, 'joint sign'
-    mass, center, tensor = link.mass, link.center_of_mass, link.inertia_at_center_of_mass
-    if kind == 'mass':
-        mass, what = mass + 0.1 * size, 'mass'
-    elif kind == 'c':
-        axis = int(rng.integers(3))
-        center, what = center + 0.01 * size * np.eye(3)[axis], f'centre of mass {"xyz"[axis]}'
-    else:
-        place = int(rng.integers(6))
-        row, column = np.triu_indices(3)[0][place], np.triu_indices(3)[1][place]
-        tensor = np.array(tensor)
-        tensor[row, column] += 0.001 * size
-        tensor[column, row] = tensor[row, column]
-        what = f'inertia {TENSOR_ORDER[place]} about the centre of mass'
-    return (
-        with_link(arm, joint, LinkInertia.from_center_of_mass(mass, center, tensor)),
-        name,
-        what,
+    first, count, scale = LINK_FAULTS[kind]
+    place = first + int(rng.integers(count))
+    numbers = np.array(
+        [link.mass, *link.center_of_mass, *six_from_tensor(link.inertia_at_center_of_mass)]
     )
+    numbers[place] += scale * size
+    wrong = LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
+    return with_link(arm, joint, wrong), name, NUMBERS[place]
 
 
 def torque_change(arm, other, seed, count=STATES):
     """Return the largest torque difference of two arms, by Pinocchio."""
     states = sample_states(arm, count, seed)
-    here, there = PinocchioModel(arm), PinocchioModel(other)
-    return max(
-        np.abs(here.inverse_dynamics(*state) - there.inverse_dynamics(*state)).max()
-        for state in zip(*states)
-    )
+    here, there = (PinocchioModel(one).inverse_dynamics(*states) for one in (arm, other))
+    return np.abs(here - there).max()
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
@@ -101,11 +96,9 @@ def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
 def test_one_wrong_first_moment_of_a_table_is_named_alone():
     arm = load('fer', 'ledezma2021')
     link = arm.links[2]
-    moment = link.first_moment + (0.0, 0.01, 0.0)
-    found = compare(
-        arm, with_link(arm, 2, LinkInertia(link.mass, moment, link.inertia))
-    ).differences
-    assert [one.parameter for one in found] == ['first moment y']
+    wrong = LinkInertia(link.mass, link.first_moment + (0.0, 0.01, 0.0), link.inertia)
+    (found,) = compare(arm, with_link(arm, 2, wrong)).differences
+    assert found.parameter == 'first moment y'
 
 
 def test_the_effect_of_a_fault_is_pinocchios_torque_change():
@@ -121,37 +114,24 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
 
 
 @pytest.mark.parametrize(
-    ('change', 'place', 'parameter', 'effect'),
+    ('change', 'parameter', 'effect'),
     [
-        (
-            lambda joint: {'limits': replace(joint.limits, jerk=1.0)},
-            'fer_joint3',
-            'limit jerk',
-            False,
-        ),
-        (lambda joint: {'rotor_inertia': 0.2}, 'fer_joint3', 'rotor inertia', True),
-        (lambda joint: {'kind': JointKind.PRISMATIC}, 'fer_joint3', 'kind', True),
+        ({'limits': replace(load('fer').joints[2].limits, jerk=1.0)}, 'limit jerk', False),
+        ({'rotor_inertia': 0.2}, 'rotor inertia', True),
+        ({'kind': JointKind.PRISMATIC}, 'kind', True),
     ],
 )
-def test_given_another_joint_when_compared_then_it_is_named(change, place, parameter, effect):
+def test_given_another_joint_when_compared_then_it_is_named(change, parameter, effect):
     arm = load('fer')
-    joints = tuple(
-        replace(joint, **change(joint)) if i == 2 else joint for i, joint in enumerate(arm.joints)
-    )
+    joints = (*arm.joints[:2], replace(arm.joints[2], **change), *arm.joints[3:])
     (found,) = compare(arm, replace(arm, joints=joints)).differences
-    assert (found.place, found.parameter, found.has_effect) == (place, parameter, effect)
+    assert (found.place, found.parameter, found.has_effect) == ('fer_joint3', parameter, effect)
 
 
 def test_of_another_mounting_only_the_tilt_has_an_effect():
     arm = load('fer')
-    base = np.eye(4)
-    base[:3, :3] = [
-        [1.0, 0.0, 0.0],
-        [0.0, np.cos(0.3), -np.sin(0.3)],
-        [0.0, np.sin(0.3), np.cos(0.3)],
-    ]
-    base[:3, 3] = 0.0, 0.5, 0.0
-    found = compare(arm, replace(arm, base=base)).differences
+    tilted = replace(arm, base=pose_from_xyz_rpy((0.0, 0.5, 0.0), (0.3, 0.0, 0.0)))
+    found = compare(arm, tilted).differences
     assert [(one.place, one.parameter, one.has_effect) for one in found] == [
         ('base', 'roll', True),
         ('base', 'position y', False),
@@ -167,12 +147,11 @@ def test_all_differences_put_in_at_once_give_the_others_torque():
     other = replace(other, friction=friction)
     together = compare(arm, other).together
     states = sample_states(arm, 200, 0)
-    torques = [
-        np.array([PinocchioModel(one).inverse_dynamics(*rows) for rows in zip(*states)])
-        + one.friction.torque(states.dq)
+    here, there = (
+        PinocchioModel(one).inverse_dynamics(*states) + one.friction.torque(states.dq)
         for one in (arm, other)
-    ]
-    apart = np.abs(torques[1] - torques[0]).max(axis=0)
+    )
+    apart = np.abs(there - here).max(axis=0)
     np.testing.assert_allclose(together.largest, apart.max(), rtol=1e-6, atol=0.0)
     assert together.joint == arm.joint_names[int(apart.argmax())]
 
@@ -203,12 +182,10 @@ def test_arms_of_unequal_length_are_refused_with_both_lengths():
         compare(arm, shorter)
 
 
-def slipping(slip, reach, n=7):
+def slipping(slip, reach):
     """Return a friction of Maxwell-slip elements, all joints alike."""
-    zero = np.zeros(n)
-    return MaxwellSlipFriction(
-        zero, zero, zero, zero, np.array(slip, dtype=float)[:, None] * np.ones(n), np.array(reach)
-    )
+    slips = np.tile(np.reshape(slip, (-1, 1)), 7)
+    return MaxwellSlipFriction(*np.zeros((4, 7)), slips, np.array(reach))
 
 
 TWO = slipping([1.0, 2.0], [0.004, 0.3])
@@ -230,13 +207,11 @@ def test_other_slip_elements_act_on_torque_and_belong_to_no_joint(frictions, wor
 
 
 def test_a_slip_element_is_named_with_its_joint():
-    joint = 4
-    friction = slipping([1.0, 2.0], [0.004, 0.3])
-    slip = np.array(friction.slip)
-    slip[0, joint] = 1.5
-    arm = replace(load('fer'), friction=friction)
-    (found,) = compare(arm, replace(arm, friction=replace(friction, slip=slip))).differences
-    assert (found.place, found.parameter) == (f'fer_joint{joint + 1}', 'friction slip[1]')
+    slip = np.array(TWO.slip)
+    slip[0, 4] = 1.5
+    arm = replace(load('fer'), friction=TWO)
+    (found,) = compare(arm, replace(arm, friction=replace(TWO, slip=slip))).differences
+    assert (found.place, found.parameter) == ('fer_joint5', 'friction slip[1]')
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
 
@@ -260,12 +235,8 @@ def test_links_in_frames_off_the_dh_frames_are_converted():
     text = edited(text, "link[@name='fer_link1']/inertial/origin", xyz=f'{x!r} {y!r} {z + 0.1!r}')
     found = compared(text)
     assert found.differences == ()
-    np.testing.assert_allclose(
-        found.second.links[0].parameters(),
-        load('fer').links[0].parameters(),
-        rtol=0.0,
-        atol=1e-14,  # [kg m^2]
-    )
+    here, there = (arm.links[0].parameters() for arm in (load('fer'), found.second))
+    np.testing.assert_allclose(there, here, rtol=0.0, atol=1e-14)  # [kg m^2]
 
 
 @pytest.mark.parametrize(
