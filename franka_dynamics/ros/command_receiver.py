@@ -21,7 +21,6 @@ from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-# The generated C++ controller has a ~/status topic, too, with keys that include those of `counts`.
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
@@ -68,6 +67,7 @@ class CommandReceiver:
     @property
     def counts(self) -> dict[str, int]:
         """How often the sender fell silent, and how many torques were refused, by reason."""
+        # The generated C++ controller publishes values of the same keys on its ~/status.
         refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
         return {'time-outs': self._receiver.timeouts, **refused}
 

@@ -43,9 +43,10 @@ class ConfiguredArm:
     Callbacks, publishers and reports for one arm, from configure to cleanup.
 
     The control thread, which is the process's main thread, calls `on_joint_state` and `run_due`,
-    the service thread `on_reference` and `run_beside`. At an orderly end, after the service thread
-    has ended, the control thread calls `run_beside`. Raises SettingsError or
-    FrameError if ExternalWatch or TermPublishers refuse the parameters.
+    the service thread `on_reference` and `run_beside`. When the process ends in good order, the
+    service thread ends first, and while the arm is braked the control thread calls `run_beside`,
+    too. Raises SettingsError or FrameError if ExternalWatch or TermPublishers refuse the
+    parameters.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class ConfiguredArm:
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
-        """Wait at most `timeout` for subscribers to confirm commands; end the command watch."""
+        """Wait at most `timeout` for subscribers to confirm commands; close `command_watch`."""
         self._command_publisher.wait_for_all_acked(timeout)
         self.command_watch.close()
 

@@ -37,8 +37,9 @@ def unload(manager: str, controller: str, patience: float = _PATIENCE_S) -> str:
     """
     Deactivate and unload a controller if it is loaded; return a sentence about what happened.
 
-    `patience` is how long to wait for the controller manager [s]. Raises NodeClientError if the
-    controller manager does not answer. Raises FrankaDynamicsError if the controller stays loaded.
+    `patience` is how long to wait for a service of the controller manager to appear [s]. Raises
+    NodeClientError if the controller manager does not answer. Raises FrankaDynamicsError if the
+    controller stays loaded.
     """
     from controller_manager_msgs.srv import ListControllers, SwitchController, UnloadController
 

@@ -53,8 +53,8 @@ class FeedforwardNode(LifecycleNode):
 
     The control thread serves `control_part`, the subscription to joint states, and calls
     `run_due`. The service thread serves `service_part`, all else but CommandWatch, and calls
-    `run_beside`. The service thread changes the controller, except its cross-check, only under a
-    lock and in short steps.
+    `run_beside`. The service thread changes the controller only under a lock and in short steps,
+    and runs the cross-check without the lock.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -63,9 +63,9 @@ class FeedforwardNode(LifecycleNode):
         # The waits for robot_description and for another node's commands end when `should_stop`,
         # which run_lifecycle sets, returns True.
         self.should_stop: Callable[[], bool] = lambda: False
-        # `serve_states` processes joint states for a given time [s]; the thread that stops the
-        # node calls `serve_states` until braking is over. If `serve_states` is None, the arm is
-        # not braked.
+        # `serve_states` returns after a given time [s], in which joint states are processed by the
+        # caller or by the control thread. The thread that stops the node calls `serve_states`
+        # until braking is over. If `serve_states` is None, the arm is not braked.
         self.serve_states: Callable[[float], None] | None = None
         self.calls = ControlThreadCalls()
         self._state_group = MutuallyExclusiveCallbackGroup()

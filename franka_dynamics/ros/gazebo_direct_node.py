@@ -5,8 +5,9 @@ Receives torques for an arm that Gazebo's own joint systems drive, without ros2_
 
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
 each joint. Therefore the node brakes the arm if the sender sends nothing for COMMAND_TIMEOUT_S.
-Until the first command the node holds the arm, even while Gazebo is still paused. Gazebo measures
-no joint effort and sends zeros, so the node publishes the applied forces as efforts.
+Until the first command the node sends the torques that hold the arm, even while Gazebo is still
+paused. Gazebo measures no joint effort and sends zeros, so the node publishes the applied forces
+as efforts.
 """
 
 from __future__ import annotations
