@@ -68,73 +68,46 @@ def random_link(seed):
     return random_arm(np.random.default_rng(seed), joints=1).links[0]
 
 
-def made(link, mass=1.0, center=None, tensor=None):
-    """Return a link with another mass (a factor), centre of mass or central tensor."""
-    return about_center(
-        mass * link.mass,
-        link.center_of_mass if center is None else center,
-        link.inertia_at_center_of_mass if tensor is None else tensor,
-    )
-
-
-def tensor(link):
-    return link.inertia_at_center_of_mass
-
-
-def six(link, order):
-    return six_from_tensor(tensor(link))[order]
-
-
+KNOWN, OTHER = random_link(0), random_link(99)
+M, C, H = KNOWN.mass, KNOWN.center_of_mass, KNOWN.first_moment
+CENTRAL, ABOUT_ORIGIN = KNOWN.inertia_at_center_of_mass, KNOWN.inertia
+SIX, NOWHERE, XZY = six_from_tensor(CENTRAL), np.zeros(3), [0, 2, 1]
 MADE = {
-    'about the frame origin, but URDF': lambda k: made(k, tensor=k.inertia),
-    'inertia about the centre of mass is given as that': lambda k: LinkInertia(
-        k.mass, k.first_moment, tensor(k)
+    'about the frame origin, but URDF': about_center(M, C, ABOUT_ORIGIN),
+    'inertia about the centre of mass is given as that': LinkInertia(M, H, CENTRAL),
+    'the centre of mass is left out (no': about_center(M, NOWHERE, CENTRAL),
+    'left out, the inertia is about the frame origin': about_center(M, NOWHERE, ABOUT_ORIGIN),
+    'first moment m c is given as the centre of mass': about_center(M, H, CENTRAL),
+    'the inertia about the frame origin as the one about it': about_center(M, H, ABOUT_ORIGIN),
+    'inertia are swapped or sign-flipped (x y z taken as z y x)': about_center(
+        M, C, CENTRAL[::-1, ::-1]
     ),
-    'the centre of mass is left out (no': lambda k: made(k, center=np.zeros(3)),
-    'left out, the inertia is about the frame origin': lambda k: made(
-        k, center=np.zeros(3), tensor=k.inertia
+    'centre of mass are swapped or sign-flipped (x y z taken as y x z)': about_center(
+        M, C[[1, 0, 2]], CENTRAL
     ),
-    'first moment m c is given as the centre of mass': lambda k: made(k, center=k.first_moment),
-    'the inertia about the frame origin as the one about it': lambda k: made(
-        k, center=k.first_moment, tensor=k.inertia
+    'axes of the link are swapped or sign-flipped (x y z taken as x z y)': about_center(
+        M, C[XZY], CENTRAL[np.ix_(XZY, XZY)]
     ),
-    'inertia are swapped or sign-flipped (x y z taken as z y x)': lambda k: made(
-        k, tensor=tensor(k)[::-1, ::-1]
-    ),
-    'centre of mass are swapped or sign-flipped (x y z taken as y x z)': lambda k: made(
-        k, center=k.center_of_mass[[1, 0, 2]]
-    ),
-    'axes of the link are swapped or sign-flipped (x y z taken as x z y)': lambda k: made(
-        k, center=k.center_of_mass[[0, 2, 1]], tensor=tensor(k)[np.ix_([0, 2, 1], [0, 2, 1])]
-    ),
-    "are in Pinocchio's order": lambda k: made(k, tensor=six(k, [0, 1, 3, 2, 4, 5])),
-    'opposite sign': lambda k: made(k, tensor=2.0 * np.diag(np.diag(tensor(k))) - tensor(k)),
-    'iyy and izz are swapped': lambda k: made(k, tensor=six(k, [0, 1, 2, 5, 4, 3])),
-    'mass is in grams': lambda k: made(k, mass=1e3),
-    'in millimetres': lambda k: made(k, center=1e3 * k.center_of_mass),
-    'inertia is in kg mm^2': lambda k: made(k, tensor=1e6 * tensor(k)),
-    'these are the figures of the next': lambda k: random_link(99),
+    "are in Pinocchio's order": about_center(M, C, SIX[[0, 1, 3, 2, 4, 5]]),
+    'opposite sign': about_center(M, C, 2.0 * np.diag(np.diag(CENTRAL)) - CENTRAL),
+    'iyy and izz are swapped': about_center(M, C, SIX[[0, 1, 2, 5, 4, 3]]),
+    'mass is in grams': about_center(1e3 * M, C, CENTRAL),
+    'in millimetres': about_center(M, 1e3 * C, CENTRAL),
+    'inertia is in kg mm^2': about_center(M, C, 1e6 * CENTRAL),
+    'these are the figures of the next': OTHER,
 }
 
 
 @pytest.mark.parametrize('words', MADE)
 def test_a_known_error_pattern_is_named_as_such_and_certain(words):
-    known = random_link(0)
-    pattern = likeliest_error_pattern(MADE[words](known), known, {'the next': random_link(99)})
+    pattern = likeliest_error_pattern(MADE[words], KNOWN, {'the next': OTHER})
     assert words in pattern.cause
     assert pattern.certain
 
 
-@pytest.mark.parametrize(
-    'make',
-    [
-        lambda k: made(k, mass=1.3),
-        lambda k: random_link(2),
-    ],
-)
-def test_a_wrong_number_alone_or_another_link_is_no_error_pattern(make):
-    known = random_link(1)
-    assert likeliest_error_pattern(make(known), known, {}) is None
+@pytest.mark.parametrize('link', [about_center(1.3 * M, C, CENTRAL), OTHER])
+def test_a_wrong_number_alone_or_another_link_is_no_error_pattern(link):
+    assert likeliest_error_pattern(link, KNOWN, {}) is None
 
 
 @pytest.mark.parametrize('degrees', [-180, -90, -45, 15, 120])

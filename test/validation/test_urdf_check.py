@@ -59,20 +59,15 @@ def refused(text, reference, **options):
 
 @pytest.mark.parametrize(
     ('arm', 'inertial_set', 'hand'),
-    [
-        ('fer', 'gaz2019', 'hand_ledezma2021'),
-        ('rpr', 'aluminium', 'none'),
-    ],
+    [('fer', 'gaz2019', 'hand_ledezma2021'), ('rpr', 'aluminium', 'none')],
 )
 def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
     found, verdict = model_from_urdf(write_urdf(description), load(arm))
     assert (verdict.inertial_set, verdict.hand) == (inertial_set, hand)
     assert verdict.exact
-    for link, expected in zip(found.links, description.links):
-        np.testing.assert_allclose(
-            link.parameters(), expected.parameters(), rtol=0.0, atol=ROUNDING
-        )
+    there, here = ([link.parameters() for link in one.links] for one in (found, description))
+    np.testing.assert_allclose(there, here, rtol=0.0, atol=ROUNDING)
 
 
 def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
@@ -87,25 +82,23 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
     _, verdict = model_from_urdf(rewritten(write_urdf(GAZ), **links_of(rounded)), GAZ)
     assert (verdict.inertial_set, verdict.exact) == ('gaz2019', False)
     states = sample_states(GAZ, 200, 0)
-    tau = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded)]
+    here, there = (NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded))
     stated = float(re.search(r'up to ([\d.e-]+) N m', ' '.join(verdict.notes)).group(1))
-    np.testing.assert_allclose(stated, np.abs(tau[0] - tau[1]).max(), rtol=0.05, atol=0.0)
+    np.testing.assert_allclose(stated, np.abs(here - there).max(), rtol=0.05, atol=0.0)
 
 
 def test_numbers_that_no_motion_shows_pass_with_a_note():
     first = GAZ.links[0]
-    moved = LinkInertia(
-        first.mass,
+    moment, tensor = (
         first.first_moment + [0.0, 0.0, -0.23],
         first.inertia + np.diag([0.1, 0.1, 0.0]),
     )
+    moved = LinkInertia(first.mass, moment, tensor)
     _, verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, moved)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
-    assert verdict.notes[0] == (
-        'fer_joint1: first moment z is -0.466704 instead of -0.236704 [kg m]; no effect on '
-        'torque. Passed.'
-    )
+    note = r'fer_joint1: first moment z is -0.466704 instead of -0.236704 .*no effect.* Passed.$'
+    assert re.match(note, verdict.notes[0])
 
 
 def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
@@ -116,85 +109,81 @@ def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
     assert finding.torque_effect > 0.2 and 'where the base is tilted' in str(finding)
 
 
-# test_published_inertials has all error patterns; these tests check the named link.
 FER = write_urdf(GAZ)
-QUARTER_TURN = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2))
+HAND = load_hand('franka_hand')
+TURNED = HAND.expressed_in(pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2)))
 COARSE = load('fer', 'franka_description')
-PLANTED = {
-    'about the wrong point': (
-        rewritten(
-            FER,
-            fer_link3=about_center(
-                GAZ.links[2].mass, GAZ.links[2].center_of_mass, GAZ.links[2].inertia
-            ),
-        ),
-        {'accept_unknown_inertials': True},
-        'fer_joint3: .*about the frame origin, but URDF',
-    ),
-    'of no body': (
-        rewritten(
-            FER,
-            fer_link5=about_center(
-                GAZ.links[4].mass, GAZ.links[4].center_of_mass, np.diag([0.01, 0.01, 0.03])
-            ),
-        ),
-        {'accept_unknown_inertials': True},
-        'fer_joint5: .*no real body has these parameters',
-    ),
-    'axes swapped beneath the hand': (
-        write_urdf(
-            with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1])),
-            tool=('fr3_hand', load_hand('franka_hand')),
-        ),
-        {},
-        r'fr3_joint7: .*x y z taken as x z y\) \(beneath franka_hand\)',
-    ),
-    'a swap smaller than the rounding': (
-        rewritten(FER, **{**links_of(COARSE), 'fer_link7': swapped(COARSE.links[6], [1, 0, 2])}),
-        {},
-        'fer_joint7: .*x y z taken as y x z',
-    ),
-    'a hand without mass': (
-        write_urdf(FR3, tool=('fr3_hand', LinkInertia.zero())),
-        {},
-        r'fr3_joint7: .*a hand \(fr3_hand\), but its mass is missing',
-    ),
-    'a hand with another mass': (
-        write_urdf(FR3, tool=('fr3_hand', TOOL)),
-        {},
-        r'fr3_joint7: .*a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from the flange that is no',
-    ),
-    'a hand that should not be there': (
-        write_urdf(load('fr3', hand='franka_hand')),
-        {'expected_hand': 'none'},
-        'fr3_joint7: .*the hand franka_hand is mounted',
-    ),
-    'a turned hand': (
-        write_urdf(FR3, tool=('fr3_hand', load_hand('franka_hand').expressed_in(QUARTER_TURN))),
-        {},
-        'fr3_joint7: .*franka_hand is mounted at 45 deg',
-    ),
-    'the inertials of another arm': (
-        write_urdf(replace(FR3, joints=GAZ.joints)),
-        {},
-        'the arm: .*the URDF is that of a fr3',
-    ),
-    'a coarse angle': (
-        edited(FER, "joint[@name='fer_joint4']/origin", rpy='1.57 0 0'),
-        {},
-        'fer_joint4: alpha is .* too few digits',
-    ),
-    'a longer flange': (
-        edited(FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.108'),
-        {},
-        'flange: d is 0[.]108 instead of 0[.]107',
-    ),
-}
+UNKNOWN_TOO = {'accept_unknown_inertials': True}
 
 
-@pytest.mark.parametrize('planted', PLANTED)
-def test_a_planted_fault_is_refused_with_its_place_and_cause(planted):
-    text, options, sentence = PLANTED[planted]
+def with_tensor(number, tensor):
+    """Return the FER's URDF with another tensor about a link's centre of mass."""
+    link = GAZ.links[number - 1]
+    wrong = about_center(link.mass, link.center_of_mass, tensor)
+    return rewritten(FER, **{f'fer_link{number}': wrong})
+
+
+def with_hand(inertia, arm=FR3):
+    return write_urdf(arm, tool=('fr3_hand', inertia))
+
+
+# test_published_inertials has all error patterns; these tests check the named link.
+@pytest.mark.parametrize(
+    ('text', 'options', 'sentence'),
+    [
+        (
+            with_tensor(3, GAZ.links[2].inertia),
+            UNKNOWN_TOO,
+            'fer_joint3: .*about the frame origin, but URDF',
+        ),
+        (
+            with_tensor(5, np.diag([0.01, 0.01, 0.03])),
+            UNKNOWN_TOO,
+            'fer_joint5: .*no real body has these parameters',
+        ),
+        (
+            with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1]))),
+            {},
+            r'fr3_joint7: .*x y z taken as x z y\) \(beneath franka_hand\)',
+        ),
+        (
+            # This swap is smaller than the rounding.
+            rewritten(
+                FER, **links_of(COARSE) | {'fer_link7': swapped(COARSE.links[6], [1, 0, 2])}
+            ),
+            {},
+            'fer_joint7: .*x y z taken as y x z',
+        ),
+        (
+            with_hand(LinkInertia.zero()),
+            {},
+            r'fr3_joint7: .*a hand \(fr3_hand\), but its mass is missing',
+        ),
+        (
+            with_hand(TOOL),
+            {},
+            r'fr3_joint7: .*a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from the flange that is no',
+        ),
+        (
+            write_urdf(load('fr3', hand='franka_hand')),
+            {'expected_hand': 'none'},
+            'fr3_joint7: .*the hand franka_hand is mounted',
+        ),
+        (with_hand(TURNED), {}, 'fr3_joint7: .*franka_hand is mounted at 45 deg'),
+        (write_urdf(replace(FR3, joints=GAZ.joints)), {}, 'the arm: .*the URDF is that of a fr3'),
+        (
+            edited(FER, "joint[@name='fer_joint4']/origin", rpy='1.57 0 0'),
+            {},
+            'fer_joint4: alpha is .* too few digits',
+        ),
+        (
+            edited(FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.108'),
+            {},
+            'flange: d is 0[.]108 instead of 0[.]107',
+        ),
+    ],
+)
+def test_a_planted_fault_is_refused_with_its_place_and_cause(text, options, sentence):
     findings = refused(text, GAZ if 'fer_joint1' in text else FR3, **options)
     assert re.match(sentence, str(findings[0]))
     assert len({one.cause for one in findings}) == 1
