@@ -1,15 +1,21 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Friction models against their formulas and published parameters."""
+"""Friction models against their formulas, published parameters and hysteresis by hand."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, SigmoidFriction, ViscousCoulombFriction
+from franka_dynamics.arm import load, MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
+from franka_dynamics.arm.friction import friction_along, slip_bounds
+from franka_dynamics.arm.friction_state import FrictionState
 from franka_dynamics.errors import FrictionError, JointVectorError
 
+from ..arms import slip_states
+
 # Parameters of the FER's friction by Gaz et al. 2019.
-A = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])
+AMPLITUDE = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])
 SLOPE = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])
 D = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526])
 ATOL_NM = 1e-14  # amplitudes are near 1 N m
@@ -17,24 +23,30 @@ ATOL_NM = 1e-14  # amplitudes are near 1 N m
 
 def test_the_fers_friction_is_gazs_formula():
     dq = np.random.default_rng(0).uniform(-2.6, 2.6, (200, 7))
-    expected = A / (1 + np.exp(-SLOPE * (dq + D))) - A / (1 + np.exp(-SLOPE * D))
+    expected = AMPLITUDE / (1 + np.exp(-SLOPE * (dq + D))) - AMPLITUDE / (1 + np.exp(-SLOPE * D))
     np.testing.assert_allclose(load('fer').friction.torque(dq), expected, rtol=0.0, atol=ATOL_NM)
 
 
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
 def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
     # The direct formula overflows in exp here, which pytest would turn into an error.
-    at_rest = A / (1 + np.exp(-SLOPE * D))
-    expected = (A if sign > 0 else 0.0) - at_rest
-    torque = SigmoidFriction(A, SLOPE, D).torque(np.full(7, sign * 1e6))
+    at_rest = AMPLITUDE / (1 + np.exp(-SLOPE * D))
+    expected = (AMPLITUDE if sign > 0 else 0.0) - at_rest
+    torque = SigmoidFriction(AMPLITUDE, SLOPE, D).torque(np.full(7, sign * 1e6))
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_NM)
 
 
 @pytest.mark.parametrize(
     ('build', 'sentence'),
     [
-        (lambda: SigmoidFriction(A, SLOPE[:6], D), 'slope of a friction model .* of shape .7,.'),
-        (lambda: SigmoidFriction(A, SLOPE, np.where(D > 0.03, np.nan, D)), 'offset of a friction'),
+        (
+            lambda: SigmoidFriction(AMPLITUDE, SLOPE[:6], D),
+            'slope of a friction model .* of shape .7,.',
+        ),
+        (
+            lambda: SigmoidFriction(AMPLITUDE, SLOPE, np.where(D > 0.03, np.nan, D)),
+            'offset of a friction',
+        ),
         (lambda: SigmoidFriction(1.0, 1.0, 1.0), 'amplitude .* of shape .1,.'),
         (lambda: ViscousCoulombFriction([0.1], [0.1], [0.1], width=0.0), 'width .* is 0.0'),
     ],
@@ -47,4 +59,108 @@ def test_malformed_friction_is_refused_in_one_sentence(build, sentence):
 @pytest.mark.parametrize('dq', [0.1, np.zeros(6), np.zeros((7, 3))])
 def test_velocities_of_another_length_are_not_broadcast(dq):
     with pytest.raises(JointVectorError, match=r'expected \(\.\.\., 7\)'):
-        SigmoidFriction(A, SLOPE, D).torque(dq)
+        SigmoidFriction(AMPLITUDE, SLOPE, D).torque(dq)
+
+
+REACH = np.array([0.004, 0.3])
+MODEL = MaxwellSlipFriction(
+    viscous=[0.4, 0.1],
+    coulomb=[0.5, 0.2],
+    stribeck=[0.1, -0.05],
+    offset=[0.2, -0.1],
+    slip=[[0.3, 0.15], [0.2, 0.1]],
+    reach=REACH,
+)
+
+
+# Positions q = a sin(w t) + b sin(v t) of two joints that reverse at different times.
+A, W, B, V = np.array([[0.4, 0.002], [1.3, 9.0], [0.003, -0.1], [40.0, 0.7]])
+
+
+def positions(time):
+    return A * np.sin(np.outer(time, W)) + B * np.sin(np.outer(time, V))
+
+
+def velocities(time):
+    return A * W * np.cos(np.outer(time, W)) + B * V * np.cos(np.outer(time, V))
+
+
+def test_work_of_a_closed_loop_is_the_hysteresis_area():
+    # A spring of stiffness a/d that slips beyond its reach d loses 4 a (A - d) in a cycle between
+    # -A and A: the area of a parallelogram.
+    amplitude, slip, reach = 0.02, 0.3, 0.004
+    cycle = amplitude * np.concatenate([np.linspace(-1, 1, 4000), np.linspace(1, -1, 4000)])
+    q = np.concatenate([cycle, cycle])  # the second cycle is periodic
+    z = slip_bounds(q[:, None], [reach])[0, :, 0, 0]
+    work = slip * np.sum((0.5 * (z[1:] + z[:-1]) * np.diff(q))[8000:])
+    assert work == pytest.approx(4.0 * slip * (amplitude - reach), rel=1e-6)
+
+
+def test_given_no_state_when_evaluated_then_it_is_steady_sliding():
+    dq = np.array([0.7, -0.7])  # 70 widths of the tanh; the Stribeck term is zero there
+    expected = [0.4 * 0.7 + 0.5 + 0.3 + 0.2 + 0.2, -(0.1 * 0.7 + 0.2 + 0.15 + 0.1) - 0.1]
+    np.testing.assert_allclose(MODEL.torque(dq), expected, rtol=0.0, atol=1e-13)
+
+
+def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
+    time = np.arange(0.0, 2.0, 1e-3)
+    q, dq = positions(time), velocities(time)
+    state, followed = FrictionState(MODEL), []
+    for stamp, position, velocity in zip(time, q, dq):
+        state.follow(stamp, position)
+        followed.append(state.torque(velocity))
+    np.testing.assert_allclose(followed, friction_along(MODEL, q, dq), rtol=0.0, atol=1e-12)
+
+
+def test_coefficients_times_terms_are_the_torque():
+    rng = np.random.default_rng(0)
+    dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
+    viscous, coulomb, stribeck, offset = MODEL.coefficients[:4]
+    turned = np.tanh(dq / MODEL.width)
+    expected = (
+        viscous * dq
+        + (coulomb + stribeck * np.exp(-((dq / 0.1) ** 2))) * turned
+        + offset
+        + MODEL.slip[0] * z[:, 0]
+        + MODEL.slip[1] * z[:, 1]
+    )
+    np.testing.assert_allclose(MODEL.torque(dq, z), expected, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize('begin', [-1.0, -0.3, 0.0, 1.0])
+def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
+    time = np.arange(0.0, 3.0, 1e-3)
+    q = positions(time)
+    truth = slip_states(q, REACH, np.full((2, 2), begin))
+    state = FrictionState(MODEL)
+    for stamp, position, z in zip(time, q, truth):
+        state.follow(stamp, position)
+        low, high = state.slip_bounds
+        assert (low <= z + 1e-12).all() and (z <= high + 1e-12).all()
+    # Joint 1 has moved by more than twice the larger reach in one direction.
+    np.testing.assert_allclose(high[:, 0] - low[:, 0], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('gap', [0.051, -0.01])
+def test_a_gap_makes_the_state_unknown_again(gap):
+    state = FrictionState(MODEL)
+    for step in range(100):
+        state.follow(0.001 * step, np.full(2, 0.02 * step))
+    np.testing.assert_array_equal(state.slip_bounds[0], state.slip_bounds[1])
+    state.follow(0.099 + gap, np.full(2, 0.5))
+    np.testing.assert_array_equal(state.slip_bounds, [-np.ones((2, 2)), np.ones((2, 2))])
+
+
+@pytest.mark.parametrize(
+    ('change', 'sentence'),
+    [
+        ({'reach': [0.004, -0.3]}, 'reach .* must be positive'),
+        ({'reach': [0.3, 0.3]}, 'have the same reach'),
+        ({'slip': [[0.3, np.nan], [0.0, 0.0]]}, 'slip .* must be finite'),
+        ({'stribeck_velocity': 0.0}, 'Stribeck velocity is 0.0'),
+        ({'deviations': np.full((6, 2), -1.0)}, 'deviations .* must be not negative'),
+    ],
+)
+def test_malformed_slip_friction_is_refused_in_one_sentence(change, sentence):
+    with pytest.raises(FrictionError, match=sentence):
+        replace(MODEL, **change)

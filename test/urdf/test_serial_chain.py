@@ -169,5 +169,7 @@ def test_the_base_is_all_that_stands_still():
         '<parent link="fer_link0"/><child link="box"/><origin xyz="0 0.2 0"/></joint>'
         + SECOND.replace('<link name="other"/>', f'<link name="other">{inertial()}</link>'),
     )
-    # In these texts the frames of the root and of the base link are the same.
-    assert_inertia(read_chain(text, NAMES).base_inertia, inertias_by_hand(text, NAMES)[None])
+    text = edited(text, "joint[@name='fer_link0_joint']/origin", xyz='0.3 0 0.5', rpy='0.4 0 0.2')
+    chain = read_chain(text, NAMES)
+    found = chain.base_inertia.expressed_in(chain.mount)
+    assert_inertia(found, inertias_by_hand(text, NAMES)[None])

@@ -87,7 +87,9 @@ def test_two_formulations_of_one_arm_agree():
 
 def test_only_a_large_inertia_error_is_refused():
     assert not refused(ServedModel(extra=0.1))
-    assert refused(ServedModel(extra=5.0))['M'].startswith('differs by up to 5 kg m^2 at fr3_j')
+    assert refused(ServedModel(extra=5.0))['M'].startswith(
+        'differs by up to 5 kg m^2 at fr3_joint7'
+    )
 
 
 def test_a_ball_that_one_side_does_not_know_is_refused_by_gravity_and_load():

@@ -1,0 +1,186 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of all formulations: stacks and wrong input; Pinocchio's copies and threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.model import GRAVITY
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
+from franka_dynamics.errors import FrameError, JointVectorError
+from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
+
+# Stacked sums are in another order than single ones: rounding, of values up to 100.
+ATOL = 1e-12
+SHAPE = (2, 3)
+
+
+@pytest.fixture(scope='module')
+def states():
+    return [values.reshape(*SHAPE, 7) for values in sample_states(load('fer'), 6, 0)]
+
+
+@pytest.mark.parametrize('quantity', QUANTITIES, ids=lambda quantity: quantity.name)
+@pytest.mark.parametrize('name', FORMULATIONS)
+def test_a_stack_gives_what_its_states_give(states, name, quantity):
+    method = getattr(FORMULATIONS[name](load('fer'), GRAVITY), quantity.name)
+    inputs = states[: quantity.inputs]
+    stacked = method(*inputs)
+    assert stacked.shape[:2] == SHAPE
+    for at in np.ndindex(SHAPE):
+        # Scale: accelerations of light wrists reach thousands.
+        single = method(*(values[at] for values in inputs))
+        np.testing.assert_allclose(stacked[at], single, rtol=1e-11, atol=ATOL)
+
+
+def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many(states):
+    model, wrench, (q, dq, ddq) = PinocchioModel(load('fer')), np.arange(6.0), states
+    one = q[1, 2], dq[1, 2], ddq[1, 2]
+    for found, expected in (
+        (
+            model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench),
+            model.inverse_dynamics(*one, wrench),
+        ),
+        (model.coriolis(q[1, 2], dq), model.coriolis(*one[:2])),
+        (model.jacobian(q, 3, reference_frame='LOCAL'), model.jacobian(one[0], 3, 'LOCAL')),
+    ):
+        np.testing.assert_array_equal(found[1, 2], expected)
+    np.testing.assert_array_equal(model.gravity(one[0].tolist()), model.gravity(one[0]))
+
+
+def test_an_empty_stack_gives_an_empty_result():
+    model = PinocchioModel(load('fer'))
+    assert model.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
+    assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    'quantity', [one for one in QUANTITIES if one.inputs > 1], ids=lambda quantity: quantity.name
+)
+@pytest.mark.parametrize('name', FORMULATIONS)
+def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(name, quantity):
+    method = getattr(FORMULATIONS[name](load('fer'), GRAVITY), quantity.name)
+    states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.inputs]]
+    with pytest.raises(JointVectorError, match=r'do not broadcast: q \(2, 7\), dq \(3, 7\)'):
+        method(*states)
+
+
+@pytest.mark.parametrize('name', FORMULATIONS)
+def test_many_wrenches_act_on_one_state_and_must_broadcast(name):
+    model = FORMULATIONS[name](load('fer'), GRAVITY)
+    q, wrenches = load('fer').home, np.arange(12.0).reshape(2, 6)
+    still = np.zeros(7)
+    pushed = model.inverse_dynamics(q, still, still, wrenches)
+    expected = [model.inverse_dynamics(q, still, still, wrench) for wrench in wrenches]
+    np.testing.assert_allclose(pushed, expected, rtol=0.0, atol=ATOL)
+    for method in (model.inverse_dynamics, model.forward_dynamics):
+        with pytest.raises(JointVectorError, match=r'do not broadcast: .*wrench \(2, 6\)'):
+            method(np.zeros((3, 7)), still, still, wrenches)
+
+
+def test_a_link_with_a_first_moment_but_no_mass_is_computed():
+    arm, nothing = load('fer'), LinkInertia.zero()
+    link = LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
+
+    def gravity(*links):
+        return NewtonEulerModel(replace(arm, links=links)).gravity(arm.home)
+
+    # Torques are linear in the parameters: the link's share is the torque of that link alone.
+    alone, rest = gravity(*[nothing] * 6, link), gravity(*arm.links[:-1], nothing)
+    assert np.abs(alone).max() > 0.1
+    np.testing.assert_allclose(gravity(*arm.links[:-1], link), alone + rest, rtol=0.0, atol=1e-13)
+
+
+FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
+
+
+@pytest.mark.parametrize(
+    ('q', 'dq', 'said'),
+    [
+        (np.zeros(6), np.zeros(7), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_'),
+        *(
+            (given, np.zeros(7), r'q cannot be read as numbers .* fer_joint1, fer_')
+            for given in (['a'] * 7, [None, 'b'], [[0.0] * 7, [0.0]], {})
+        ),
+        (np.zeros((2, 7)), np.where(FOURTH, np.nan, 0.0), 'dq of joint fer_joint4 is nan'),
+        (np.zeros((2, 7)), np.where(FOURTH, np.inf, 0.0), 'dq of joint fer_joint4 is inf'),
+    ],
+)
+def test_joint_vectors_at_fault_are_refused_with_their_joints(q, dq, said):
+    with pytest.raises(JointVectorError, match=said):
+        NewtonEulerModel(load('fer')).coriolis(q, dq)
+
+
+@pytest.mark.parametrize(
+    ('frame', 'said'),
+    [
+        ((0,), r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"),
+        (('hand',), r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"),
+        ((1, 'BODY'), 'LOCAL, WORLD, LOCAL_WORLD_ALIGNED'),
+    ],
+)
+def test_an_unknown_frame_lists_the_choices(frame, said):
+    with pytest.raises(FrameError, match=said):
+        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), *frame)
+
+
+@pytest.mark.parametrize('gravity', [(0.0, 9.81), (0.0, 0.0, np.nan)])
+def test_a_malformed_gravity_vector_is_refused(gravity):
+    with pytest.raises(JointVectorError, match=r'gravity vector .* must be finite numbers'):
+        NewtonEulerModel(load('fer'), gravity)
+
+
+FER = load('fer')
+
+
+@pytest.mark.parametrize('quantity', QUANTITIES, ids=lambda quantity: quantity.name)
+def test_a_result_is_not_changed_by_the_next_call(quantity):
+    # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
+    model = PinocchioModel(FER)
+    first, second = list(zip(*sample_states(FER, 2, 13)[: quantity.inputs]))
+    method = getattr(model, quantity.name)
+    result = method(*first)
+    kept = result.copy()
+    assert np.abs(method(*second) - kept).max() > 1e-6
+    np.testing.assert_array_equal(result, kept)
+
+
+def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():
+    joints = (replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(FER.joints))
+    model = build_pinocchio(replace(FER, joints=tuple(joints)))
+    found = (model.lowerPositionLimit, model.upperPositionLimit, model.velocityLimit)
+    expected = [FER.limit(name) for name in ('lower', 'upper', 'velocity', 'effort')]
+    np.testing.assert_array_equal((*found, model.effortLimit), expected)
+    np.testing.assert_array_equal(model.armature, 0.1 * np.arange(7))
+    assert tuple(model.names)[1:] == FER.joint_names
+
+
+def test_threads_that_share_a_model_read_their_own_poses_alone():
+    model = PinocchioModel(FER)
+    poses = (FER.home, 0.5 * FER.home)
+    expected = [model.frames(q) for q in poses]
+
+    def follow(k):
+        return all(np.array_equal(model.frames(poses[k]), expected[k]) for _ in range(5000))
+
+    interval = sys.getswitchinterval()
+    # So short that threads switch between a call of Pinocchio and the reading of its result.
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            assert all(threads.map(follow, range(2)))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_a_pickled_model_computes_alike():
+    model = pickle.loads(pickle.dumps(PinocchioModel(FER)))
+    np.testing.assert_array_equal(model.frames(FER.home), PinocchioModel(FER).frames(FER.home))
