@@ -1,33 +1,46 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that run commands in this process and return what they print."""
+"""Fixtures that run commands in this process and return what they print or write."""
+
+import json
 
 import pytest
 
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 
+def run(command, *words):
+    return main([*command.split(), *map(str, words)])
+
+
 @pytest.fixture
 def answered(capsys):
     """Return a function that runs a command and returns exit status and output on one line."""
+    return lambda *words: (run(*words), ' '.join(capsys.readouterr().out.split()))
 
-    def run(*words):
-        status = main([f'{word}' for word in words])
-        return status, ' '.join(capsys.readouterr().out.split())
 
-    return run
+@pytest.fixture
+def figures(tmp_path_factory):
+    """Return a function that runs a command with --json and returns the file's content."""
+
+    def read(*words, status=0):
+        path = tmp_path_factory.mktemp('json') / 'figures.json'
+        assert run(*words, '--json', path) == status
+        return json.loads(path.read_text())
+
+    return read
 
 
 @pytest.fixture
 def refused(capsys):
     """Return a function that runs a command with wrong input and returns its error sentence."""
 
-    def run(*words, after=''):
-        assert main([f'{word}' for word in words]) == INPUT_AT_FAULT
+    def sentence(*words, after=''):
+        assert run(*words) == INPUT_AT_FAULT
         out, said = capsys.readouterr()
-        *progress, sentence = said.splitlines()  # lines of progress, on a busy machine
+        *progress, last = said.splitlines()  # lines of progress, on a busy machine
         assert out.partition(':')[0] == after, out
         assert all(' of ' in line for line in progress), said
-        return sentence
+        return last
 
-    return run
+    return sentence

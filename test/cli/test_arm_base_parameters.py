@@ -2,25 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `franka-dynamics arm base-parameters` prints."""
 
-import json
-
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.base_parameters import BaseParameters
 
+from ..arms import with_row
 
-@pytest.fixture(autouse=True)
-def wide_terminal(monkeypatch):
-    monkeypatch.setenv('COLUMNS', '200')
+COMMAND = 'arm base-parameters --arm'
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
 def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, answered):
-    status, out = answered('arm', 'base-parameters', '--arm', 'fer', '--gravity', gravity)
+    status, out = answered(f'{COMMAND} fer --gravity', gravity)
     assert status == 0
     assert (
         f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
@@ -30,29 +28,19 @@ def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, ans
 
 
 def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, answered):
-    path = tmp_path / 'arm.yaml'
-    path.write_text(
-        'name: nearly\nconvention: modified\ndefault_set: only\njoints:\n'
-        '  - {name: j1, kind: revolute, dh: {}}\n'
-        '  - {name: j2, kind: revolute, dh: {alpha: 0.0000037, a: 0.2}}\n'
-        '  - {name: j3, kind: revolute, dh: {alpha: 1.2, a: 0.3}}\n'
-        'inertial_sets:\n  only:\n    source: a test\n    inertia_about: center_of_mass\n'
-        '    links:\n' + 3 * '      - {mass: 1.0, center_of_mass: [0.1, 0.0, 0.0], '
-        'inertia: [0.01, 0.0, 0.0, 0.01, 0.0, 0.01]}\n',
-        encoding='utf-8',
-    )
-    said = answered('arm', 'base-parameters', '--arm', path)[1]
+    save(with_row(load('fer'), 1, alpha=3.7e-6, a=0.2), tmp_path / 'arm.yaml')
+    said = answered(COMMAND, tmp_path / 'arm.yaml')[1]
     assert 'note: the geometry is close to one with fewer base parameters' in said
 
 
-def test_the_json_files_map_gives_its_values(tmp_path):
-    path = tmp_path / 'base.json'
-    assert main(['arm', 'base-parameters', '--arm', 'scemi', '--json', str(path)]) == 0
-    content = json.loads(path.read_text(encoding='utf-8'))
+def test_the_json_files_map_gives_its_values(figures):
+    content = figures(f'{COMMAND} scemi')
     assert len(content['base_parameters']) == content['rank'] == 36
-    values = np.array(content['matrix']) @ parameter_vector(load('scemi'))
     np.testing.assert_allclose(
-        [entry['value'] for entry in content['base_parameters']], values, rtol=1e-14, atol=1e-14
+        [entry['value'] for entry in content['base_parameters']],
+        np.array(content['matrix']) @ parameter_vector(load('scemi')),
+        rtol=1e-14,
+        atol=1e-14,
     )
     assert content['standard_parameters'][9] == 'm_1' and 'm_1' in content['no_effect']
 
@@ -61,12 +49,13 @@ def test_the_json_files_map_gives_its_values(tmp_path):
 def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, confirmed):
     # No arm is known that other states do not confirm, hence the stand-in.
     monkeypatch.setattr(BaseParameters, 'confirmed', lambda _: confirmed)
-    status, said = answered('arm', 'base-parameters', '--arm', 'fer')
+    status, said = answered(f'{COMMAND} fer')
     assert status == 1 and 'MISMATCH' in said
 
 
 def test_letters_give_the_papers_line_and_a_latex_file(capsys):
-    assert main(['arm', 'base-parameters', '--arm', 'scemi', '--letters']) == 0
+    assert main(f'{COMMAND} scemi --letters'.split()) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
-    assert main(['arm', 'base-parameters', '--arm', 'scemi', '--letters', 'latex']) == 0
+    # The RPR arm's standard rows are converted to modified ones first.
+    assert main(f'{COMMAND} rpr --letters latex'.split()) == 0
     assert capsys.readouterr().out.startswith('\\documentclass')

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`arm compare`: the verdict on a URDF or an arm file, and combinations of options."""
 
-import json
 import re
 
 import numpy as np
@@ -13,54 +12,52 @@ from franka_dynamics.urdf.writer import write_urdf
 
 from ..arms import with_link, with_row_shifted
 
+WIDE = '- fr3_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by'
 
-@pytest.fixture
-def urdf(tmp_path):
-    """Return the path of a URDF of an FR3 whose elbow is 1 cm too wide."""
-    path = tmp_path / 'robot.urdf'
-    path.write_text(write_urdf(with_row_shifted(load('fr3'), 3, a=0.01)), encoding='utf-8')
+
+def urdf(folder, arm):
+    path = folder / 'robot.urdf'
+    path.write_text(write_urdf(arm), encoding='utf-8')
     return path
 
 
-def test_a_urdf_is_compared_with_its_arm_and_a_node_refuses_it(urdf, answered):
-    status, said = answered('arm', 'compare', urdf)
-    assert status == 1
-    assert said.startswith('MISMATCH: ')
-    assert ' against fr3 (franka_description, hand none): ' in said
-    assert '- fr3_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by' in said
+@pytest.fixture
+def wide(tmp_path):
+    """Return the path of a URDF of an FR3 whose elbow is 1 cm too wide."""
+    return urdf(tmp_path, with_row_shifted(load('fr3'), 3, a=0.01))
+
+
+def test_a_urdf_is_compared_with_its_arm_and_a_node_refuses_it(wide, answered):
+    status, said = answered('arm compare', wide)
+    assert status == 1 and said.startswith('MISMATCH: ')
+    assert ' against fr3 (franka_description, hand none): ' in said and WIDE in said
     assert 'note: a node refuses it as its model' in said
 
 
 def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(tmp_path, answered):
-    path, arm = tmp_path / 'robot.urdf', load('fr3')
+    arm = load('fr3')
     heavier = arm.links[2] + LinkInertia.from_center_of_mass(0.5, (0.1, 0.0, 0.0), np.zeros(6))
-    path.write_text(write_urdf(with_link(arm, 2, heavier)), encoding='utf-8')
-    status, said = answered('arm', 'compare', path, '--gravity', '0', '3', '-9')
+    path = urdf(tmp_path, with_link(arm, 2, heavier))
+    status, said = answered('arm compare --gravity 0 3 -9', path)
     effects = re.findall(r'(first moment x|mass) is .*? by up to (\S+) N m', said)
     assert status == 1 and len(effects) > 1 and len(set(effects)) < len(effects)
     assert len(set(effects)) == len({name for name, _ in effects})
 
 
-def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, answered):
-    path, figures = tmp_path / 'robot.urdf', tmp_path / 'figures.json'
-    path.write_text(write_urdf(load('fr3', hand='franka_hand')), encoding='utf-8')
-    status, said = answered('arm', 'compare', path, '--json', figures)
-    assert (status, said.split(':')[0]) == (0, 'pass')
-    data = json.loads(figures.read_text())
-    assert data['passed'] is True
-    assert (data['hand'], data['differences']) == ('franka_hand', [])
+def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, figures):
+    data = figures('arm compare', urdf(tmp_path, load('fr3', hand='franka_hand')))
+    assert (data['passed'], data['hand'], data['differences']) == (True, 'franka_hand', [])
     assert 'inertials of fr3 franka_description, franka_hand, exactly' in data['node'][0]
 
 
-def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(urdf, tmp_path, answered, refused):
-    path = tmp_path / 'sound.urdf'
-    path.write_text(write_urdf(load('fr3', hand='none')), encoding='utf-8')
-    status, said = answered('arm', 'compare', urdf, '--arm', path)
-    assert status == 1
-    assert '- fr3_joint4: a is 0.0925 instead of 0.0825' in said and '1 difference' in said
+def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(wide, tmp_path, answered, refused):
+    (tmp_path / 'sound').mkdir()
+    sound = urdf(tmp_path / 'sound', load('fr3', hand='none'))
+    status, said = answered('arm compare', wide, '--arm', sound)
+    assert status == 1 and WIDE in said and '1 difference' in said
     # A URDF has no friction and no rotors, so these do not count as differences.
-    assert answered('arm', 'compare', 'fr3', '--arm', path)[0] == 0
-    said = refused('arm', 'compare', 'fr3', '--hand', 'none', '--arm', path)
+    assert answered('arm compare fr3 --arm', sound)[0] == 0
+    said = refused('arm compare fr3 --hand none --arm', sound)
     assert '--hand has no meaning with a URDF' in said
 
 
@@ -75,21 +72,23 @@ def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(urdf, tmp_path, an
         ('{urdf} --arm fr3 --arm-prefix x_', "has no joint 'x_fr3_joint1'"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(words, said, urdf, refused):
-    assert said in refused('arm', 'compare', *words.format(urdf=urdf).split())
+def test_what_cannot_be_compared_is_refused(words, said, wide, refused):
+    assert said in refused('arm compare ' + words.format(urdf=wide))
 
 
-def test_against_another_set_exits_with_1_and_json_lists_all(tmp_path, answered):
-    path = tmp_path / 'differences.json'
-    status, out = answered('arm', 'compare', 'fer', '--set', 'franka_description', '--json', path)
-    data = json.loads(path.read_text())
-    masses = [one for one in data['differences'] if one['parameter'] == 'mass']
-    assert status == 1
-    assert {one['place'] for one in masses} == {f'fer_joint{i}' for i in range(1, 8)}
+def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
+    command = 'arm compare fer --set franka_description'
+    status, out = answered(command)
+    data = figures(command, status=1)
+    masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
+    assert status == 1 and masses == {f'fer_joint{i}' for i in range(1, 8)}
     effects = [one['torque_effect'] for one in data['differences']]
-    assert effects == sorted(effects, reverse=True)
-    assert effects[0] > 1.0
+    assert effects == sorted(effects, reverse=True) and effects[0] > 1.0
     # Ten differences and the effect of all differences together are printed.
     assert out.count('torque changes by up to') == 10
     assert f'- and {len(effects) - 10} more with less effect' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
+
+
+def test_the_hand_is_given_to_both_arms(answered):
+    assert answered('arm compare fer --hand franka_hand')[0] == 0

@@ -6,7 +6,6 @@ import pinocchio
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import main
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation.urdf_check import model_from_urdf
@@ -14,38 +13,34 @@ from franka_dynamics.validation.urdf_check import model_from_urdf
 FER = share_directory() / 'urdf' / 'fer.urdf'
 
 
-def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, capsys):
+def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
     path = tmp_path / 'left.urdf'
-    command = ['arm', 'export', '--arm', 'fr3', '--hand', 'franka_hand']
-    options = ['--arm-prefix', 'left_', '--output', str(path)]
-    assert main([*command, *options]) == 0
+    command = 'arm export --arm fr3 --hand franka_hand --arm-prefix left_ --output'
+    assert answered(command, path) == (0, f'{path}')
     _, verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
     assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
-    assert capsys.readouterr().out == f'{path}\n'
 
 
-def test_without_a_file_the_printed_text_is_the_shipped_one(capsys):
-    assert main(['arm', 'export', '--arm', 'rpr', '--format', 'mjcf']) == 0
-    assert capsys.readouterr().out == generated_files()['rpr.xml']
+def test_without_a_file_the_printed_text_is_the_shipped_one(answered):
+    printed = answered('arm export --arm rpr --format mjcf')[1]
+    assert printed == ' '.join(generated_files()['rpr.xml'].split())
 
 
-@pytest.mark.parametrize('words', [['export'], ['import', str(FER)]])
-def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, refused):
+@pytest.mark.parametrize('words', ['arm export', f'arm import {FER}'])
+def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, refused, answered):
     file = tmp_path / 'there.yaml'
     file.write_text('mine')
-    command = ['arm', *words, '--output', str(file)]
-    assert 'add --force' in refused(*command)
+    assert 'add --force' in refused(words, '--output', file)
     assert file.read_text() == 'mine'
-    assert main([*command, '--force']) == 0
+    assert answered(words, '--output', file, '--force')[0] == 0
     assert file.read_text() != 'mine'
 
 
-@pytest.mark.parametrize('words', [['--hand', 'none'], ['--hand', 'franka_hand']])
-def test_a_payload_is_a_part_of_an_exported_urdf(words, tmp_path):
+@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
+def test_a_payload_is_a_part_of_an_exported_urdf(hand, answered):
     masses = []
-    for name, payload in (('bare', []), ('loaded', ['--payload', '1.5,0.0,0.0,0.1'])):
-        path = tmp_path / f'{name}.urdf'
-        assert main(['arm', 'export', '--output', str(path), *words, *payload]) == 0
-        model = pinocchio.buildModelFromXML(path.read_text())
+    for payload in ('', '--payload 1.5,0.0,0.0,0.1'):
+        text = answered(f'arm export --hand {hand} {payload}')[1]
+        model = pinocchio.buildModelFromXML(text)
         masses.append(sum(inertia.mass for inertia in model.inertias))
     assert masses[1] - masses[0] == pytest.approx(1.5)

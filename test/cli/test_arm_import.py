@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`arm import`: an arm file has its URDF's motion and masses; notes name what is missing."""
 
+import re
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -10,50 +12,29 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.urdf.writer import write_urdf
 
-INERTIAL = (
-    '<inertial><origin xyz="0.02 0.01 0.1" rpy="0.1 0.2 0.3"/><mass value="2"/>'
-    '<inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0.002" izz="0.025"/>'
-    '</inertial>'
+from .six_axes import six_axes
+
+TOOL = (
+    '<link name="tool0"/><joint name="tool" type="fixed"><parent link="link6"/>'
+    '<child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.3 0"/></joint>'
 )
-
-
-def six_axes(
-    angle='1.5707963267948966',
-    limits='<limit effort="9" velocity="3" lower="-2" upper="2"/>',
-    extra='',
-):
-    """Return a six-axis arm with parallel shoulder and elbow axes and a spherical wrist."""
-    joints = [
-        ('0 0 0.4', '0 0 0', '0 0 1'),
-        ('0.1 0.05 0', f'0 {angle} 0', '0 1 0'),
-        ('0.5 0 0', '0 0 0', '0 1 0'),
-        ('0.1 0 0.05', f'{angle} 0 0', '1 0 0'),
-        ('0.4 0 0', '0 0 0', '0 1 0'),
-        ('0.1 0 0', '0 0 0', '1 0 0'),
-    ]
-    parts = ['<robot name="six"><link name="link0"/>']
-    for i, (xyz, rpy, axis) in enumerate(joints, start=1):
-        parts.append(
-            f'<link name="link{i}">{INERTIAL}</link><joint name="r_axis{i}" '
-            f'type="revolute"><parent link="link{i - 1}"/><child link="link{i}"/>'
-            f'<origin xyz="{xyz}" rpy="{rpy}"/><axis xyz="{axis}"/>{limits}</joint>'
-        )
-    parts.append(
-        '<link name="tool0"/><joint name="tool" type="fixed"><parent link="link6"/>'
-        '<child link="tool0"/><origin xyz="0 0 0.1" rpy="0 0.3 0"/></joint>'
-    )
-    return ''.join(parts) + extra + '</robot>'
+FINGER = (
+    '<link name="left_finger"><inertial><mass value="2"/><inertia ixx="0.02" ixy="0" ixz="0" '
+    'iyy="0.02" iyz="0" izz="0.02"/></inertial></link><joint name="drive" type="prismatic">'
+    '<parent link="tool0"/><child link="left_finger"/><axis xyz="0 1 0"/>'
+    '<limit effort="9" velocity="1" lower="0.01" upper="0.04"/></joint>'
+)
 
 
 @pytest.fixture
 def imported(tmp_path, answered):
     """Return a function that imports a URDF's text and returns the loaded arm and the output."""
 
-    def run(text, *options, status=0):
+    def run(text, *options):
         (tmp_path / 'a.urdf').write_text(text, encoding='utf-8')
         output = ['--output', tmp_path / 'a.yaml', '--force']
-        ended, said = answered('arm', 'import', tmp_path / 'a.urdf', *output, *options)
-        assert ended == status
+        status, said = answered('arm import', tmp_path / 'a.urdf', *output, *options)
+        assert status == 0
         return load(tmp_path / 'a.yaml'), said
 
     return run
@@ -61,9 +42,9 @@ def imported(tmp_path, answered):
 
 @pytest.mark.parametrize('convention', ['modified', 'standard'])
 def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, imported):
-    text = six_axes()
+    text = six_axes(extra=TOOL)
     arm, said = imported(text, '--convention', convention)
-    assert 'pass: ' in said
+    assert 'pass: ' in said and arm.convention.value == convention
     arm, model = NewtonEulerModel(arm), pin.buildModelFromXML(text)
     data, tool = model.createData(), model.getFrameId('tool0')
     for q, dq, ddq in np.random.default_rng(3).uniform(-2.0, 2.0, (10, 3, 6)):
@@ -77,61 +58,48 @@ def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, importe
 
 
 def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered):
-    nearly = six_axes().replace('xyz="0.5 0 0" rpy="0 0 0"', 'xyz="0.5 0 0" rpy="3.14159 0 0"')
+    nearly = six_axes().replace('0.43" rpy="0 0 0"', '0.43" rpy="3.14159 0 0"')
     urdf, file = tmp_path / 'a.urdf', tmp_path / 'a.yaml'
     urdf.write_text(nearly, encoding='utf-8')
-    status, said = answered('arm', 'import', urdf, '--output', file)
+    status, said = answered('arm import', urdf, '--output', file)
     assert status == 1 and 'MISMATCH: ' in said and 'was not written' in said
     assert 'few digits make nearly parallel axes' in said
     assert not file.exists()
-    assert answered('arm', 'import', urdf, '--output', file, '--force')[0] == 1
+    assert answered('arm import', urdf, '--output', file, '--force')[0] == 1
     assert load(file).n == 6
 
 
-def test_a_gripper_is_carried_by_the_last_link_and_noted(imported):
-    finger = (
-        f'<link name="left_finger">{INERTIAL}</link><joint name="drive" type="prismatic">'
-        '<parent link="tool0"/><child link="left_finger"/><axis xyz="0 1 0"/>'
-        '<limit effort="9" velocity="1" lower="0.01" upper="0.04"/></joint>'
-    )
-    arm, said = imported(six_axes(extra=finger))
+def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_the_arms(imported):
+    arm, said = imported(six_axes(extra=TOOL + FINGER))
     assert 'note: drive: taken for a gripper' in said
-    np.testing.assert_allclose(arm.links[-1].mass, 4.0, rtol=0.0, atol=1e-14)
-
-
-def test_a_wrist_that_carries_a_gripper_is_the_arms(imported):
-    text = six_axes().replace('"r_axis6"', '"wrist_roll"').replace('"link6"', '"gripper_link"')
+    np.testing.assert_allclose(arm.links[-1].mass, 2.25, rtol=0.0, atol=1e-14)
+    text = six_axes().replace('"axis6"', '"wrist_roll"').replace('"link6"', '"gripper_link"')
     arm, said = imported(text)
     assert 'taken for a gripper' not in said
     assert arm.joint_names[-1] == 'wrist_roll'
 
 
 @pytest.mark.parametrize(
-    ('change', 'note'),
+    ('pattern', 'text', 'note'),
     [
-        (
-            ('type="revolute"', 'type="continuous"', 6),
-            'joint r_axis3 has no limits; none are',
-        ),
-        (('ixx="0.02"', 'ixx="0.2"', 1), 'the link behind r_axis1 is not physical'),
-        ((INERTIAL, '', 1), 'the link link1 and what is fixed to it have no mass.'),
+        ('revolute(.*?)<limit.*?/>', r'continuous\1', 'joint axis3 has no limits; none are'),
+        ('iyy="', 'iyy="9', 'the link behind axis1 is not physical'),
+        ('<inertial>.*?</inertial>', '', 'the link link1 and what is fixed to it have no mass.'),
     ],
 )
-def test_what_is_missing_in_a_urdf_is_noted(change, note, imported):
-    limits = {} if 'revolute' not in change[0] else {'limits': ''}
-    arm, said = imported(six_axes(**limits).replace(*change))
+def test_what_is_missing_in_a_urdf_is_noted(pattern, text, note, imported):
+    limitless = 'limit' in pattern
+    changed = re.sub(pattern, text, six_axes(), count=0 if limitless else 1)
+    arm, said = imported(changed)
     assert f'note: {note}' in said
-    assert np.isinf(arm.limit('effort')).all() == bool(limits)
+    assert np.isinf(arm.limit('effort')).all() == limitless
 
 
 def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported, refused):
-    right = write_urdf(load('fr3', prefix='right_'))
-    both = (
-        write_urdf(load('fr3', prefix='left_')).replace('</robot>', '')
-        + right[right.index('<joint name="right_fr3_link0_joint"') :]
-    )
+    left, right = (write_urdf(load('fr3', prefix=side)) for side in ('left_', 'right_'))
+    both = left.replace('</robot>', right[right.index('<joint name="right_fr3_link0_joint"') :])
     (tmp_path / 'both.urdf').write_text(both, encoding='utf-8')
-    said = refused('arm', 'import', tmp_path / 'both.urdf', '--output', tmp_path / 'a.yaml')
+    said = refused('arm import', tmp_path / 'both.urdf', '--output', tmp_path / 'a.yaml')
     assert 'has 2 chains of moving joints (left_fr3_joint1' in said
     assert not (tmp_path / 'a.yaml').exists()
     arm, _ = imported(both, '--arm-prefix', 'right_', '--name', 'mine')
@@ -139,8 +107,7 @@ def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported,
 
 
 def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
-    names = [f'r_axis{i}' for i in range(1, 7)]
-    part, _ = imported(six_axes(), '--joints', *names, '--tip', 'link6')
-    whole, _ = imported(six_axes())
+    text, names = six_axes(extra=TOOL), [f'axis{i}' for i in range(1, 7)]
+    part, whole = imported(text, '--joints', *names, '--tip', 'link6')[0], imported(text)[0]
     tip, tool = (NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import read_recording
 
 FER = load('fer')
 HEADER = 't,' + ','.join(f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8))
-COLUMNS = ('--stamp', 't', '--position', 'q{}', '--velocity', 'dq{}', '--effort', 'tau{}')
+STAMP, MOTION = '--stamp t', '--position q{} --velocity dq{} --effort tau{}'
+COLUMNS = f'{STAMP} {MOTION}'
 
 
 @pytest.fixture
@@ -22,39 +22,27 @@ def log(tmp_path):
     q = FER.home + 0.3 * np.sin(2.0 * time[:, None])
     dq, ddq = 0.6 * np.cos(2.0 * time[:, None]) * np.ones(7), -4.0 * (q - FER.home)
     effort = NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq) + FER.friction.torque(dq)
-    path = tmp_path / 'log.csv'
-    np.savetxt(
-        path,
-        np.column_stack([time, q, dq, effort]),
-        delimiter=',',
-        header=HEADER,
-        comments='',
-        fmt='%.17e',
-    )
+    path, rows = tmp_path / 'log.csv', np.column_stack([time, q, dq, effort])
+    np.savetxt(path, rows, fmt='%.17e', delimiter=',', header=HEADER, comments='')
     return path
 
 
-def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, capsys):
-    assert main(['bag', 'import', str(log), *COLUMNS]) == 0
-    out = capsys.readouterr().out
-    assert '300 messages in 2.99 s' in out
-    assert 'warning' not in out
+def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
+    status, out = answered(f'bag import {COLUMNS}', log)
+    assert status == 0 and '300 messages in 2.99 s' in out and 'warning' not in out
     assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 300
-    assert main(['bag', 'replay', str(tmp_path / 'log'), '--no-plots', '--require', '0.1']) == 0
+    assert answered('bag replay --no-plots --require 0.1', tmp_path / 'log')[0] == 0
 
 
-def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, capsys):
-    assert main(['bag', 'import', str(log), '--list']) == 0
-    out = capsys.readouterr().out
-    assert 'q1' in out and '2.99' in out
+def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
+    assert '2.99' in answered('bag import --list', log)[1].partition('│ q1 ')[0]
     # An array without names is listed by number, with its values.
     np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0]]))
-    assert main(['bag', 'import', str(tmp_path / 'bare.npy'), '--list']) == 0
-    row = next(line for line in capsys.readouterr().out.splitlines() if '│ 2 ' in line)
-    assert [float(text) for text in row.split('│')[2:6]] == [-2.0, 7.0, -2.0, 7.0]
+    row = answered('bag import --list', tmp_path / 'bare.npy')[1].partition('│ 2 ')[2]
+    assert [float(text) for text in row.split('│')[1:5]] == [-2.0, 7.0, -2.0, 7.0]
 
 
-def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path):
+def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
     h5py = pytest.importorskip('h5py')
     path, state = tmp_path / 'trajectory.h5', 'observation/robot_state'
     time = np.arange(60) / 15.0
@@ -64,7 +52,7 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path):
         opened[f'{state}/joint_velocities'] = 0.1 * np.cos(time)[:, None] * np.ones(7)
         opened[f'{state}/motor_torques_measured'] = NewtonEulerModel(FER).gravity(q)
         opened['observation/timestamp/robot_state/read_start'] = (1e3 * time).astype(int)
-    assert main(['bag', 'import', str(path), '--layout', 'droid']) == 0
+    assert answered('bag import --layout droid', path)[0] == 0
     found = read_recording(tmp_path / 'trajectory', FER.joint_names)
     np.testing.assert_array_equal(found.q, q)
     np.testing.assert_allclose(found.time, time, rtol=0.0, atol=1e-3)
@@ -73,29 +61,26 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path):
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [
-        (COLUMNS[:4], 'velocity is missing; the file has t, q1, q2'),
-        ((), 'position is missing; the file has t, q1, q2'),
-        (COLUMNS[2:], 'either the stamp column or the rate'),
-        (
-            (*COLUMNS, '--effort-scale', '1', '2'),
-            'The effort scale is [1.0, 2.0]; give one number',
-        ),
-        ((*COLUMNS, '--arm', 'rpr', '--joint-names', 'a'), '--joint-names has 1 names'),
+        (f'{STAMP} --position q{{}}', 'velocity is missing; the file has t, q1, q2'),
+        ('', 'position is missing; the file has t, q1, q2'),
+        (MOTION, 'either the stamp column or the rate'),
+        (f'{COLUMNS} --effort-scale 1 2', 'The effort scale is [1.0, 2.0]; give one number'),
+        (f'{COLUMNS} --arm rpr --joint-names a', '--joint-names has 1 names'),
     ],
 )
 def test_incomplete_options_get_one_sentence(log, options, sentence, refused):
-    assert sentence in refused('bag', 'import', log, *options)
+    assert sentence in refused(f'bag import {log} {options}')
 
 
 @pytest.mark.parametrize(
-    ('columns', 'sentence'),
+    ('columns', 'warning'),
     [
-        ((*COLUMNS, '--position-unit', 'rad'), ''),
-        ((*COLUMNS[:4], '--velocity', 'tau{}', '--effort', 'tau{}'), 'may be in deg/s'),
-        ((*COLUMNS[:2], '--position', 'tau{}', *COLUMNS[4:]), 'look like degrees'),
+        (f'{COLUMNS} --position-unit rad', ''),
+        (COLUMNS.replace('dq{}', 'tau{}'), 'may be in deg/s'),
+        (COLUMNS.replace(' q{}', ' tau{}'), 'look like degrees'),
     ],
 )
-def test_columns_mixed_up_are_warned_of(log, columns, sentence, tmp_path, answered):
-    status, out = answered('bag', 'import', log, *columns, '--output', tmp_path / 'b')
-    assert status == 0 and sentence in out
-    assert ('warning' in out) == bool(sentence)
+def test_columns_mixed_up_are_warned_of(log, columns, warning, answered):
+    status, out = answered(f'bag import {columns}', log)
+    assert status == 0 and warning in out
+    assert ('warning' in out) == bool(warning)

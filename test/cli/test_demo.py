@@ -4,40 +4,27 @@
 
 import pytest
 
-from franka_dynamics.cli.main import main
-
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from franka_dynamics.cli.main import main
+from franka_dynamics.ros import demo
 
-def test_the_demos_options_reach_its_plan(monkeypatch, tmp_path):
-    from franka_dynamics.ros import demo
 
+@pytest.mark.parametrize(('error', 'status'), [(demo.DemoError, 1), (demo.TooBusyError, 3)])
+def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
+    error, status, monkeypatch, capsys, tmp_path
+):
     plans = []
 
-    def start(plan, folder, show):
+    def crash(plan, folder, show):
         plans.append(plan)
-        raise demo.DemoError('seen enough')
+        raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
 
-    monkeypatch.setattr(demo, 'run_session', start)
+    monkeypatch.setattr(demo, 'run_session', crash)
     options = '--arm fr3 --hand none --payload 0.3,0,0,0.05'.split()
-    assert main(['demo', '--output', str(tmp_path), *options]) == 1
+    assert main(['demo', '--output', str(tmp_path / 'out'), *options]) == status
+    assert 'simulator_node was ended by SIGSEGV' in capsys.readouterr().err
     (plan,) = plans
     assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
     assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
     assert plan.payload['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
-
-
-@pytest.mark.parametrize(('name', 'status'), [('DemoError', 1), ('TooBusyError', 3)])
-def test_a_failure_and_a_busy_machine_have_statuses_of_their_own(
-    name, status, monkeypatch, capsys, tmp_path
-):
-    from franka_dynamics.ros import demo
-
-    error = getattr(demo, name)
-
-    def crash(plan, folder, show):
-        raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
-
-    monkeypatch.setattr(demo, 'run_session', crash)
-    assert main(['demo', '--output', str(tmp_path / 'out')]) == status
-    assert 'simulator_node was ended by SIGSEGV' in capsys.readouterr().err
