@@ -47,7 +47,6 @@ SLOWEST_FILES = (
     'examples/test_hand_guiding.py',
     'examples/test_product_of_exponentials.py',
     'ros/test_external_over_dds.py',
-    'examples/test_policy.py',
     'validation/test_fault_search.py',
     'ros/test_demo.py',
     'identification/test_payload.py',

@@ -5,7 +5,7 @@ ament's linters, where they are installed (apt install ros-$ROS_DISTRO-ament-lin
 
 ament_copyright is left out: it knows no header that gives the licence by its SPDX identifier.
 So is package.xml for ament_xmllint, whose schema it fetches from download.ros.org; catkin_pkg
-reads that file in test_gazebo_and_franka_ros2_files.py.
+reads that file in test_installation.py.
 """
 
 from pathlib import Path

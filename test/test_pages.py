@@ -1,48 +1,55 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Links of the pages lead to existing files, and the pages' commands are parsed."""
+"""Links of the pages lead to existing files; the pages' commands, code and examples work."""
 
 from pathlib import Path
 import re
 import shlex
+import shutil
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
 from franka_dynamics.cli.main import build_parser
+from franka_dynamics.errors import DescriptionError
+from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.validation.crosscheck import crosscheck
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / 'docs'
-PAGES = sorted(
-    path
-    for path in DOCS.rglob('*.md')
-    if not {'_build', 'generated'} & set(path.relative_to(DOCS).parts)
+# The text of each page.
+PAGES = {
+    path: path.read_text('utf-8')
+    for path in (ROOT / 'README.md', *sorted(DOCS.rglob('*.md')))
+    if not {'_build', 'generated'} & {*path.parts}
+}
+# The Python blocks of each page as one program.
+CODE = {
+    path.relative_to(ROOT).as_posix(): '\n'.join(blocks)
+    for path, text in PAGES.items()
+    if (blocks := re.findall(r'```python\n(.*?)```', text, re.S))
+}
+# Libraries that the code of a page needs and `make test` does not install.
+NEEDED = {'docs/howto/gradients.md': ('jax', 'torch')}
+ARM_FILES = PAGES[DOCS / 'howto' / 'arm-files.md']
+(ARM_FILE,) = re.findall(r'```yaml\n(.*?)```', ARM_FILES, re.DOTALL)
+each_page = pytest.mark.parametrize(
+    'page', PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
 )
-LINK = re.compile(r'\]\(([^)\s]+)\)')
 
 
 def links(page):
     """Return the files of the repository that a page links to, with the anchors."""
-    found = (
-        link.partition('#')
-        for link in LINK.findall(page.read_text('utf-8'))
-        if not re.match(r'[a-z]+:', link)
-    )
-    return [
-        ((page.parent / path).resolve() if path else page, anchor) for path, _, anchor in found
-    ]
+    found = re.findall(r'\]\((?![a-z]+:)([^)\s#]*)#?([^)\s]*)\)', PAGES[page])
+    return [((page.parent / path).resolve() if path else page, anchor) for path, anchor in found]
 
 
 def anchors(page):
     """Return the anchors of a page's headings, as GitHub and MyST name them."""
-    return {
-        re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
-        for heading in re.findall(r'^#+ (.*)', page.read_text('utf-8'), re.M)
-    }
-
-
-each_page = pytest.mark.parametrize(
-    'page', [ROOT / 'README.md', *PAGES], ids=lambda page: page.relative_to(ROOT).as_posix()
-)
+    headings = re.findall(r'^#+ (.*)', PAGES[page], re.M)
+    return {re.sub(r'[^\w\- ]', '', one.lower()).strip().replace(' ', '-') for one in headings}
 
 
 @each_page
@@ -50,15 +57,13 @@ def test_a_page_names_what_exists(page):
     for target, anchor in links(page):
         assert target.exists(), target
         assert not anchor or anchor in anchors(target), f'{target}#{anchor}'
-    for path in re.findall(
-        r'\b(?:test|benchmarks|examples)/\w+[\w/]*\.py\b', page.read_text('utf-8')
-    ):
+    for path in re.findall(r'\b(?:test|benchmarks|examples)/\w+[\w/]*\.py\b', PAGES[page]):
         assert (ROOT / path).is_file(), path
 
 
 @each_page
 def test_a_pages_commands_are_taken(page):
-    text = page.read_text('utf-8').replace('\\\n', ' ')
+    text = PAGES[page].replace('\\\n', ' ')
     for command in re.findall(r'(?m)(?:^ *|`)(franka-dynamics [^`\n]+)', text):
         words = shlex.split(command.replace('...', ''), comments=True)[1:]
         words = [word for word in words if word != '&']
@@ -70,12 +75,50 @@ def test_a_pages_commands_are_taken(page):
 def test_images_lie_in_one_folder_and_are_all_shown():
     images = {path.resolve() for path in (DOCS / 'images').iterdir()}
     shown = {
-        target
-        for page in (ROOT / 'README.md', *PAGES)
-        for target, _ in links(page)
-        if target.suffix in ('.png', '.svg', '.jpg', '.gif')
+        target for page in PAGES for target, _ in links(page) if target.parent.name == 'images'
     }
     # The generated page of examples shows each with its picture.
     examples = {path.stem[3:] for path in (ROOT / 'examples').glob('*.py')}
-    shown |= {image for image in images if image.stem in examples}
-    assert images == shown
+    assert images == shown | {image for image in images if image.stem in examples}
+
+
+@pytest.fixture(scope='module')
+def bag(simulate, tmp_path_factory):
+    """Return a bag of an arm with a hand."""
+    path = tmp_path_factory.mktemp('recorded') / 'bag'
+    write_recording(simulate(load('fer', hand='franka_hand'), duration=30.0, noise=0.1), path)
+    return path
+
+
+@pytest.mark.parametrize('page', CODE)
+def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
+    # Given what pages take for granted: a bag of the arm, a tool's mesh, a received message.
+    for library in ('cvxpy', 'igl', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
+        pytest.importorskip(library)
+    import trimesh
+
+    monkeypatch.chdir(tmp_path)
+    trimesh.creation.box((30, 20, 10)).export('tool.stl')
+    for name in ('bag', 'my_bag'):
+        shutil.copytree(bag, name)
+    # Then its code runs.
+    names = {'numpy': np, 'message': SimpleNamespace(effort=np.zeros(49))}
+    exec(compile(CODE[page], page, 'exec'), names)
+    if page == 'docs/howto/from-python.md':
+        mine, found = names['mine'], names['result'].arm
+        assert mine.hand == 'franka_hand'
+        np.testing.assert_array_equal(mine.links[3].inertia, found.links[3].inertia)
+
+
+def test_the_pages_arm_file_loads_and_its_example_of_an_error_is_the_error(tmp_path):
+    path = tmp_path / 'my_arm.yaml'
+    path.write_text(ARM_FILE)
+    arm = load(path)
+    np.testing.assert_allclose(arm.home, [0.0, np.pi / 4], rtol=0.0, atol=0.0)
+    assert crosscheck(arm, count=20).passed
+    row = '    dh: {a: 0.4}\n'
+    path.write_text(ARM_FILE.replace(row, f'{row}    limits: {{position: [1.0, -1.0]}}\n'))
+    (sentence,) = re.findall(r'^my_arm.yaml: .*$', ARM_FILES, re.MULTILINE)
+    with pytest.raises(DescriptionError) as error:
+        load(path)
+    assert str(error.value) == str(path.parent / sentence)

@@ -6,51 +6,42 @@ import json
 from pathlib import Path
 import re
 
-import pytest
 import yaml
 
 from franka_dynamics.arm import load
 
 ROOT = Path(__file__).parents[1]
-LAYOUT = json.loads((ROOT / 'config' / 'foxglove' / 'feedforward.json').read_text())
-RVIZ = yaml.safe_load((ROOT / 'config' / 'rviz' / 'feedforward.rviz').read_text())
+LAYOUT = json.loads((ROOT / 'config/foxglove/feedforward.json').read_text())['configById']
+RVIZ = yaml.safe_load((ROOT / 'config/rviz/feedforward.rviz').read_text())['Visualization Manager']
 # What the page of topics says the node publishes, under the node's default name.
-TOPICS = {
-    name.replace('~', '/feedforward')
-    for name in re.findall(
-        r'`(~?/[a-z_/]+)`', (ROOT / 'docs' / 'reference' / 'topics.md').read_text()
-    )
+PAGE = (ROOT / 'docs/reference/topics.md').read_text()
+TOPICS = {name.replace('~', '/feedforward') for name in re.findall(r'`(~?/[a-z_/]+)`', PAGE)} | {
+    '/joint_states',
+    '/robot_description',
+    '/diagnostics',
 }
-OTHERS = {'/joint_states', '/robot_description', '/diagnostics'}
 
 
-@pytest.mark.parametrize('name', [name for name in LAYOUT['configById'] if 'Plot' in name])
-def test_a_plots_seven_joints_are_on_a_topic_of_the_node(name):
-    paths = [path['value'] for path in LAYOUT['configById'][name]['paths']]
-    found = [re.fullmatch(r'(/[a-z_/]+)\.effort\[(\d)\]', path).groups() for path in paths]
-    assert {topic for topic, _ in found} <= TOPICS | OTHERS
-    assert [int(index) for _, index in found] == list(range(7))
-    # Foxglove takes a panel's name from this key and ignores `title`.
-    assert LAYOUT['configById'][name]['foxglovePanelTitle'].endswith('[N m]')
+def test_the_plots_show_seven_joints_of_a_topic_each():
+    plots = [panel for name, panel in LAYOUT.items() if 'Plot' in name]
+    for plot in plots:
+        paths = [path['value'] for path in plot['paths']]
+        topics, joints = zip(
+            *(re.fullmatch(r'(.+)\.effort\[(\d)\]', path).groups() for path in paths)
+        )
+        assert set(topics) <= TOPICS
+        assert ''.join(joints) == '0123456'
+        # Foxglove takes a panel's name from this key and ignores `title`.
+        assert plot['foxglovePanelTitle'].endswith('[N m]')
+    assert plots
 
 
-def test_other_topics_of_the_panels_exist():
-    arm = LAYOUT['configById']['3D!arm']
-    assert set(arm['topics']) <= TOPICS
-    layer = arm['layers']['arm']
-    assert {layer['topic'], layer['jointStatesTopic']} <= OTHERS
-    assert LAYOUT['configById']['DiagnosticSummary!all']['topicToRender'] in OTHERS
-
-
-def test_topics_and_frame_of_the_rviz_configuration_exist():
-    manager = RVIZ['Visualization Manager']
-    topics = {
-        display[key]['Value']
-        for display in manager['Displays']
-        for key in ('Topic', 'Description Topic')
-        if key in display
-    }
-    assert topics <= TOPICS | OTHERS
-    assert len(topics) == 4
+def test_other_topics_and_the_frame_exist():
+    arm, layer = LAYOUT['3D!arm'], LAYOUT['3D!arm']['layers']['arm']
+    shown = {layer['topic'], layer['jointStatesTopic'], *arm['topics']}
+    assert shown | {LAYOUT['DiagnosticSummary!all']['topicToRender']} <= TOPICS
+    keys = ('Topic', 'Description Topic')
+    topics = {one[key]['Value'] for one in RVIZ['Displays'] for key in keys if key in one}
+    assert topics <= TOPICS and len(topics) == 4
     link = load('fer').joint_names[0].replace('joint1', 'link0')
-    assert manager['Global Options']['Fixed Frame'] == link
+    assert RVIZ['Global Options']['Fixed Frame'] == link

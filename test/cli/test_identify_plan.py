@@ -18,10 +18,9 @@ from franka_dynamics.control.reference import ReferencePoint
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
+PLAN = 'identify plan --draws 3 --iterations 2 --period 8'
 # With so few steps the optimised motion must be repeated often.
-QUICK = ['--draws', '3', '--iterations', '2', '--period', '8', '--repetitions', '400']
-
-
+OFTEN = f'{PLAN} --repetitions 400'
 # A set that must be repaired, a tilted base, and a load that the arm file must not hold.
 REPAIR, LOAD = 'nearest_within_rounding', '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
 GRAVITY = (4.9, 0.0, -8.5)
@@ -31,12 +30,10 @@ GRAVITY = (4.9, 0.0, -8.5)
 def planned(tmp_path_factory):
     """Return the folder of a planned and rehearsed motion, and what was printed."""
     folder, said = tmp_path_factory.mktemp('planned'), StringIO()
-    out, rehearsal = (str(folder / name) for name in ('excitation.yaml', 'rehearsal'))
-    arm = ['--set', 'ledezma2021', '--repair', REPAIR, '--payload', LOAD]
-    mounted = ['--gravity', *map(str, GRAVITY)]
-    command = ['identify', 'plan', '--output', out, '--rehearse', rehearsal, *arm, *mounted]
+    arm = f'--set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9 0 -8.5'
+    files = f'--output {folder / "excitation.yaml"} --rehearse {folder / "rehearsal"}'
     with redirect_stdout(said):
-        assert main([*command, *QUICK]) == 0
+        assert main(f'{OFTEN} {arm} {files}'.split()) == 0
     return folder, ' '.join(said.getvalue().split())
 
 
@@ -62,10 +59,8 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     zeros = np.zeros(7)
     planned = plan(request, arm, 0.0, ReferencePoint(arm.home, zeros, zeros))
     # Between points 0.04 s apart the interpolation is close to the planned series.
-    middle = planned.sample(4.02)
-    np.testing.assert_allclose(
-        middle.q, 0.5 * (columns[0][100] + columns[0][101]), rtol=0.0, atol=2e-3
-    )
+    middle = 0.5 * (columns[0][100] + columns[0][101])
+    np.testing.assert_allclose(planned.sample(4.02).q, middle, rtol=0.0, atol=2e-3)
     np.testing.assert_allclose(columns[1][[0, -1]], 0.0, rtol=0.0, atol=1e-6)
 
 
@@ -73,16 +68,15 @@ def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered)
     names = tuple(f'axis{k}' for k in range(7))
     recording = replace(simulate(load('fer'), duration=10.0), joint_names=names)
     write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
-    command = ['identify', 'plan', '--output', tmp_path / 'excitation.yaml', *QUICK]
     given = ['--given', tmp_path / 'bag', '--joint-names', *names, '--topic', '/measured']
-    status, said = answered(*command, *given, '--gravity', '0', '0', '-9.81')
+    status, said = answered(f'{OFTEN} --gravity 0 0 -9.81 --output', tmp_path / 'a.yaml', *given)
     assert status == 0
     assert '400 repetitions of 8 s (53.3 minutes), and the 1 given bags' in said
 
 
 def test_too_few_repetitions_exit_with_1(tmp_path, answered):
     out = tmp_path / 'excitation.yaml'
-    status, said = answered('identify', 'plan', '--output', out, *QUICK, '--repetitions', '1')
+    status, said = answered(f'{PLAN} --repetitions 1 --output', out)
     assert status == 1
     assert 'that matter are NOT identifiable: ' in said
     assert 'repeat it more often (--repetitions)' in said
@@ -92,8 +86,7 @@ def test_too_few_repetitions_exit_with_1(tmp_path, answered):
 def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     # Link 7 of the FR3 has 1e-4 kg m^2, which no motion shows above the sensors' noise. So slow a
     # motion must be repeated more often than 10 times.
-    out = tmp_path / 'excitation.yaml'
-    command = [*'identify plan --arm fr3 --fraction 0.4 --output'.split(), out, *QUICK[:-2]]
+    command = f'{PLAN} --arm fr3 --fraction 0.4 --output', tmp_path / 'excitation.yaml'
     status, printed = answered(*command)
     assert status == 0
     count = int(printed.split('After ')[1].split(' repetitions of 8 s')[0])
@@ -125,15 +118,15 @@ def test_a_rehearsal_is_of_the_arm_that_is_asked_for_and_finds_the_hidden_hand(p
 @pytest.mark.parametrize(
     ('options', 'after', 'sentence'),
     [
-        (['--period', '0'], 'planning', 'The period is 0.0 s; it must be positive'),
-        (['--fraction', '0'], '', 'The fraction of the limits is 0.0'),
-        (['--start', '0', '0'], 'planning', 'start has shape (2,), expected (7,)'),
-        (['--table', '0.6'], 'planning', 'The start pose is beyond a limit or too near to the t'),
+        ('--period 0', 'planning', 'The period is 0.0 s; it must be positive'),
+        ('--fraction 0', '', 'The fraction of the limits is 0.0'),
+        ('--start 0 0', 'planning', 'start has shape (2,), expected (7,)'),
+        ('--table 0.6', 'planning', 'The start pose is beyond a limit or too near to the t'),
     ],
 )
 def test_an_option_at_fault_is_refused_and_nothing_written(
     tmp_path, refused, options, after, sentence
 ):
-    command = ['identify', 'plan', '--output', tmp_path / 'x.yaml', *QUICK, *options]
-    assert sentence in refused(*command, after=after)
-    assert not (tmp_path / 'x.yaml').exists()
+    out = tmp_path / 'x.yaml'
+    assert sentence in refused(f'{OFTEN} {options} --output', out, after=after)
+    assert not out.exists()

@@ -25,14 +25,11 @@ def told(view, subject, level, message, **values):
 
 def arm(age='0.31'):
     view = NodeView('left/feedforward')
-    ages = {'rate [Hz]': '999.6', 'age [ms]': age}
     latency = {'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}
-    limits = {
-        f'torque limit, {joint} [N m]': '87' if i < 4 else '12' for i, joint in enumerate(JOINTS)
-    }
-    told(view, 'Joint states', 'OK', 'states are fresh', **ages)
+    limits = [f'torque limit, {joint} [N m]' for joint in JOINTS]
+    told(view, 'Joint states', 'OK', 'fresh', **{'rate [Hz]': '999.6', 'age [ms]': age})
     told(view, 'Command', 'ERROR', 'somebody else commands', published='500', **latency)
-    told(view, 'Arm', 'OK', 'fer', **limits)
+    told(view, 'Arm', 'OK', 'fer', **dict(zip(limits, 4 * ['87'] + 3 * ['12'])))
     for term in TORQUE_TERMS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view
@@ -47,32 +44,20 @@ def rendered(renderable, width):
 @pytest.mark.parametrize('width', [80, 120])
 def test_every_figure_is_drawn_in_full_at_any_width(width):
     text = rendered(monitor_view([arm()], 10.5), width)
-    for figure in (
-        '1000 Hz',
-        '0.3 ms old',
-        'p50 104 us',
-        'p99 159 us',
-        'somebody else commands',
-        'external',
-        '87',
-        *JOINTS,
-        *(f'{value:.2f}' for value in EFFORT),
-    ):
+    said = '1000 Hz,0.3 ms old,p50 104 us,p99 159 us,somebody else commands,external,87'
+    for figure in (*said.split(','), *JOINTS, *(f'{value:.2f}' for value in EFFORT)):
         assert figure in text, figure
     assert '…' not in text
     assert max(map(len, text.splitlines())) <= width
 
 
 def test_a_simulated_arm_behind_the_clock_is_not_shown_as_old():
-    simulator = NodeView('left/simulator')
+    simulator, late = NodeView('left/simulator'), arm('10944.5')
     told(simulator, 'Simulated arm', 'OK', 'open')
-    late = arm('10944.5')
     # Its simulator may not have been heard yet.
-    alone = rendered(monitor_view([late], 10.5), 200)
-    assert 'stamps 10.9 s behind the clock' in alone and 'ms old' not in alone
-    shown = rendered(monitor_view([late, simulator], 10.5), 200)
-    assert 'simulated time, 10.9 s behind the clock' in shown
-    assert 'ms old' not in shown
+    for nodes, said in (([late], 'stamps'), ([late, simulator], 'simulated time,')):
+        shown = rendered(monitor_view(nodes, 10.5), 200)
+        assert f'{said} 10.9 s behind the clock' in shown and 'ms old' not in shown
 
 
 def test_a_terminal_of_60_columns_and_15_lines_shows_every_torque_and_fault():
@@ -87,5 +72,4 @@ def test_a_terminal_of_60_columns_and_15_lines_shows_every_torque_and_fault():
     # Every row has all of its five terms, none of them cut.
     rows = [line.split() for line in lines if line.startswith('│ ') and ' 12 ' in line]
     assert all(len(row) == 2 + 2 + len(TORQUE_TERMS) for row in rows) and rows
-    assert '…' not in text
-    assert 'left_fer_joint' in text
+    assert '…' not in text and 'left_fer_joint' in text

@@ -11,7 +11,6 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.arm_file_writer import save
-from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 
 from ..installed import needs
 
@@ -23,81 +22,68 @@ MOMENTS = MASS / 12.0 * ((SIZE**2).sum() - SIZE**2)
 
 @pytest.fixture
 def bar(tmp_path):
-    """Write a bar of 60 x 20 x 100 mm, its origin in its middle."""
+    """Return a command with a bar of 60 x 20 x 100 mm, its origin in its middle."""
     import trimesh
 
-    path = tmp_path / 'bar.stl'
-    trimesh.creation.box(SIZE * 1e3).export(path)
-    return str(path)
+    trimesh.creation.box(SIZE * 1e3).export(tmp_path / 'bar.stl')
+    return f'payload-from-mesh {tmp_path / "bar.stl"}'
 
 
-def printed_payload(output):
-    return np.array(yaml.safe_load(re.search(r'^payload: (.*)$', output, re.MULTILINE)[1]))
+@pytest.fixture
+def payload(bar, answered):
+    """Return a function that returns the payload that a command prints."""
+
+    def run(options):
+        status, said = answered(f'{bar} {options}')
+        assert status == 0
+        return np.array(yaml.safe_load(re.search(r'payload: (\[.*?\])', said)[1]))
+
+    return run
 
 
-@pytest.mark.parametrize('weight', [('--density', '2700'), ('--mass', repr(MASS))])
-def test_a_bar_on_the_flange_prints_the_textbook_payload(bar, capsys, weight):
+@pytest.mark.parametrize('weight', ['--density 2700', f'--mass {MASS!r}'])
+def test_a_bar_on_the_flange_prints_the_textbook_payload(payload, weight):
     # Given the bar 50 mm in front of the flange, turned by a quarter about z.
-    command = ['payload-from-mesh', bar, *weight, '--xyz', '0', '0', '0.05']
-    status = main([*command, '--rpy', '0', '0', repr(np.pi / 2)])
+    found = payload(f'{weight} --xyz 0 0 0.05 --rpy 0 0 {np.pi / 2!r}')
     # Then x and y have changed places, and the inertia is about the centre of mass.
     expected = [MASS, 0, 0, 0.05, MOMENTS[1], 0, 0, MOMENTS[0], 0, MOMENTS[2]]
-    assert status == 0
     # Nine digits are printed of single-precision coordinates.
-    np.testing.assert_allclose(
-        printed_payload(capsys.readouterr().out), expected, rtol=1e-6, atol=1e-9
-    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
-def test_a_mount_on_the_hand_adds_its_turn_and_its_length(bar, capsys):
-    main(
-        ['payload-from-mesh', bar, '--mass', '1', '--mount', 'hand_tcp', '--xyz', '0.1', '0', '0']
-    )
-    payload = printed_payload(capsys.readouterr().out)
-    half = 0.1 * np.sqrt(0.5)
-    np.testing.assert_allclose(payload[1:4], [half, -half, 0.1034], rtol=0.0, atol=1e-8)
+def test_a_mount_on_the_hand_adds_its_turn_and_its_length(payload):
+    center, half = payload('--mass 1 --mount hand_tcp --xyz 0.1 0 0')[1:4], 0.1 * np.sqrt(0.5)
+    np.testing.assert_allclose(center, [half, -half, 0.1034], rtol=0.0, atol=1e-8)
 
 
-def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path):
+def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path, answered):
     output, picture = tmp_path / 'payload.yaml', tmp_path / 'payload.png'
-    command = ['payload-from-mesh', bar, '--mass', '1', '--output', str(output)]
-    assert main([*command, '--plot', str(picture)]) == 0
+    assert answered(f'{bar} --density 2700 --output {output} --plot {picture}')[0] == 0
     numbers = yaml.safe_load(output.read_text())['/**']['ros__parameters']['payload']
     assert [type(number) for number in numbers] == [float] * 10
-    np.testing.assert_allclose(numbers[4], (0.02**2 + 0.1**2) / 12, rtol=1e-6, atol=0.0)
+    np.testing.assert_allclose(np.array(numbers)[[4, 7, 9]], MOMENTS, rtol=1e-6, atol=0.0)
     assert picture.read_bytes().startswith(b'\x89PNG')
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        'bar.stl',
-        'payload.png',
-        'payload.yaml',
-    ]
 
 
-def test_an_open_mesh_is_refused_unless_repaired(tmp_path, capsys):
+def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
     import trimesh
 
     box = trimesh.creation.box((30, 20, 10))
     path = tmp_path / 'open.stl'
     trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
-    command = ['payload-from-mesh', str(path), '--mass', '1']
-    assert main(command) == INPUT_AT_FAULT
-    captured = capsys.readouterr()
-    assert 'it is not closed: 3 edges' in captured.err
-    assert 'payload:' not in captured.out
-    assert main([*command, '--repair']) == 0
-    assert 'repair: holes were closed by 1 faces' in capsys.readouterr().out
+    command = f'payload-from-mesh {path} --mass 1'
+    assert 'it is not closed: 3 edges' in refused(command, after='unit')
+    assert 'repair: holes were closed by 1 faces' in answered(f'{command} --repair')[1]
 
 
 def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):
-    _, said = answered('payload-from-mesh', bar, '--mass', '5')
+    said = answered(f'{bar} --mass 5')[1]
     assert 'warning: 5 kg is above the 3 kg that fer is rated for' in said
     assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in said
     save(replace(load('rpr'), rated_load=9.0), tmp_path / 'strong.yaml')
-    strong = answered('payload-from-mesh', bar, '--mass', '5', '--arm', tmp_path / 'strong.yaml')
-    assert 'rated' not in strong[1]
+    assert 'rated' not in answered(f'{bar} --mass 5 --arm {tmp_path / "strong.yaml"}')[1]
 
 
 @pytest.mark.parametrize('option', ['--mass', '--density'])
 def test_a_weight_that_is_not_positive_is_refused(bar, refused, option):
-    said = refused('payload-from-mesh', bar, option, '-2')
-    assert f'{option} is -2.0; it must be a positive number.' in said
+    assert f'{option} is -2.0; it must be a positive number.' in refused(f'{bar} {option} -2')

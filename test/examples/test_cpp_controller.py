@@ -6,13 +6,12 @@ from pathlib import Path
 import re
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / 'examples' / 'cpp_controller'
-SOURCE = (EXAMPLE / 'src' / 'hold.cpp').read_text('utf-8')
 
 
 def test_it_listens_to_topics_that_the_node_publishes():
-    page = (ROOT / 'docs' / 'reference' / 'topics.md').read_text('utf-8')
-    topics = re.findall(r'listen\("feedforward/(\w+)"', SOURCE)
+    source = (ROOT / 'examples/cpp_controller/src/hold.cpp').read_text('utf-8')
+    page = (ROOT / 'docs/reference/topics.md').read_text('utf-8')
+    topics = re.findall(r'listen\("feedforward/(\w+)"', source)
     assert topics == ['mass_matrix', 'coriolis_matrix', 'gravity']
     for topic in topics:
         assert f'| `~/{topic}` | sensor_msgs/JointState |' in page

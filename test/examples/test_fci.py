@@ -7,6 +7,7 @@ The robot is `measured`: its tau_J includes the gravity torque that MuJoCo compu
 robot's sensors do.
 """
 
+from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -21,7 +22,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from ..scripts import ROOT
 from ..simulated_robot import FrankaSim, START
 
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
@@ -44,7 +44,7 @@ def moving(robot, tmp_path):
     process = subprocess.Popen(
         [
             sys.executable,
-            ROOT / 'test' / 'recorded_fci.py',
+            Path(__file__).with_name('recorded_fci.py'),
             *(tmp_path / 'cycles.npz', robot.address),
             *('--hand', 'none', '--joint', f'{JOINT + 1}'),
             *('--angle', f'{ANGLE}', '--duration', f'{SECONDS}'),
@@ -64,7 +64,7 @@ def moving(robot, tmp_path):
 
 
 def assert_safe(torques):
-    """Assert that the torque begins and ends at zero, and changes within the rate."""
+    """Assert that the torque begins and ends at zero and changes within the rate."""
     np.testing.assert_allclose(torques[0], 0.0, rtol=0.0, atol=RATE_NM)
     np.testing.assert_allclose(torques[-1], 0.0, rtol=0.0, atol=0.0)
     assert np.abs(np.diff(torques, axis=0)).max() <= RATE_NM

@@ -10,28 +10,49 @@ import pytest
 
 from .. import scripts
 
-EXAMPLES = Path(__file__).parents[2] / 'examples'
-# For each example: options that make it short, a figure that it prints, and the figure's bounds.
+INFINITY = float('inf')
+# For each example: options and settings that make it short, figures that it prints, and the
+# figures' bounds. By design a stream of a policy's targets is followed three periods of 33 ms
+# late; a chunk has the coming targets.
 RUNS = {
-    'five_bar': (['--iterations', '1'], r'central differences: (\S+) relative', (0.0, 1e-6)),
-    'dual_arm': ([], r'base parameters: (\d+) of 150', (99.0, 99.0)),
-    'rpr_workspace': (['--points', '24'], r'in at most (\d+) postures', (1.0, 4.0)),
+    'five_bar': ('--iterations 1', {}, r'central differences: (\S+) relative', [(0.0, 1e-6)]),
+    'dual_arm': ('', {}, r'base parameters: (\d+) of 150', [(99.0, 99.0)]),
+    'rpr_workspace': ('--points 24', {}, r'in at most (\d+) postures', [(1.0, 4.0)]),
+    'policy': (
+        '',
+        {'DURATION_S': 5.0},
+        r'(\d+) ms late',
+        [(0, INFINITY), (100, INFINITY), (0, 65)],
+    ),
 }
 
 
 @pytest.mark.parametrize('name', RUNS)
-def test_an_example_prints_its_figure_and_draws(name, capsys, tmp_path, monkeypatch):
-    for library in ('matplotlib', 'scipy'):
+def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeypatch):
+    for library in ('matplotlib', 'scipy', 'mujoco'):
         pytest.importorskip(library)
-    options, pattern, (least, most) = RUNS[name]
+    options, settings, pattern, bounds = RUNS[name]
     monkeypatch.chdir(tmp_path)
     with scripts.loaded(scripts.example(name)) as module:
+        for setting, value in settings.items():
+            monkeypatch.setattr(module, setting, value)
         if name == 'five_bar':
             monkeypatch.setattr(module, 'Objective', partial(module.Objective, samples=7))
-        module.main([*options, '--plot', 'picture.png'])
+        plot = [] if name == 'policy' else ['--plot', 'picture.png']
+        assert not module.main([*options.split(), *plot])
     said = capsys.readouterr().out
-    (found,) = re.findall(pattern, said)
-    assert least <= float(found) <= most
-    assert Path('picture.png').stat().st_size > 1000
+    found = [float(text) for text in re.findall(pattern, said)]
+    assert all(least <= one <= most for one, (least, most) in zip(found, bounds, strict=True))
+    assert not plot or Path('picture.png').stat().st_size > 1000
     for off in re.findall(r': (\S+) N m from Pinocchio', said):  # of the two arms
         assert float(off) < 1e-11
+
+
+def test_feedforward_leaves_less_than_half_of_the_error_and_a_small_moving_picture():
+    pytest.importorskip('mujoco')
+    with scripts.loaded(scripts.example('with_and_without')) as module:
+        assert module.main([]) == 0
+    picture = scripts.ROOT / 'docs' / 'images' / 'with_and_without.gif'
+    assert picture.stat().st_size < 1.5e6
+    with pytest.importorskip('PIL.Image').open(picture) as image:
+        assert image.n_frames > 20

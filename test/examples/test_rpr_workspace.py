@@ -17,7 +17,5 @@ def test_positions_within_limits_lie_in_the_drawn_workspace(example):
         assert example.postures(np.array([np.hypot(x, y)]), np.array([z]))[0, 0] >= 1
     # Nearer than a1, and above d0 + a3, it never is.
     assert np.hypot(*positions[:, :2].T).min() > 0.2
-    assert example.postures(np.array([0.19, 0.5]), np.array([0.3, 0.71])).tolist() == [
-        [0, 1],
-        [0, 0],
-    ]
+    counts = example.postures(np.array([0.19, 0.5]), np.array([0.3, 0.71]))
+    assert counts.tolist() == [[0, 1], [0, 0]]

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 pytest.importorskip('clarabel', reason='the [identify] extra is not installed')
 
-# With 30 intervals instead of 40. A plan that ignores Coriolis terms
-# or the load ends hundreds of mrad away.
+# With 30 intervals instead of 40. A plan that ignores Coriolis terms or the load ends hundreds of
+# mrad away.
 NEAR_RAD = 0.01
 ROUNDING = 1e-6  # of a limit
 
@@ -28,7 +28,7 @@ def solved(example):
     return reach, reach.solve()
 
 
-def test_given_a_reach_when_solved_then_it_keeps_every_limit(example, solved):
+def test_a_solved_reach_keeps_every_limit(example, solved):
     reach, plan = solved
     arm = reach.arm
     q, dq, ddq = plan.knots
@@ -47,15 +47,14 @@ def test_given_a_reach_when_solved_then_it_keeps_every_limit(example, solved):
     times = np.linspace(0.0, plan.duration, 2001)
     fine = plan.at(times)
     for values, slopes in pairwise(fine):
-        np.testing.assert_allclose(
-            np.gradient(values, times, axis=0)[1:-1], slopes[1:-1], rtol=0.0, atol=0.05
-        )
+        rates = np.gradient(values, times, axis=0)[1:-1]
+        np.testing.assert_allclose(rates, slopes[1:-1], rtol=0.0, atol=0.05)
     # Fast: one joint at the full speed allowed needs nearly as long.
     alone = np.abs(example.GOAL - example.START) / (example.SHARE * arm.limit('velocity'))
     assert alone.max() < plan.duration < 1.5 * alone.max()
 
 
-def test_given_a_plan_when_played_to_mujoco_then_it_ends_there(example, solved):
+def test_a_plan_played_to_mujoco_ends_there(example, solved):
     reach, plan = solved
     end = example.play(reach.arm, reach.arm, plan)
     assert np.abs(end.off_position).max() < NEAR_RAD
@@ -66,8 +65,7 @@ def test_given_a_plan_when_played_to_mujoco_then_it_ends_there(example, solved):
     assert np.abs(example.play(bare, reach.arm, plan).off_position).max() > 10.0 * NEAR_RAD
 
 
-def test_given_an_arm_file_when_played_then_its_arm_was_planned_with(example, solved, tmp_path):
-    file, arm = tmp_path / 'mine.yaml', replace(load('fr3'), name='mine')
-    file.write_text(arm_file_text(arm, title='mine', source='a test'), 'utf-8')
-    mine = example.loaded_arm(str(file))
+def test_an_arm_file_is_played_as_its_arm_was_planned(example, solved, tmp_path):
+    save(replace(load('fr3'), name='mine'), tmp_path / 'mine.yaml')
+    mine = example.loaded_arm(str(tmp_path / 'mine.yaml'))
     assert np.abs(example.play(mine, mine, solved[1]).off_position).max() < NEAR_RAD

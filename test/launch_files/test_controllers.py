@@ -22,6 +22,16 @@ SHARE = share_directory()
 COMMAND = '~/command'
 
 
+def loaded(spawner):
+    """Return the controller that a spawner loads last, and its parameters."""
+    at = spawner.command.index('--param-file')
+    controller = spawner.command[at - 1]
+    text = Path(spawner.command[at + 1]).read_text('utf-8')
+    table = yaml.safe_load(text)
+    section = table.get(f'/**/{controller}') or table[controller]
+    return controller, section['ros__parameters']
+
+
 def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
     mujoco = pytest.importorskip('mujoco')
     pytest.importorskip('xacro')
@@ -53,72 +63,67 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
 @pytest.mark.parametrize('controller', ['torques', 'feedforward_trajectory_controller'])
 @pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
 def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
-    launched, tmp_path, controller, robot_type, prefix
+    launched, controller, robot_type, prefix
 ):
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
-    given['namespace'] = '/left'
     controller = controller.replace('torques', 'effort_controller')
     unload = ['franka_dynamics.ros.controller_unloading', '/left/controller_manager', controller]
     # If an old controller cannot be unloaded, nothing is started.
-    (first,) = launched('franka_ros2', returncode=1, **given).values()
+    (first,) = launched('franka_ros2', returncode=1, namespace='/left', **given).values()
     assert first.command[2:] == unload
-    processes = launched('franka_ros2', **given)
+    processes = launched('franka_ros2', namespace='/left', **given)
     assert set(processes) == {first.executable, 'spawner', 'feedforward_node'}
-    spawner = processes['spawner'].command
-    assert spawner[1] == controller
-    file = Path(spawner[spawner.index('--param-file') + 1])
-    own = yaml.safe_load(file.read_text('utf-8'))[f'/**/{controller}']['ros__parameters']
+    name, own = loaded(processes['spawner'])
     joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
-    assert own['joints'] == joints
-    assert list(own.get('gains', joints)) == joints
+    assert (name, own['joints'], list(own.get('gains', joints))) == (controller, joints, joints)
     node = processes['feedforward_node']
-    has(node, controller=controller, robot_type=robot_type, arm_prefix=prefix)
+    has(node, **{**given, 'controller': controller})
     # The process that launch starts after the node's end, whatever its exit status.
     (after,) = node.on_exit
     assert [''.join(part.text for part in word) for word in after.cmd[2:]] == unload
 
 
 @pytest.mark.parametrize(
-    ('name', 'target'),
-    [('franka_ros2', 'fci'), ('gazebo', 'gz_ros2_control'), ('mujoco_ros2_control', 'mujoco')],
+    ('name', 'given', 'target'),
+    [
+        ('franka_ros2', {'arm_prefix': 'left_'}, 'fci'),
+        ('gazebo', {'control': 'ros2_control'}, 'gz_ros2_control'),
+        ('mujoco_ros2_control', {}, 'mujoco'),
+    ],
 )
 def test_a_generated_package_takes_the_torques_where_it_is_installed(
-    launched, tmp_path, name, target
+    launched, tmp_path, name, given, target
 ):
     index = tmp_path / 'share/ament_index/resource_index/packages'
-    for package in ('fr3_feedforward', 'fr3_franka_hand_feedforward'):
+    packages = ('fr3_feedforward', 'fr3_franka_hand_feedforward')
+    for package in packages:
         file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
         file.parent.mkdir(parents=True)
         file.write_text(cpp_package(load('fr3'), package)['config/receiver.yaml'])
-    control = {'control': 'ros2_control'} if name == 'gazebo' else {}
-    prefix = {'arm_prefix': 'left_'} if name == 'franka_ros2' else {}
-    given = {'robot_type': 'fr3', **control, **prefix}
-    launch = partial(launched, name)
-    assert 'effort_controller' in launch(**given)['spawner'].command
-    (index / 'fr3_feedforward').touch()
-    (index / 'fr3_franka_hand_feedforward').touch()
+    launch = partial(launched, name, **given)
+    assert loaded(launch(robot_type='fr3')['spawner'])[0] == 'effort_controller'
+    for package in packages:
+        (index / package).touch()
     # receiver:=none chooses the forward controller although a generated one is installed.
-    assert 'effort_controller' in launch(**given, receiver='none')['spawner'].command
+    forward = launch(robot_type='fr3', receiver='none')['spawner']
+    assert loaded(forward)[0] == 'effort_controller'
     (index / 'forward_command_controller').unlink()  # which only the forward controller needs
     with pytest.raises(RuntimeError, match='ros-jazzy-forward-command-controller'):
-        launch(**given, receiver='none')
-    processes = launch(**given)
-    command = processes['spawner'].command
-    assert 'receiver' in command
-    values = yaml.safe_load(Path(command[command.index('--param-file') + 1]).read_text('utf-8'))
-    values = values['/**/receiver']['ros__parameters']
-    assert values['type'] == 'fr3_feedforward/FeedforwardController'
-    assert values['joints'] == list(load('fr3', prefix=prefix.get('arm_prefix', '')).joint_names)
+        launch(robot_type='fr3', receiver='none')
+    processes = launch(robot_type='fr3')
+    controller, values = loaded(processes['spawner'])
+    assert (controller, values['type']) == ('receiver', f'{packages[0]}/FeedforwardController')
+    joints = load('fr3', prefix=given.get('arm_prefix', '')).joint_names
+    assert values['joints'] == list(joints)
     assert (values['target'], values['reference']) == (target, 'total_torque')
     assert processes['feedforward_node'].remappings[COMMAND] == 'receiver/reference'
     if name != 'franka_ros2':  # whose payload the robot knows: an arm with a hand is another model
-        command = launch(**given, hand='franka_hand')['spawner'].command
-        text = Path(command[command.index('--param-file') + 1]).read_text('utf-8')
-        assert 'fr3_franka_hand_feedforward/FeedforwardController' in text
+        _, values = loaded(launch(robot_type='fr3', hand='franka_hand')['spawner'])
+        assert values['type'] == f'{packages[1]}/FeedforwardController'
     with pytest.raises(SettingsError, match='was generated for fr3_joint1 and so on, not for'):
-        launch(robot_type='fr3v2', receiver='fr3_feedforward', **control)
+        launch(robot_type='fr3v2', receiver='fr3_feedforward')
     with pytest.raises(RuntimeError, match='mine is not installed: franka-dynamics codegen'):
-        launch(robot_type='fr3', receiver='mine', **control)
+        launch(robot_type='fr3', receiver='mine')
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])
@@ -143,7 +148,6 @@ def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeyp
     monkeypatch.delenv('ROS_DISTRO', raising=False)
     prefix = launching.ament_prefix(tmp_path, {'franka_dynamics': ()})
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
-    with pytest.raises(
-        RuntimeError, match=f'sudo apt install {packages}.*The page ".+" of the documentation'
-    ):
+    said = f'sudo apt install {packages}.*The page ".+" of the documentation'
+    with pytest.raises(RuntimeError, match=said):
         launching.started(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)

@@ -7,6 +7,11 @@ import pytest
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 from franka_dynamics.resources import share_directory
 
+pytest.importorskip('rclpy', reason='ROS 2 is not installed')
+
+from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
+from franka_dynamics.ros.gazebo_direct_node import HOLDING
+
 from . import launching
 from .launching import has
 
@@ -25,35 +30,31 @@ def test_the_executables_that_launch_finds_here_are_those_of_this_package(setup_
     assert named <= {script.split(' = ')[0] for script in scripts}
 
 
+HELD = {'held_until_commanded': True}
+
+
 @pytest.mark.parametrize(
-    ('name', 'given', 'target', 'own'),
+    ('name', 'given', 'expected'),
     [
-        ('feedforward', {'command_topic': 'effort_controller/commands'}, 'fci', {}),
-        ('franka_ros2', {}, 'fci', {'robot_type': 'fr3'}),
-        ('gazebo', {'control': 'direct'}, 'gz_ros2_control', {'held_until_commanded': True}),
-        ('gazebo', {'control': 'ros2_control'}, 'gz_ros2_control', {'held_until_commanded': True}),
-        (
-            'mujoco_ros2_control',
-            {},
-            'mujoco',
-            {'held_until_commanded': True, 'use_sim_time': True},
-        ),
+        ('feedforward', {'command_topic': 'effort_controller/commands'}, {'target': 'fci'}),
+        ('franka_ros2', {}, {'target': 'fci', 'robot_type': 'fr3'}),
+        ('gazebo', {'control': 'direct'}, {'target': 'gz_ros2_control', **HELD}),
+        ('gazebo', {'control': 'ros2_control'}, {'target': 'gz_ros2_control', **HELD}),
+        ('mujoco_ros2_control', {}, {'target': 'mujoco', 'use_sim_time': True, **HELD}),
     ],
 )
-def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, target, own):
+def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, expected):
     file = tmp_path / 'own.yaml'
     file.write_text('/**:\n  ros__parameters: {scale: 0.5}\n')
-    processes = launched(name, params_file=str(file), **given)
-    node = processes['feedforward_node']
-    has(node, target=target, scale=0.5, **own)
+    node = launched(name, params_file=str(file), **given)['feedforward_node']
+    has(node, scale=0.5, **expected)
     assert node.remappings[COMMAND] == 'effort_controller/commands'
     assert name == 'feedforward' or node.on_exit is not None
 
 
 def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
     for target in ('', *TARGETS):
-        processes = launched('feedforward', target=target)
-        node = processes['feedforward_node']
+        node = launched('feedforward', target=target)['feedforward_node']
         assert node.values['target'] == (target or DEFAULT_TARGET)
         assert node.remappings[COMMAND] == COMMAND
 
@@ -89,23 +90,15 @@ def test_arguments_win_over_the_file_and_what_was_not_given_is_left_to_it(launch
         '/left/feedforward:\n  ros__parameters: {target: gz_ros2_control}\n'
         '/right/feedforward:\n  ros__parameters: {robot_type: fr3v2, arm_prefix: mine_}\n'
     )
-    processes = launched(
-        'feedforward',
-        params_file=str(both),
-        namespace='right',
-        robot_type='fr3',
-        command_topic='effort_controller/commands',
-        joint_states_topic='franka/joint_states',
-    )
-    node = processes['feedforward_node']
+    given = {'params_file': str(both), 'namespace': 'right', 'robot_type': 'fr3'}
+    states = 'franka/joint_states'
+    node = launched('feedforward', **given, joint_states_topic=states)['feedforward_node']
     has(node, robot_type='fr3', arm_prefix='mine_', target='fci')
-    assert node.remappings['joint_states'] == 'franka/joint_states'
+    assert node.remappings['joint_states'] == states
     assert node.remappings['__ns'] == '/right'
 
 
 def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
-    from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
-
     # A prefix that YAML would read as a boolean.
     processes = launched('simulation', robot_type='fr3', arm_prefix='on', namespace='left')
     simulator, node = processes['simulator_node'], processes['feedforward_node']
@@ -124,17 +117,17 @@ def test_two_arms_have_an_arm_and_a_prefix_each_and_the_wall_clock(monkeypatch, 
     path = share_directory() / 'launch' / 'two_arms.launch.py'
     found = launching.started(path, monkeypatch, robot_type='fr3', right_robot_type='fer')
     assert [
-        (
-            one.executable,
-            one.remappings['__ns'],
-            one.values['robot_type'],
-            one.values['arm_prefix'],
-        )
-        for one in found
+        (one.executable, one.remappings['__ns'], one.values['robot_type']) for one in found
     ] == [
-        (executable, f'/{side}', arm, f'{side}_')
+        (executable, f'/{side}', arm)
         for side, arm in (('left', 'fr3'), ('right', 'fer'))
         for executable in ('simulator_node', 'feedforward_node')
     ]
-    assert not any(one.values.get('publish_clock', False) for one in found)
-    assert not any(one.values.get('use_sim_time', False) for one in found)
+    for one in found:
+        assert one.values['arm_prefix'] == f'{one.remappings["__ns"][1:]}_'
+        assert not (one.values.get('publish_clock') or one.values.get('use_sim_time'))
+
+
+def test_gazebo_waits_for_the_words_of_the_node_that_holds():
+    text = (share_directory() / 'launch' / 'gazebo.launch.py').read_text('utf-8')
+    assert f"b'{HOLDING}' not in event.text" in text

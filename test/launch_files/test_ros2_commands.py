@@ -63,31 +63,27 @@ def commands():
 
 
 COMMANDS = commands()
-OF_LAUNCH = [
-    text for text, words in COMMANDS.items() if words[:2] == ['launch', 'franka_dynamics']
-]
-OF_RUN = [text for text, words in COMMANDS.items() if words[:2] == ['run', 'franka_dynamics']]
+OF_LAUNCH, OF_RUN = (
+    [text for text, words in COMMANDS.items() if words[:2] == [verb, 'franka_dynamics']]
+    for verb in ('launch', 'run')
+)
 
 
-def answered(program, words, prefix):
-    """Return what a Python program prints that finds ROS and this package."""
+@pytest.fixture(scope='module')
+def refusals(tmp_path_factory):
+    """Return what ROS's command line says of each command, and of one that is misspelt."""
+    prefix = launching.ament_prefix(tmp_path_factory.mktemp('prefix'))
+    words = {**COMMANDS, 'misspelt': ['topic', 'ecko', '/diagnostics']}
     done = subprocess.run(
-        [sys.executable, '-c', program],
-        input=json.dumps(words),
+        [sys.executable, '-c', PROGRAM],
+        input=json.dumps([*words.values()]),
         env=launching.environment(prefix),
         capture_output=True,
         text=True,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope='module')
-def refusals(tmp_path_factory):
-    prefix = launching.ament_prefix(tmp_path_factory.mktemp('prefix'))
-    words = [*COMMANDS.values(), ['topic', 'ecko', '/diagnostics']]
-    return dict(zip([*COMMANDS, 'misspelt'], json.loads(answered(PROGRAM, words, prefix))))
+    return dict(zip(words, json.loads(done.stdout)))
 
 
 def test_the_pages_have_commands_and_a_misspelt_one_is_refused(refusals):

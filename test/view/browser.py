@@ -25,27 +25,15 @@ class Browser:
     def __init__(self, address, profile):
         program = next(filter(None, map(shutil.which, _CHOICES)), None)
         if program is None:
-            pytest.skip(
-                f'none of {", ".join(_CHOICES)} is installed (Debian: apt install chromium)'
-            )
+            pytest.skip(f'none of {", ".join(_CHOICES)} is installed')
         # Chromium's sandbox does not work for root.
         sandbox = ['--no-sandbox'] if os.geteuid() == 0 else []
-        self._process = subprocess.Popen(
-            [
-                program,
-                '--headless=new',
-                *sandbox,
-                '--remote-debugging-port=0',
-                f'--user-data-dir={profile}',
-                '--use-angle=swiftshader',
-                '--enable-unsafe-swiftshader',
-                '--no-first-run',
-                '--window-size=1000,500',
-                address,
-            ],
-            stderr=subprocess.PIPE,
-            text=True,
+        options = (
+            f'--headless=new --remote-debugging-port=0 --user-data-dir={profile} --no-first-run '
+            '--use-angle=swiftshader --enable-unsafe-swiftshader --window-size=1000,500'
         )
+        command = [program, *sandbox, *options.split(), address]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         self._numbers = itertools.count(1)
         self._socket = None
 
@@ -53,8 +41,8 @@ class Browser:
         from websockets.sync.client import connect
 
         try:
-            port = self._find(r'ws://127\.0\.0\.1:(\d+)/')
-            page = self._until(lambda: self._pages(port), 'a page')[0]
+            port = self._port()
+            page = self.until(lambda: self._pages(port), 'a page')[0]
             self._socket = connect(page['webSocketDebuggerUrl'], max_size=None)
         except BaseException:
             self.__exit__()
@@ -70,13 +58,12 @@ class Browser:
 
     def text(self):
         """Return the text of the page."""
-        return self._call('Runtime.evaluate', expression='(document.body || {}).innerText || ""')[
-            'result'
-        ]['value']
+        expression = '(document.body || {}).innerText || ""'
+        return self._call('Runtime.evaluate', expression=expression)['result']['value']
 
     def wait_for(self, pattern):
         """Wait until the page's text matches a pattern; return the match."""
-        return self._until(lambda: re.search(pattern, self.text()), pattern)
+        return self.until(lambda: re.search(pattern, self.text()), pattern)
 
     def picture(self):
         """Return the page as an array, shape (height, width, 3)."""
@@ -93,10 +80,10 @@ class Browser:
             if answer.get('id') == number:
                 return answer['result']
 
-    def _find(self, pattern):
+    def _port(self):
         for line in self._process.stderr:
-            if found := re.search(pattern, line):
-                return found.group(1)
+            if found := re.search(r'ws://127\.0\.0\.1:(\d+)/', line):
+                return found[1]
         raise AssertionError('Chromium ended at its start')
 
     @staticmethod
@@ -105,7 +92,7 @@ class Browser:
             return [tab for tab in json.load(answer) if tab['type'] == 'page']
 
     @staticmethod
-    def _until(done, what):
+    def until(done, what):
         give_up = time.monotonic() + TIMEOUT_S
         while not (result := done()):
             assert time.monotonic() < give_up, f'never seen: {what}'

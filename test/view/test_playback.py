@@ -35,8 +35,8 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = prepare(replace(recording, effort=recording.effort + push))
-    difference = (
-        Playback(FER, pushed, GRAVITY_VECTOR).state(3.0).torques[EXTERNAL]
-        - playback.state(3.0).torques[EXTERNAL]
+    after, before = (
+        one.state(3.0).torques[EXTERNAL]
+        for one in (Playback(FER, pushed, GRAVITY_VECTOR), playback)
     )
-    np.testing.assert_allclose(difference, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
+    np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1

@@ -11,20 +11,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import write_urdf
-from franka_dynamics.view.meshes import (
-    MeshesError,
-    package_folders,
-    shape_meshes,
-    urdf_meshes,
-)
-from franka_dynamics.view.scene import (
-    COMMANDED,
-    EXTERNAL,
-    GRAVITY,
-    LEAST_TORQUE,
-    MEASURED,
-    ViewState,
-)
+from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
+from franka_dynamics.view.scene import COMMANDED, EXTERNAL, LEAST_TORQUE, MEASURED, ViewState
 from franka_dynamics.view.window import Window
 
 from ..installed import needs
@@ -55,14 +43,9 @@ def packages(tmp_path):
 
 def urdf_with_meshes():
     """Return the arm's URDF with a mesh in each link."""
-    return re.sub(
-        r'<link name="fer_link([0-7])"( /)?>',
-        lambda link: (
-            f'<link name="fer_link{link[1]}">{VISUAL.format(f"link{link[1]}")}'
-            f'{"</link>" if link[2] else ""}'
-        ),
-        write_urdf(FER),
-    )
+    text = re.sub(r'<link name="(\w+)" />', r'<link name="\1"></link>', write_urdf(FER))
+    mesh = VISUAL.format(r'\1')
+    return re.sub(r'<link name="fer_(link[0-7])">', rf'<link name="fer_\1">{mesh}', text)
 
 
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
@@ -90,33 +73,26 @@ def test_shapes_are_meshes_of_their_size_about_their_middle(arm):
     for mesh, (frame, shape) in zip(links.meshes, shapes):
         assert mesh.frame == frame
         np.testing.assert_array_equal(mesh.pose, shape.pose)
-        if shape.kind is ShapeKind.BOX:
-            size = shape.size
-        else:
+        size = shape.size
+        if shape.kind is not ShapeKind.BOX:
             radius, length = shape.size
-            whole = length + 2.0 * radius * (shape.kind is ShapeKind.CAPSULE)
-            size = (2.0 * radius, 2.0 * radius, whole)
+            size = 2.0 * radius * np.array([1.0, 1.0, shape.kind is ShapeKind.CAPSULE])
+            size[2] += length
         # Polygons in place of circles: less than 1 % smaller, and never larger.
         low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
         np.testing.assert_allclose(high - low, size, rtol=0.01, atol=0.0)
         np.testing.assert_allclose(low + high, 0.0, rtol=0.0, atol=1e-12)
 
 
-def test_a_urdf_with_meshes_when_placed_then_each_is_at_its_link(packages):
-    found = urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages])
+# Pinocchio's configuration of a continuous joint has two numbers, cosine and sine.
+@pytest.mark.parametrize('kind', ['revolute', 'continuous'])
+def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
+    text = urdf_with_meshes().replace('"revolute"', f'"{kind}"')
+    found = urdf_meshes(text, FER.joint_names, [packages])
     assert [mesh.joint for mesh in found.meshes] == list(range(8))
-    frames = PinocchioModel(FER).frames(Q)
-    for pose, frame in zip(found.poses(Q)[1:], frames):
-        np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
+    frames = PinocchioModel(FER).frames(Q)[: FER.n]
+    np.testing.assert_allclose(found.poses(Q)[1:], frames, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(np.ptp(found.meshes[3].vertices, axis=0), (0.1, 0.08, 0.06))
-
-
-def test_a_continuous_joint_is_placed_by_its_angle(packages):
-    # Pinocchio's configuration of such a joint has two numbers, cosine and sine.
-    text = urdf_with_meshes().replace('type="revolute"', 'type="continuous"')
-    frames = PinocchioModel(FER).frames(Q)
-    for pose, frame in zip(urdf_meshes(text, FER.joint_names, [packages]).poses(Q)[1:], frames):
-        np.testing.assert_allclose(pose, frame, rtol=0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +104,7 @@ def test_a_continuous_joint_is_placed_by_its_angle(packages):
         (write_urdf(load('fr3')), 'the URDF has no joint fer_joint1'),
     ],
 )
-def test_given_no_meshes_when_asked_for_then_a_sentence_says_why(text, sentence, packages):
+def test_a_sentence_says_why_there_are_no_meshes(text, sentence, packages):
     with pytest.raises(MeshesError, match=sentence):
         urdf_meshes(text, FER.joint_names, [packages])
 
@@ -139,21 +115,20 @@ def test_packages_are_looked_for_where_ros_has_them(tmp_path, monkeypatch):
     assert package_folders() == [tmp_path / 'a' / 'share']
 
 
-def test_given_meshes_when_shown_then_they_take_the_shapes_place(packages):
+def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
     with Window(FER, port=0) as window:
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
-        scene = window._scene
-        meshes, handles = scene._drawn['links']
+        meshes, handles = window._scene._drawn['links']
         assert [mesh.joint for mesh in meshes.meshes] == list(range(8))
-        full = ViewState(0.0, Q, {COMMANDED: np.array([0.0, 86.9, 0.0, 0.0, 0.0, 0.0, 0.0])})
-        window.show(full)
-        assert tuple(handles[2].color) != tuple(handles[3].color)
+        window.show(ViewState(0.0, Q, {COMMANDED: 86.9 * np.eye(7)[1]}))
+        colours = [tuple(handle.color) for handle in handles]
+        assert colours.count(colours[2]) == 1 and colours.count(colours[3]) == 6
 
 
 def test_shares_of_the_limits_are_plotted_over_the_last_seconds(page):
     plot = page._plot._plot
     for k in range(150):
-        page.show(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0), GRAVITY: np.full(7, 5.0)}))
+        page.show(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0)}))
     time, *shares = plot.data
     assert time[0] == pytest.approx(4.8, abs=0.11) and time[-1] > 14.6
     np.testing.assert_allclose(shares[0], 100.0 * 6.0 / 87.0, rtol=1e-12)

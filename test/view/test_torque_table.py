@@ -10,8 +10,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.view.scene import (
     COLUMNS,
     COMMANDED,
+    GRAVITY,
     MEASURED,
-    share_of_limit,
     torque_table,
     ViewState,
 )
@@ -26,21 +26,17 @@ def cells(state):
 
 def test_torques_stand_in_their_columns():
     state = ViewState(1.0, FER.home, {MEASURED: np.arange(7.0), COMMANDED: -np.arange(7.0)})
-    row = cells(state)[3]
-    column = {name: row[2 + i] for i, name in enumerate(COLUMNS)}
-    assert (column[MEASURED], column[COMMANDED]) == ('3.0', '-3.0')
-    assert {column[name] for name in COLUMNS} == {'3.0', '-3.0', '–'}
-    assert row[1] == f'{FER.home[3]:.2f}'
+    rows = cells(state)
+    expected = {**dict.fromkeys(COLUMNS, '–'), MEASURED: '3.0', COMMANDED: '-3.0'}
+    assert rows[3][1:-1] == [f'{FER.home[3]:.2f}', *expected.values()]
+    assert '-0.0' not in rows[0]
 
 
-def test_the_share_of_the_limit_is_the_commands_if_there_is_one():
-    state = ViewState(0.0, FER.home, {MEASURED: np.zeros(7), COMMANDED: np.full(7, -6.0)})
-    np.testing.assert_allclose(
-        share_of_limit(state, FER), [6 / 87] * 4 + [0.5] * 3, rtol=1e-15, atol=0.0
-    )
-    assert cells(state)[6][-1] == '50 %'
-
-
-def test_given_no_torque_when_shown_then_no_share_is_claimed():
-    assert share_of_limit(ViewState(0.0, FER.home), FER) is None
-    assert {row[-1] for row in cells(ViewState(0.0, FER.home))} == {'–'}
+def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
+    six, zero = np.full(7, -6.0), np.zeros(7)
+    for torques, shares in (
+        ({MEASURED: zero, COMMANDED: six}, 4 * ['7 %'] + 3 * ['50 %']),
+        ({MEASURED: six}, 4 * ['7 %'] + 3 * ['50 %']),
+        ({GRAVITY: six}, 7 * ['–']),
+    ):
+        assert [row[-1] for row in cells(ViewState(0.0, FER.home, torques))] == shares

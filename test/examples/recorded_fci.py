@@ -8,18 +8,14 @@ start [s] and first position [rad]. For each cycle it has the state's time [s], 
 [rad/s], and the torque [N m].
 """
 
-import importlib.util
 from pathlib import Path
 import sys
 
 import numpy as np
 import pylibfranka
 
-specification = importlib.util.spec_from_file_location(
-    'fci', Path(__file__).parents[1] / 'examples' / 'fci.py'
-)
-fci = importlib.util.module_from_spec(specification)
-specification.loader.exec_module(fci)
+sys.path.insert(0, str(Path(__file__).parents[2] / 'examples'))
+import fci
 
 
 class Recorder:

@@ -1,0 +1,123 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The command as a process: help, exit statuses, Ctrl-C, and a reader or a disk that is gone."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from franka_dynamics.cli.main import build_parser, INPUT_AT_FAULT, main, parsers, READER_GONE
+from franka_dynamics.cli.node import Defaults
+
+COMMAND = [sys.executable, '-m', 'franka_dynamics']
+INTERRUPTED = (130, 'franka-dynamics: interrupted\n')
+
+
+def ended(*command, **environment):
+    """Run a command to its end."""
+    given = {'env': {**os.environ, **environment}, 'stdout': subprocess.PIPE, 'text': True}
+    return subprocess.run(command, stderr=subprocess.PIPE, **given)
+
+
+@pytest.mark.parametrize('verb', dict(parsers(build_parser())))
+def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, answered):
+    status, said = answered(f'{verb} --help')
+    assert status == 0 and f'usage: franka-dynamics {verb}' in said
+
+
+def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
+    for name in [name for name in os.environ if name.endswith('_NUM_THREADS')]:
+        monkeypatch.delenv(name)
+    count = 'import os, numpy; print(len(os.listdir("/proc/self/task")))'
+    done = ended(sys.executable, '-c', f'import franka_dynamics.cli.main; {count}')
+    assert int(done.stdout) == 1, done.stderr
+
+
+def test_no_traceback_follows_when_a_verbs_reader_stops():
+    command = [*COMMAND, *'arm show --arm rpr --json'.split()]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ''
+    assert process.returncode == READER_GONE
+
+
+@pytest.mark.parametrize('words', ['arm show --arm rpr', 'arm show --help', '--version'])
+def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(words):
+    with open('/dev/full', 'w') as full:
+        command = [*COMMAND, *words.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.stderr.count('\n') == 1 and 'No space left on device' in done.stderr
+    assert done.returncode == INPUT_AT_FAULT
+
+
+def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
+    # Given a library that the command line imports, during whose import Ctrl-C comes.
+    (tmp_path / 'rich').mkdir()
+    (tmp_path / 'rich/__init__.py').write_text(
+        'import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5.0)\n'
+    )
+    done = ended(*COMMAND, 'arm', 'show', PYTHONPATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == INTERRUPTED
+
+
+@pytest.mark.parametrize('words', ['', 'arm', 'node'])
+def test_words_without_an_action_print_the_help(words, answered):
+    assert answered(words) == answered(f'{words} --help')
+    assert 'usage: franka-dynamics' in answered(words)[1]
+
+
+def test_negative_numbers_have_exponents():
+    assert main('arm check --arm rpr --states 5 --gravity 0 -1e-3 -9.81e0'.split()) == 0
+    assert main('arm show --arm rpr --q -1.5e-1 -.5 -2E+0'.split()) == 0
+
+
+def test_rarely_used_options_are_shown_by_help_all(capsys):
+    assert main('identify arm --help'.split()) == 0
+    brief = capsys.readouterr().out
+    assert main('identify arm --help-all'.split()) == 0
+    whole = capsys.readouterr().out
+    actions = dict(parsers(build_parser()))['identify arm']._actions
+    options = [flag for action in actions for flag in action.option_strings]
+    assert [flag for flag in options if f'  {flag}' not in whole and flag != '--help'] == []
+    assert '--help-all' in brief
+    assert 8 <= sum(f'  {flag}' in brief for flag in options) <= 16  # with those of help
+
+
+def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkeypatch):
+    # Given an action in which an extension turns a KeyboardInterrupt into its own error, as
+    # pybind11 does.
+    def run(_arguments):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise RuntimeError('Unable to convert call argument') from error
+        raise AssertionError('not interrupted')
+
+    monkeypatch.setattr(Defaults, 'run', run)
+    # Pytest's workers may have a handler of their own.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert (main(['node', 'defaults']), capsys.readouterr().err) == INTERRUPTED
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
+    names = ['demo', 'sim', 'view', 'bag record', 'node monitor', 'node get', 'node load']
+    commands = [*names[:5], 'node get scale', 'node load a b']
+    done = ended(
+        sys.executable,
+        '-c',
+        'import sys; sys.modules["rclpy"] = None\n'
+        'from franka_dynamics.cli.main import main\n'
+        f'print(*[main(words.split()) for words in {commands!r}])',
+    )
+    statuses = done.stdout.splitlines()[-1].split()
+    assert statuses == [str(INPUT_AT_FAULT)] * len(names), done.stderr
+    said = [line.partition(' needs ROS 2')[0] for line in done.stderr.splitlines()]
+    assert said == [f'franka-dynamics: franka-dynamics {name}' for name in names]
