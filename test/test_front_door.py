@@ -96,10 +96,10 @@ def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(function, s
     call = getattr(fd, function)
     for arm in ('fr3', files / 'arm.yaml'):
         found = call(arm, *states)
-        if hasattr(found, 'gravity'):
+        if function.endswith('Model'):
             expected = fd.Model(fd.load('fr3', hand='none')).gravity(STATE)
             np.testing.assert_allclose(found.gravity(STATE), expected, rtol=0, atol=1e-11)
-    for wrong, said in (('fr33', 'Did you mean fr3?'), (7, 'got a int'), (None, 'got a NoneType')):
+    for wrong, said in (('fr33', 'Did you mean fr3?'), (None, 'got a NoneType')):
         with pytest.raises(fd.FrankaDynamicsError, match=re.escape(said)):
             call(wrong, *states)
 

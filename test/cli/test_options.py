@@ -132,8 +132,8 @@ payload-from-mesh tool.stl --mass 1 --density 2700
         ('arm show --arm ur5', 'panda is the fer'),
         ('arm check --arm .', '. is a folder; give'),
         ('arm compare .', '. is a folder; give'),
-        ('arm check --hand /dev/null', 'a hand file starts with name, source'),
-        ('arm explain arrays.yaml', "arrays.yaml: files that end in '.yaml' cannot be"),
+        ('arm check --hand empty.yaml', 'a hand file starts with name, source'),
+        ('arm explain empty.yaml', "empty.yaml: files that end in '.yaml' cannot be"),
         ('arm explain missing.npz', 'missing.npz does not exist, or is a folder'),
         ('arm check --payload=-1,0,0,0', 'a mass cannot be negative'),
     ],
@@ -142,5 +142,6 @@ def test_a_wrong_word_file_or_number_is_told_in_one_sentence(
     command, said, refused, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
+    Path('empty.yaml').touch()
     assert said in refused(command)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [tmp_path / 'empty.yaml']
