@@ -90,7 +90,7 @@ def ended(program, absent):
     """Run a program in a Python of its own; return its status and the last line it printed."""
     command = [sys.executable, '-c', program, ','.join(absent)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    return done.returncode, (done.stdout + done.stderr).splitlines()[-1]
+    return done.returncode, (done.stdout or done.stderr).splitlines()[-1]
 
 
 def test_the_node_imports_only_what_apt_brings():
