@@ -45,7 +45,7 @@ def receiver(
 
     `arm` is the arm of the launch argument `robot_type`, with the joint names of the robot
     description. `package` is the launch argument `receiver`. `target` is the node's target: it
-    tells the generated controller whether to add gravity torque while it brakes and at its end.
+    tells the generated controller whether to add gravity torque while it brakes and holds the arm.
     `forward` is the text of the forward controller's parameter file. Raises RuntimeError if the
     named package is not installed. Raises SettingsError if the package was generated for other
     joint names; the arm's names may have a prefix that the package's lack.

@@ -190,7 +190,7 @@ class MonitorFeed:
 
     @property
     def complete(self) -> bool:
-        """Whether a feedforward node was heard, and every such node's command rate and terms."""
+        """Whether feedforward nodes were heard, and each one's command rate and all its terms."""
         return bool(self.arms) and all(
             math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
             for node in self.arms

@@ -278,7 +278,7 @@ class NodeClient:
 
     def play(self, message: JointTrajectory) -> str:
         """
-        Send a reference trajectory, wait until it has finished, and return its last state.
+        Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
         Once the node has answered, the wait lasts at most 20 times the motion's length plus 10 s

@@ -10,7 +10,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # Joint states: best effort, depth 1; after a pause a subscriber gets only the newest one.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# The command watch reads its queue fifty times a second. Between two readings about twenty of the
+# CommandWatch reads its queue fifty times a second. Between two readings about twenty of the
 # node's own commands come, which must not displace a message of another sender.
 WATCH_QOS = QoSProfile(depth=256, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.

@@ -21,9 +21,10 @@ from .qos import WATCH_QOS
 
 _LISTENING_STEP_S = 1e-3
 _REMEMBERED = 256  # number of our latest commands that are recognised
-# Two publishers are reported if message numbers fall and then exceed the number before the fall,
-# by a jump of more than _LOST_AT_MOST or twice within _TWICE_WITHIN messages. The numbers of one
-# restarted publisher exceed the number before the fall once, without such a jump.
+# Two publishers are reported if message numbers fall and then exceed the number before the fall:
+# once, by more than _LOST_AT_MOST above the preceding message's number, or twice within
+# _TWICE_WITHIN messages. The numbers of one restarted publisher exceed the number before the fall
+# once, without such a jump.
 _TWICE_WITHIN = 2000
 _LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 

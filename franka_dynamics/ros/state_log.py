@@ -87,7 +87,7 @@ class StateLog:
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
     def note(self) -> bool:
-        """Log changes; return whether mode, fault, condition of states or waits_for changed."""
+        """Log changes; return if mode, fault, states' condition or bool(waits_for) changed."""
         controller = self._controller
         seen = (
             controller.mode,

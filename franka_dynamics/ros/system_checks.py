@@ -32,7 +32,7 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass
 class _Heard:
-    """Joint states of one topic: number, first and last arrival, ages, stamps [s], any effort."""
+    """Joint states of one topic; times in s; `effort` says whether any effort was not zero."""
 
     count: int = 0
     first: float = 0.0

@@ -164,6 +164,6 @@ class TermPublishers:
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the base link for the name of joint 1: fer_joint1 -> fer_link0, others -> base."""
+    """Return the base link by joint 1's name: x_joint1 -> x_link0; base if it lacks `joint`."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'
