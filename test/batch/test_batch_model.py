@@ -225,10 +225,12 @@ def test_an_output_that_cannot_be_filled_is_refused(out):
         BatchModel(load('fer')).gravity(ROWS, out)
 
 
-@pytest.mark.parametrize('gravity', [(0.0, 0.0), (0.0, 0.0, np.nan)])
-def test_gravity_that_is_not_a_vector_is_refused_when_built(gravity):
-    with pytest.raises(JointVectorError, match='gravity'):
-        BatchModel(load('rpr'), gravity)
+@pytest.mark.parametrize(
+    'given', [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}, {'threads': 0}]
+)
+def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(given):
+    with pytest.raises(JointVectorError, match=next(iter(given))):
+        BatchModel(load('rpr'), **given)
 
 
 def test_a_model_that_has_run_can_be_pickled():

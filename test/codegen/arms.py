@@ -20,13 +20,10 @@ def random_arm(seed, n=5, *, convention=Convention.MODIFIED, special=0.0):
 
 def with_rotors(description):
     """Return the arm with a different rotor behind every joint."""
-    return replace(
-        description,
-        joints=tuple(
-            replace(joint, rotor_inertia=0.1 * (i + 1))
-            for i, joint in enumerate(description.joints)
-        ),
-    )
+    joints = [
+        replace(joint, rotor_inertia=0.1 * (i + 1)) for i, joint in enumerate(description.joints)
+    ]
+    return replace(description, joints=tuple(joints))
 
 
 def arms():

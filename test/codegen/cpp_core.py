@@ -119,10 +119,6 @@ int cycle(Receiver * r, double elapsed, const double * q, const double * dq, dou
   out(x, tau);
   return static_cast<int>(r->state());
 }
-int outcome(const double * q, const double * dq) {
-  Feedforward f; Vector x;
-  return static_cast<int>(f.update(0.0, vector(q), vector(dq), nullptr, x));
-}
 }
 """
 
@@ -143,22 +139,23 @@ def compiled(files, folder):
     _write(files, folder)
     caller, built = folder / 'caller.cpp', folder / 'caller.so'
     caller.write_text(CALLER)
-    include = ('-I', str(folder / 'include'))
-    options = (*STRICT, '-O0', '-fPIC', '-shared', *include)
+    options = (*STRICT, '-O0', '-fPIC', '-shared', '-I', str(folder / 'include'))
     subprocess.run([COMPILER, *options, '-o', str(built), str(caller)], check=True)
-    library = ctypes.CDLL(str(built))
-    library.refusal.restype = ctypes.c_char_p
-    library.refusal.argtypes = [DOUBLES]
-    library.outcome.argtypes = [DOUBLES, DOUBLES]
-    library.limits.argtypes = [ctypes.c_int, *[DOUBLES] * 4]
-    library.friction.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
-    library.terms.argtypes = [ctypes.c_int, *[DOUBLES] * 8]
-    library.receiver.argtypes = [DOUBLES, ctypes.c_int, ctypes.c_double]
-    library.receiver.restype = ctypes.c_void_p
-    library.end_receiver.argtypes = library.restart.argtypes = [ctypes.c_void_p]
-    library.receive.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, DOUBLES]
-    library.cycle.argtypes = [ctypes.c_void_p, ctypes.c_double, *[DOUBLES] * 3]
-    library.run.argtypes = [ctypes.c_int, DOUBLES, INTEGERS, *[DOUBLES] * 7]
+    library, number, made = ctypes.CDLL(str(built)), ctypes.c_int, ctypes.c_void_p
+    library.refusal.restype, library.receiver.restype = ctypes.c_char_p, made
+    for name, types in {
+        'refusal': [DOUBLES],
+        'limits': [number, *[DOUBLES] * 4],
+        'friction': [number, *[DOUBLES] * 5],
+        'terms': [number, *[DOUBLES] * 8],
+        'run': [number, DOUBLES, INTEGERS, *[DOUBLES] * 7],
+        'receiver': [DOUBLES, number, ctypes.c_double],
+        'receive': [made, number, number, DOUBLES],
+        'cycle': [made, ctypes.c_double, *[DOUBLES] * 3],
+        'end_receiver': [made],
+        'restart': [made],
+    }.items():
+        getattr(library, name).argtypes = types
     return library
 
 
@@ -192,6 +189,18 @@ def packed(settings):
     )
 
 
+def run(library, settings, what, times, *rows):
+    """
+    Run a compiled controller at rows of q, dq, and a reference's q, dq, ddq, with flags `what`.
+
+    Return the torques, NaN where there is none, and whether the run ended with a fault.
+    """
+    rows = [np.ascontiguousarray(each, dtype=float) for each in rows]
+    found = np.full_like(rows[0], np.nan)
+    fault = library.run(len(found), packed(settings), what.astype(np.int32), times, *rows, found)
+    return found, bool(fault)
+
+
 class Receiver:
     """The receiver of a compiled core: `receive` what a publisher sent, then `cycle`."""
 
@@ -208,12 +217,10 @@ class Receiver:
 
     def receive(self, values, publisher=1):
         """Pass on a message of a publisher; return one of ANSWERS."""
-        values = np.ascontiguousarray(values, dtype=float)
         return ANSWERS[self._library.receive(self._made, publisher, len(values), values)]
 
     def cycle(self, q, dq, elapsed=1e-3):
         """Return the torque of a cycle, NaN before the first command, and the state after it."""
         torque = np.empty(len(q))
-        q, dq = (np.ascontiguousarray(each, dtype=float) for each in (q, dq))
         state = self._library.cycle(self._made, elapsed, q, dq, torque)
         return torque, STATES[state]

@@ -71,35 +71,25 @@ def test_written_c_and_python_give_all_pinocchios_quantities(tmp_path):
     run = compiled(tmp_path, BAKED, *gravity)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 7]
     states = sample_states(description, STATES, seed=0)
-    tau, g, c = (np.full((STATES, 7), np.nan) for _ in range(3))
-    m = np.full((STATES, 7, 7), np.nan)
-    run(STATES, *states, tau, g, c, m)
-    model = PinocchioModel(description, TILTED)
-    expected = (
-        model.inverse_dynamics(*states),
-        model.gravity(states.q),
-        model.coriolis(*states[:2]),
-        model.mass_matrix(states.q),
-    )
-    for found, reference in zip((tau, g, c, m), expected):
+    outputs = [np.full((STATES, *shape), np.nan) for shape in ((7,), (7,), (7,), (7, 7))]
+    run(STATES, *states, *outputs)
+    names, model = ('inverse_dynamics', 'gravity', 'coriolis'), PinocchioModel(description, TILTED)
+    expected = [getattr(model, name)(*states[:count]) for name, count in zip(names, (3, 1, 2))]
+    for found, reference in zip(outputs, [*expected, model.mass_matrix(states.q)]):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
     assert main([*COMMAND, '--language', 'python', '--output', str(tmp_path), *gravity]) == 0
     module, out = runpy.run_path(str(tmp_path / 'fer_dynamics.py')), np.full(7, np.nan)
     module['gravity'](states.q[0], out)
-    np.testing.assert_allclose(out, g[0], rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(out, outputs[1][0], rtol=0.0, atol=ATOL)
 
 
-def sliding():
-    """Return an arm of three prismatic joints, whose gravity depends on no position."""
-    return random_arm(np.random.default_rng(3), joints=3, kinds=(JointKind.PRISMATIC,))
+# The gravity of three prismatic joints depends on no position.
+SLIDING = random_arm(np.random.default_rng(3), joints=3, kinds=(JointKind.PRISMATIC,))
+# These names would end a comment, a docstring or an identifier.
+STRANGE = replace(load('rpr'), name='7*/ b', hand='"""\\', inertial_set='*/ */')
 
 
-def strange():
-    """Return an arm whose names would end a comment, a docstring or an identifier."""
-    return replace(load('rpr'), name='a*/ b', hand='"""\\', inertial_set='*/ */')
-
-
-@pytest.mark.parametrize('arm', [sliding(), strange()], ids=['sliding', 'strange'])
+@pytest.mark.parametrize('arm', [SLIDING, STRANGE], ids=['sliding', 'strange'])
 @pytest.mark.parametrize('parameters', Parameters)
 def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path):
     listed = [
@@ -118,11 +108,10 @@ def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path)
 
 
 def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
-    # Given code for the bare arm, when the parameters are those of another set with a hand.
+    # Code for the bare arm is given the parameters of another set with a hand.
     other = load('fer', 'ledezma2021')
-    run = compiled(
-        tmp_path, RUN_TIME, '--parameters', 'run_time', '--quantity', 'inverse_dynamics'
-    )
+    options = ('--parameters', 'run_time', '--quantity', 'inverse_dynamics')
+    run = compiled(tmp_path, RUN_TIME, *options)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
     states = sample_states(other, 200, seed=1)
     tau = np.full((200, 7), np.nan)

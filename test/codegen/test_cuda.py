@@ -25,10 +25,8 @@ needs_nvcc = pytest.mark.skipif(shutil.which('nvcc') is None, reason='there is n
 @pytest.fixture(scope='module')
 def source(tmp_path_factory):
     arm = load('fr3')
-    listed = [
-        customised_equations(arm, quantity, GRAVITY)
-        for quantity in (Quantity.INVERSE_DYNAMICS, Quantity.MASS_MATRIX)
-    ]
+    quantities = (Quantity.INVERSE_DYNAMICS, Quantity.MASS_MATRIX)
+    listed = [customised_equations(arm, quantity, GRAVITY) for quantity in quantities]
     path = tmp_path_factory.mktemp('cuda') / 'fr3_dynamics.cu'
     path.write_text(cuda_source(listed))
     return arm, path
@@ -45,16 +43,16 @@ def on_host(path, real):
     return ctypes.CDLL(str(library))
 
 
-def call(kernel, inputs, shape, columns=False, first=()):
-    """Run a kernel on stacks of states, in rows or in columns; `first` are leading arguments."""
+def call(kernel, inputs, shape, columns=False):
+    """Run a kernel on stacks of states, in rows or in columns."""
     count, n = inputs[0].shape
     out = np.full((count, int(np.prod(shape))), np.nan, dtype=inputs[0].dtype)
+    strides = [n, 1, out.shape[1], 1]
     if columns:
         inputs, out = [np.ascontiguousarray(array.T) for array in inputs], out.T.copy()
-    strides = [(1, count), (1, count)] if columns else [(n, 1), (out.shape[1], 1)]
+        strides = [1, count, 1, count]
     arrays = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, out)]
-    numbers = [ctypes.c_longlong(number) for pair in strides for number in pair]
-    kernel(*map(ctypes.c_uint, first), ctypes.c_longlong(count), *arrays, *numbers)
+    kernel(ctypes.c_longlong(count), *arrays, *map(ctypes.c_longlong, strides))
     return (out.T if columns else out).reshape(count, *shape)
 
 
@@ -62,7 +60,7 @@ def call(kernel, inputs, shape, columns=False, first=()):
 @pytest.mark.parametrize('columns', [False, True])
 def test_kernels_give_pinocchios_torques(source, columns):
     arm, path = source
-    library, states, model = on_host(path, 'double'), sample_states(arm, 40), None
+    library, states = on_host(path, 'double'), sample_states(arm, 40)
     model = PinocchioModel(arm, GRAVITY)
     tau = call(library.fr3_inverse_dynamics_batch, states, (7,), columns)
     np.testing.assert_allclose(tau, model.inverse_dynamics(*states), rtol=0.0, atol=ATOL)
@@ -86,9 +84,8 @@ def test_single_precision_is_single_throughout(source):
 def test_nvcc_makes_kernels_of_it(source, tmp_path, real):
     _, path = source
     code = tmp_path / 'kernels.ptx'
-    subprocess.run(
-        ['nvcc', '-ptx', '-arch=sm_90', f'-DREAL={real}', str(path), '-o', str(code)], check=True
-    )
+    command = ['nvcc', '-ptx', '-arch=sm_90', f'-DREAL={real}', path, '-o', code]
+    subprocess.run(command, check=True)
     text = code.read_text()
     assert '.entry fr3_inverse_dynamics_batch' in text
     # Double arithmetic in a single-precision kernel runs at a fraction of its speed.
@@ -97,5 +94,5 @@ def test_nvcc_makes_kernels_of_it(source, tmp_path, real):
 
 def test_parameters_at_run_time_are_refused():
     equations = customised_equations(load('rpr'), parameters=Parameters.RUN_TIME)
-    with pytest.raises(OutputError, match='leave --parameters run_time out'):
+    with pytest.raises(OutputError, match='--parameters run_time'):
         cuda_source([equations])

@@ -56,12 +56,8 @@ def table_arm(robot, inertia):
     if robot in ('stanford', 'scemi'):
         arm = load(robot, inertia)
         return with_rotors(arm) if inertia == SIMPLIFIED else arm
-    arm = random_arm(
-        np.random.default_rng(0),
-        joints=6,
-        convention=Convention.MODIFIED,
-        kinds=(JointKind.REVOLUTE,),
-    )
+    rng, kinds = np.random.default_rng(0), (JointKind.REVOLUTE,)
+    arm = random_arm(rng, joints=6, convention=Convention.MODIFIED, kinds=kinds)
     joints = [replace(joint, rotor_inertia=0.0) for joint in arm.joints]
     if robot == 'any 6R, g along axis 1':
         joints[0] = replace(joints[0], row=DHRow())
