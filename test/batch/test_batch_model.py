@@ -156,8 +156,8 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
         frozen,
     ):
         np.testing.assert_array_equal(fer.inverse_dynamics(*states), expected)
-    single = np.float32(q)  # computed in float64, because the other two are
-    found, expected = (fer.inverse_dynamics(x, dq, ddq) for x in (single, np.float64(single)))
+    single = np.float32(dq)  # computed in float64, because the other two are
+    found, expected = (fer.inverse_dynamics(q, x, ddq) for x in (single, np.float64(single)))
     np.testing.assert_array_equal(found, expected)
     whole = np.arange(14).reshape(2, 7) % 3
     np.testing.assert_array_equal(fer.gravity(whole), fer.gravity(whole * 1.0))

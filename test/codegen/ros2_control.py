@@ -4,7 +4,6 @@
 
 from contextlib import ExitStack
 from pathlib import Path
-import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +35,7 @@ find_package(my_arm REQUIRED)
 find_package(inverse_dynamics_solver QUIET)
 find_package(Eigen3 QUIET)
 add_executable(drive drive.cpp)
+install(TARGETS drive)
 target_link_libraries(drive controller_manager::controller_manager pluginlib::pluginlib
   ${std_msgs_TARGETS} ${trajectory_msgs_TARGETS} my_arm::core)
 if(inverse_dynamics_solver_FOUND)
@@ -48,24 +48,18 @@ endif()
 
 def built(arm, folder):
     """Build an arm's package, with warnings as errors, and the program that drives it."""
-    for path, text in cpp_package(arm, 'my_arm').items():
-        (folder / 'my_arm' / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / 'my_arm' / path).write_text(text)
-    install, tool = folder / 'install', folder / 'drive'
-    python = f'-DPython3_EXECUTABLE={sys.executable}'
+    _write(cpp_package(arm, 'my_arm'), folder / 'my_arm')
+    _write({'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT}, folder / 'drive')
+    install, python = folder / 'install', f'-DPython3_EXECUTABLE={sys.executable}'
     made(folder / 'my_arm', folder / 'build', install, f'-DCMAKE_CXX_FLAGS={STRICT}', python)
-    tool.mkdir()
-    shutil.copy(DRIVE, tool / 'drive.cpp')
-    (tool / 'CMakeLists.txt').write_text(PROJECT)
-    for command in (
-        ['cmake', '-S', tool, '-B', folder / 'tool', '-DCMAKE_BUILD_TYPE=None', python],
-        ['cmake', '--build', folder / 'tool'],
-    ):
-        done = subprocess.run(
-            list(map(str, command)), env=environment(install), capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    made(folder / 'drive', folder / 'tool', install, '-DCMAKE_BUILD_TYPE=None', python)
     return folder
+
+
+def _write(files, folder):
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
 
 
 def driving(arm, folder, what, *words, parameters):
@@ -203,13 +197,14 @@ class Senders:
         self._until('following, publisher /first')
         self._spin(0.5)
         since = time.monotonic()
-        if event.startswith('kill'):
+        if event == 'kill':
             self._processes['first'].kill()
-            if event == 'kill':
-                self._until('holding the arm')
-            else:
-                self._start('again')
-                self._until('following, publisher /again')
+            self._until('holding the arm')
+            self._spin(0.5)
+        elif event == 'kill-restart':
+            self._processes['first'].kill()
+            self._start('again')
+            self._until('following, publisher /again')
         elif event.startswith('stop'):
             self._processes['first'].send_signal(signal.SIGSTOP)
             self._spin(float(event.removeprefix('stop-')))
@@ -220,9 +215,7 @@ class Senders:
             self._start(second, -OFFSET)
             self._until('following, publisher /first', f'refused publisher /{second}')
             self._spin(0.5)
-        if event == 'kill':
-            self._spin(0.5)
-        else:
+        if event != 'kill':
             self._follows(0.5)
         self._manager.stdin.close()
         code = self._manager.wait(30.0)

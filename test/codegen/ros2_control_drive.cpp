@@ -208,18 +208,10 @@ public:
     }
   }
 
-  void print_states()
+  /// Print the states from the given share of them on: positions, velocities, efforts.
+  void print_states(std::size_t first = 0)
   {
-    for (std::size_t i = 0; i < measured.size(); ++i) {
-      print(
-        measured[i].get_optional().value_or(std::numeric_limits<double>::quiet_NaN()),
-        i + 1 == measured.size());
-    }
-  }
-
-  void print_efforts()
-  {
-    for (std::size_t i = measured.size() * 2 / 3; i < measured.size(); ++i) {
+    for (std::size_t i = first * measured.size() / 3; i < measured.size(); ++i) {
       print(measured[i].get_optional().value(), i + 1 == measured.size());
     }
   }
@@ -320,7 +312,7 @@ int receiver(const std::vector<std::string> & joints, const std::string & urdf)
     std::this_thread::sleep_until(next);
     manager.cycle();
     print(std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count());
-    manager.print_efforts();
+    manager.print_states(2);
   }
   manager.executor->cancel();
   spinning.join();

@@ -45,23 +45,30 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def drive(folder):
-    """Return the arm and a function that drives its package's plugins."""
+def run(folder):
+    """Return a function that drives the plugins of the arm's package."""
 
-    def run(what, *words, rows, parameters):
+    def drive(what, *words, rows, parameters):
         command, env = driving(ARM, folder, what, *words, parameters=parameters)
+        text = '\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows)
         done = subprocess.run(
-            command,
-            input='\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows),
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=120,
+            command, input=text, env=env, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-4000:]
         return rows_of(done.stdout), done.stderr
 
-    return ARM, run
+    return drive
+
+
+def near(found, expected, atol=ATOL):
+    np.testing.assert_allclose(
+        found, np.broadcast_to(expected, np.shape(found)), rtol=0.0, atol=atol
+    )
+
+
+def model_of(settings):
+    """Return Pinocchio's model of the arm with the payload and gravity of settings."""
+    return PinocchioModel(ARM.with_payload(settings.payload_inertia()), settings.gravity_vector)
 
 
 def of_feedforward(settings, **more):
@@ -78,20 +85,18 @@ def of_feedforward(settings, **more):
     return yaml.safe_dump(named, default_flow_style=None)
 
 
-def test_the_controller_gives_the_nodes_torques(drive):
+def test_the_controller_gives_the_nodes_torques(run):
     # A run of the Python node on a simulated arm; the plugin gets the same states and references.
-    arm, run = drive
-    _, (what, t, q, dq, rq, rdq, rddq, expected) = recorded(arm, SETTINGS, RUNS['brake'][:2])
+    _, (what, t, q, dq, *reference, expected) = recorded(ARM, SETTINGS, RUNS['brake'][:2])
     first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
-    references = np.hstack([rq, rdq, rddq])
+    references = np.hstack(reference)
     references[(what & WITH_REFERENCE) == 0] = np.nan
     rows = np.hstack([t[:, None], q, dq, references])[first:]
     found, said = run('controller', rows=rows, parameters=of_feedforward(SETTINGS))
     assert 'rror' not in said
-    np.testing.assert_allclose(found[:-1], expected[first:], rtol=0.0, atol=ATOL)
+    near(found[:-1], expected[first:])
     # After deactivation the command is the torque that holds the arm at its last position.
-    model = PinocchioModel(arm.with_payload(SETTINGS.payload_inertia()), SETTINGS.gravity_vector)
-    np.testing.assert_allclose(found[-1], model.gravity(q[-1]), rtol=0.0, atol=1e-10)
+    near(found[-1], model_of(SETTINGS).gravity(q[-1]), 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -105,36 +110,27 @@ def test_the_controller_gives_the_nodes_torques(drive):
         ({'scale': 2.0}, 'scale must be within 0 and 1'),
     ],
 )
-def test_wrong_parameters_are_refused_in_a_sentence(drive, change, sentence):
-    _, run = drive
+def test_wrong_parameters_are_refused_in_a_sentence(run, change, sentence):
     with pytest.raises(AssertionError) as refused:
         run('controller', rows=[], parameters=of_feedforward(SETTINGS, **change))
     assert sentence in str(refused.value) and 'configure' in str(refused.value)
 
 
-def test_without_a_torque_from_upstream_it_stops(drive):
-    arm, run = drive
+def test_without_a_torque_from_upstream_it_stops(run):
     settings = replace(PLAIN, payload=(0.0,) * 10)
     count, ended, again = 900, 300, 600
-    q, dq = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
+    q, still = np.tile(ARM.home, (count, 1)), np.zeros((count, ARM.n))
     torque = np.full_like(q, 2.0)
     torque[ended:again] = np.nan
-    rows = np.hstack([1.0 + 1e-3 * np.arange(count)[:, None], q, dq, torque])
-    found, _ = run(
-        'controller', rows=rows, parameters=of_feedforward(settings, reference='torque')
-    )
-    gravity = PinocchioModel(arm, settings.gravity_vector).gravity(arm.home)
-    np.testing.assert_allclose(found[0], gravity, rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(found[ended - 1], gravity + 2.0, rtol=0.0, atol=ATOL)
+    rows = np.hstack([1.0 + 1e-3 * np.arange(count)[:, None], q, still, torque])
+    parameters = of_feedforward(settings, reference='torque')
+    found, _ = run('controller', rows=rows, parameters=parameters)
+    above = found - model_of(settings).gravity(ARM.home)
     # With 1 N m per cycle two steps lead back to the holding torque, which then stays.
-    np.testing.assert_allclose(found[ended], gravity + 1.0, rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(
-        found[ended + 1 : again], np.tile(gravity, (again - ended - 1, 1)), rtol=0.0, atol=ATOL
-    )
-    np.testing.assert_allclose(found[count - 1], gravity + 2.0, rtol=0.0, atol=ATOL)
-    # The last row is written at deactivation: the holding torque.
+    near(above[[0, ended - 1, ended, count - 1]], np.array([[0.0], [2.0], [1.0], [2.0]]))
+    near(above[ended + 1 : again], 0.0)
     assert np.abs(np.diff(found[:count], axis=0)).max() <= 1.0 + ATOL
-    np.testing.assert_allclose(found[count], gravity, rtol=0.0, atol=ATOL)
+    near(above[count], 0.0)  # written at deactivation: the holding torque
 
 
 @pytest.mark.skipif(
@@ -144,22 +140,13 @@ def test_without_a_torque_from_upstream_it_stops(drive):
     ),
     reason='inverse_dynamics_solver is not among the prefixes of FRANKA_DYNAMICS_ROS2_CONTROL',
 )
-def test_the_solver_gives_the_models_terms(drive):
-    arm, run = drive
-    q, dq, _ = sample_states(arm, 50, seed=1)
+def test_the_solver_gives_the_models_terms(run):
+    q, dq, _ = sample_states(ARM, 50, seed=1)
     parameters = f'/solver:\n  ros__parameters:\n    dynamics.payload: {list(PAYLOAD)}\n'
     found, _ = run('solver', rows=np.hstack([q, dq]), parameters=parameters)
-    model = PinocchioModel(arm.with_payload(Settings(payload=PAYLOAD).payload_inertia()))
-    n = arm.n
-    for row, position, velocity in zip(found, q, dq):
-        expected = [
-            model.coriolis(position, velocity),
-            model.gravity(position),
-            arm.friction.torque(velocity),
-            model.mass_matrix(position).ravel(),
-        ]
-        np.testing.assert_allclose(row, np.concatenate(expected), rtol=0.0, atol=ATOL)
-    assert found.shape == (50, 3 * n + n * n)
+    model = model_of(Settings(payload=PAYLOAD))
+    vectors = [model.coriolis(q, dq), model.gravity(q), ARM.friction.torque(dq)]
+    near(found, np.hstack([*vectors, model.mass_matrix(q).reshape(50, -1)]))
 
 
 MANAGED = """
@@ -172,66 +159,59 @@ MANAGED = """
   ros__parameters:
     joints: {joints}
     command_joints: {references}
-    command_interfaces: {interfaces}
+    command_interfaces: [effort]
     state_interfaces: [position, velocity]
     allow_nonzero_velocity_at_trajectory_end: false
 """
 
 
-def test_alone_in_a_controller_manager_it_follows_its_topic(drive):
+def added(found, settings):
+    """Return the efforts of cycles, less gravity torque, of an arm that stood at home."""
+    position, velocity, effort = np.split(found, 3, axis=1)
+    near(position, ARM.home, 0.0)
+    assert not velocity.any()
+    return effort - model_of(settings).gravity(ARM.home)
+
+
+def test_alone_in_a_controller_manager_it_follows_its_topic(run):
     # The mock hardware stands still: the command must equal the terms at that state.
-    arm, run = drive
-    ddq = np.linspace(-2.0, 2.0, arm.n)
-    row = [*arm.home, *np.zeros(arm.n), *ddq]
+    ddq = np.linspace(-2.0, 2.0, ARM.n)
+    row = [*ARM.home, *np.zeros(ARM.n), *ddq]
     parameters = of_feedforward(PLAIN) + (
         '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
         '    feedforward.type: my_arm/FeedforwardController\n'
     )
-    found, said = run('alone', mock_urdf(arm), rows=[row], parameters=parameters)
+    found, said = run('alone', mock_urdf(ARM), rows=[row], parameters=parameters)
     assert 'feedforward is active' in said and 'feedforward is inactive' in said
-    position, velocity, effort = np.split(found, 3, axis=1)
-    np.testing.assert_array_equal(position, np.tile(arm.home, (len(found), 1)))
-    assert not velocity.any()
-    model = PinocchioModel(arm.with_payload(PLAIN.payload_inertia()), PLAIN.gravity_vector)
-    held = model.gravity(arm.home)
-    moved = held + model.mass_matrix(arm.home) @ ddq
+    effort = added(found, PLAIN)
     # The arm is held before the motion, gets its inertia torque during it, and is held afterwards.
-    np.testing.assert_allclose(effort[:300], np.tile(held, (300, 1)), rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(effort[600:900], np.tile(moved, (300, 1)), rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(effort[1300:], np.tile(held, (201, 1)), rtol=0.0, atol=ATOL)
-    assert np.abs(np.diff(effort, axis=0)).max() <= 1.0 + ATOL
+    near(effort[:300], 0.0)
+    near(effort[600:900], model_of(PLAIN).mass_matrix(ARM.home) @ ddq)
+    near(effort[1300:], 0.0)
+    assert len(found) == 1501 and np.abs(np.diff(effort, axis=0)).max() <= 1.0 + ATOL
 
 
-def test_behind_a_trajectory_controller_it_adds_the_terms(drive):
+def test_behind_a_trajectory_controller_it_adds_the_terms(run):
     # A whole controller_manager on mock hardware, which stands still: what the trajectory
     # controller wants goes through its own interpolation to the feedforward, and that to the arm.
-    arm, run = drive
-    settings = PLAIN
-    parameters = of_feedforward(settings, reference='torque') + MANAGED.format(
-        joints=list(arm.joint_names),
-        references=[f'feedforward/{name}' for name in arm.joint_names],
-        interfaces='[effort]',
+    parameters = of_feedforward(PLAIN, reference='torque') + MANAGED.format(
+        joints=list(ARM.joint_names),
+        references=[f'feedforward/{name}' for name in ARM.joint_names],
     )
-    seconds, after = 0.4, np.linspace(1.0, 4.0, arm.n)
-    row = [seconds, *(arm.home + 0.1), *after]
-    found, said = run('behind', mock_urdf(arm), rows=[row], parameters=parameters)
+    seconds, after = 0.4, np.linspace(1.0, 4.0, ARM.n)
+    row = [seconds, *(ARM.home + 0.1), *after]
+    found, said = run('behind', mock_urdf(ARM), rows=[row], parameters=parameters)
     assert 'feedforward is active, chained' in said and 'trajectory is active' in said
-    position, velocity, effort = np.split(found, 3, axis=1)
-    np.testing.assert_array_equal(position, np.tile(arm.home, (len(found), 1)))
-    assert not velocity.any()
-    model = PinocchioModel(arm.with_payload(settings.payload_inertia()), settings.gravity_vector)
-    added = effort - model.gravity(arm.home)
+    effort = added(found, PLAIN)
     # At first only gravity; at the trajectory's end the effort of its last point comes through.
-    np.testing.assert_allclose(added[0], 0.0, rtol=0.0, atol=1e-10)
-    np.testing.assert_allclose(added.max(axis=0), after, rtol=0.02, atol=0.0)
+    near(effort[0], 0.0, 1e-10)
+    np.testing.assert_allclose(effort.max(axis=0), after, rtol=0.02, atol=0.0)
     # Where a busy machine skips cycles the effort jumps, and the limit of 1 N m acts by joint.
-    limited = np.abs(np.diff(added, axis=0, prepend=added[:1])).max(axis=1) > 1.0 - 1e-9
-    share = added / after
+    limited = np.abs(np.diff(effort, axis=0, prepend=effort[:1])).max(axis=1) > 1.0 - 1e-9
+    share = effort / after
     moving = (share[:, 0] > 0.1) & (share[:, 0] < 0.9) & ~limited
     assert moving.any()
-    np.testing.assert_allclose(
-        share[moving], np.repeat(share[moving, :1], arm.n, axis=1), rtol=0.0, atol=1e-9
-    )
+    near(share[moving], share[moving, :1], 1e-9)
     assert (np.diff(share[moving, 0]) >= 0.0).all()
 
 
