@@ -57,13 +57,13 @@ class Bag:
     at_once: int = 100_000
 
     def pieces(self) -> Iterator[tuple[Recording, float]]:
-        """Yield the pieces of `read_pieces`, each with the fraction of the bag read so far."""
+        """Yield the pieces of `read_pieces`, each with the fraction of the bag read by its end."""
         return read_pieces(
             self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
         )
 
     def motion(self, model: TorqueModel) -> Motion:
-        """Read the bag, or the first piece of a long one, and prepare it for a model."""
+        """Prepare the bag, or the first piece of a long one, with a model's friction columns."""
         recording, _ = next(self.pieces())
         return prepare(recording, self.signal, columns=model.friction.columns)
 
@@ -73,8 +73,8 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
     Return a unique name for each source, for tables and sentences.
 
     A bag is named by the last part of its path, preceded by as many parent folders as make the
-    name unique. A recording or motion in memory is named 'recording' and its place among the
-    sources.
+    name unique. A recording or motion in memory that is source number k, from 1, is named
+    'recording k'.
     """
     parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
     labels: list[str] = []
@@ -103,9 +103,9 @@ class BagNote:
     """
     A report's entry about one bag.
 
-    `messages` is the number of joint states read, `samples` the number of samples after resampling
-    and trimming, `duration` is in seconds, and `digest` is a hash of positions and efforts, to
-    find a recording given twice.
+    `messages` is the number of joint states read, `duration` the time between the first and the
+    last [s], `samples` the number of samples after resampling and trimming, and `digest` a hash of
+    positions and efforts, to find a recording given twice.
     """
 
     bag: str

@@ -447,7 +447,7 @@ def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -
     """
     Return the indices of a body's ten parameters, in the reverse order of elimination.
 
-    With `rotor_inertia` index 10, the joint's rotor inertia, comes last. `along_y` says whether
+    With `rotor_inertia`, index 10, the joint's rotor inertia, comes last. `along_y` says whether
     the joint axis is nearer to the body's y than to its z.
     """
     symbols = reversed(_FIRST_TO_GO[kind])

@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit: sums of squared residuals (n,) [N^2 m^2], counts of samples, effective parameters."""
+    """A fit: sums of squared residuals (n,) [N^2 m^2], number of samples, effective parameters."""
 
     of_joints: Array
     samples: int
@@ -146,9 +146,10 @@ def about_hands(
     declared, or with nothing though a hand is declared. The sentence on the carried mass, if any,
     says that the flange carries more or less than the declared hand.
 
-    Every bag (a part with efforts in N m) is judged by `mounted_verdict`, with `candidates`:
-    published sets without a hand and with each hand. The load in the declared hand is estimated
-    from all bags together, because `contradictions` reports bags with different loads.
+    `bags` holds one part per bag, with efforts in N m. `mounted_verdict` judges each bag by
+    `candidates`: published sets without a hand and with each hand. The load in the declared hand
+    is estimated from all bags together, because `contradictions` reports bags with different
+    loads.
     """
     named = 'no hand' if start.hand == NO_HAND else start.hand
     contradictions = []

@@ -7,9 +7,10 @@ The current i_j of joint j is (Y_j theta + F_j phi) / K_j: rigid-body and fricti
 unknown K_j per joint (Gautier, Briot 2014, "Global identification of joint drive gains and dynamic
 parameters of robots", ASME J. Dyn. Syst. Meas. Control 136(5)). Motion determines the joints'
 scales only relative to each other, because twice the masses with twice the scales need the same
-currents. With the starting inertias each joint's current gives a scale; a weighted median over
-these scales sets the common factor. A joint has more weight if its current determines its scale
-better. Wrong inertias of a few links hardly change the scales' median.
+currents. With the starting inertias each joint's current alone gives a scale. The common factor
+is chosen so that the ratios of the fitted scales to these have the weighted median one. A joint
+has more weight if its current determines its scale better. Wrong inertias of a few links hardly
+change the median.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from ..typing import Array
 
 _FAINT = 1e-6  # weight of a prior about zero on a joint's parameters, relative to the samples
 _ROUNDS = 12  # Gauss-Newton steps, each with new weights
-# Relative prior standard deviation of the scales' common factor about the weighted median.
+# Relative prior standard deviation of the scales' common factor about the factor
+# that the weighted median gives.
 _COMMON_DEVIATION = 1e-4
 # Assumed relative error, besides noise, of a joint's scale computed with the starting inertias.
 _STARTING_SET_PART = 0.1
@@ -133,7 +135,7 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
     """
     Return one sentence for each reason not to believe identified scales.
 
-    `strongest` (n,) is the largest recorded effort of each joint, in the recording's unit.
+    `strongest` (n,) is each joint's largest filtered |effort|, in the recording's unit.
     """
     names, said = arm.joint_names, []
     signs = [name for name, scale in zip(names, found.scale) if scale < 0.0]

@@ -179,7 +179,7 @@ def optimise(
     Sequential quadratic programming improves the best of `draws` random trajectories in at most
     `iterations` steps. The limits are checked at 2000 samples, and the amplitude reduced if a
     limit is violated. `start` (n,) is the pose at the beginning and the end [rad], `period` is in
-    s. `progress` is called with the number of steps done and their largest number.
+    s. `progress` is called with the number of draws and steps done, and with `draws + iterations`.
 
     Raises IdentificationError if the start pose violates a limit, no motion about it keeps the
     limits or the period is not positive; JointVectorError for a wrong `start`;

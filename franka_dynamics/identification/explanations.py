@@ -281,7 +281,7 @@ class _Search:
         yield from self._loads()
 
     def _loads(self) -> Iterator[Explanation]:
-        """Yield candidates 'load': a load changes where a later part of a bag begins."""
+        """Yield candidates 'load': a load comes or goes between two parts of a bag."""
         loads = self.prior.model.loads(self.prior.reference)[:, MASS_AND_MOMENT]
         bags = list(dict.fromkeys(part.bag for part in self.parts))[:_MOST_BAGS]
         for k, part in enumerate(self.parts):

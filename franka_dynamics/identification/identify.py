@@ -205,8 +205,8 @@ def _contact(
     """
     Return the arm's contacts in the first recording that has any, or None.
 
-    At most the first five recordings (of a long bag the first piece) are searched, and bags read
-    again, because contacts are found sample by sample.
+    At most the first five recordings (of a long bag the first piece) are searched. Bags are read
+    again, because contacts are found sample by sample and summaries hold no samples.
     """
     prior = final.prior
     every = model.friction.symbols

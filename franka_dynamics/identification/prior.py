@@ -3,12 +3,13 @@
 """
 The prior: a starting set of inertias, and typical friction of the joints.
 
-For inertias the distance is the log-determinant divergence of pseudo-inertias, tr(P P0^-1) -
-logdet(P P0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic identification: a convex
-programming approach", IEEE T-RO 36(2)). The divergence is convex, does not depend on frames and
-units, and is infinite for a body that is not physical. Near the starting set twice the divergence
-is a squared relative change: 0.01 if a mass alone differs by 10 %. Friction parameters are
-Gaussian about zero, with standard deviations proportional to the joints' torque limits.
+The distance of a link's pseudo-inertia Q from the starting set's, Q0, is the log-determinant
+divergence tr(Q Q0^-1) - logdet(Q Q0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic
+identification: a convex programming approach", IEEE T-RO 36(2)). The divergence is convex, does
+not depend on frames and units, and is infinite for a body that is not physical. Near the starting
+set twice the divergence is a squared relative change: 0.01 if a mass alone differs by 10 %.
+Friction parameters are Gaussian about zero, with standard deviations proportional to the joints'
+torque limits.
 
 Standard deviations of an estimate include the error of the starting set, which is estimated from
 the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 - theta)
@@ -21,9 +22,9 @@ estimate is
 
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
 
-C_m is the prior's covariance of masses and centres of mass. C_I is the prior's covariance of
-inertias about the centres of mass, which gravity torques do not show and in which published sets
-err far more. The precisions t_m and t_I are the smallest that agree with the samples: where the
+C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
+centres of mass and of rotors, which gravity torques do not show and in which published sets err
+far more. The precisions t_m and t_I are the smallest that agree with the samples: where the
 likelihood with all parameters integrated out (the evidence; MacKay 1992, "Bayesian interpolation",
 Neural Computation 4(3)) has fallen by one standard deviation from its maximum. A precision t_m or
 t_I above the prior precision s counts as s.
@@ -52,9 +53,9 @@ MINIMUM_GYRATION_M = 0.01
 # a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`strongest`) times
-# _LIMIT_PER_EFFORT. The prior standard deviation of the joint's friction is then a tenth of that
-# torque (FRICTION_PART). The largest torque may be nearly all friction, which a smaller prior
-# would suppress.
+# _LIMIT_PER_EFFORT. With FRICTION_PART the prior standard deviation of the joint's friction is
+# then a tenth of the joint's largest torque. That torque may be nearly all friction, which a
+# smaller standard deviation would suppress.
 _LIMIT_PER_EFFORT = 5.0
 # Default precision: masses of the starting set are trusted to 32 %. Fits with precision 10 predict
 # left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as well as

@@ -27,7 +27,7 @@ VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # slip element that saturates above 0.3 rad acts as a spring in most motions and is confused with
 # gravity: on a real FER 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
-# Stribeck velocity: friction decreases as a joint reaches STRIBECK_VELOCITY [rad/s].
+# Velocity v [rad/s] of the Stribeck term, which decreases as exp(-(dq / v)^2).
 STRIBECK_VELOCITY = 0.1
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does

@@ -7,12 +7,14 @@ E is the root mean square torque error over all joints. An identified arm is bet
 published sets if it meets three conditions:
 
 1. The identified arm's E is lower than that of the best published set, with friction fitted to the
-   same samples, by more than the spread over the parts and by more than 5 %. 2. The identified
-   arm's E is lower than the best published set's on every bag or group of bags. 3. The identified
-   inertias predict no worse than the starting set's. To compare inertias, friction is fitted to
-   the unseen part itself, because in joints with more friction than gravity an error of the
-   friction would outweigh errors of the inertias; an offset, which would absorb errors of gravity,
-   is not fitted.
+   same samples, by more than the spread over the parts and by more than 5 %.
+2. The identified arm's E is lower than the best published set's on every bag or group of bags.
+3. The identified inertias predict no worse than the starting set's. To compare inertias, friction
+   is fitted to the unseen part itself, because in joints with more friction than gravity an error
+   of the friction would outweigh errors of the inertias; an offset, which would absorb errors of
+   gravity, is not fitted.
+
+Without a published set the third condition alone decides.
 """
 
 from __future__ import annotations
