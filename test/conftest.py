@@ -46,7 +46,7 @@ SLOWEST_FILES = (
     'identification/test_executors.py',
     'examples/test_hand_guiding.py',
     'examples/test_product_of_exponentials.py',
-    'ros/test_external_over_dds.py',
+    'ros/test_external.py',
     'validation/test_fault_search.py',
     'ros/test_demo.py',
     'identification/test_payload.py',

@@ -13,8 +13,6 @@ GRACE_S = 20.0
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
-# Numbers of processes that the tests keep for the life of this one, and which end with it.
-KEPT: set[int] = set()
 
 
 def take_charge():
@@ -47,8 +45,10 @@ def descendants(of):
         found |= new
     return {
         number: commands[number]
-        for number in found - KEPT
+        for number in found
+        # A copy of the fork server, such as a node, has the command line of its parent.
         if not any(name in commands[number] for name in _PYTHONS_OWN)
+        or commands[number] == commands.get(parents[number])
     }
 
 

@@ -8,12 +8,26 @@ CONTRIBUTING says what they must hold.
 """
 
 import os
+from pathlib import Path
 import subprocess
 import sys
+
+import pytest
 
 PREFIXES = os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL', '')
 # What the ROS wheels set for their own process.
 _WHEELS = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH')
+
+
+MANAGER = 'lib/controller_manager/ros2_control_node'
+
+
+def in_prefixes(path):
+    """Return the file of this path in the prefixes that hold ros2_control; skip without them."""
+    if not PREFIXES:
+        pytest.skip('FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control')
+    folders = map(Path, PREFIXES.split(os.pathsep))
+    return next(folder / path for folder in folders if (folder / path).exists())
 
 
 def environment(*more):

@@ -3,6 +3,8 @@
 """Nodes as processes, and a probe that talks to them over DDS."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from multiprocessing import get_context
 import os
 from pathlib import Path
 import signal
@@ -15,23 +17,23 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from builtin_interfaces.msg import Time  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
-import numpy as np  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.context import Context  # noqa: E402
 from rclpy.experimental import EventsExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.ros.node_group import default_signals  # noqa: E402
+from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 
-from .forked_nodes import ForkedNode  # noqa: E402
+from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
 
 # Only reached when something is broken; no test depends on how long a step takes.
 TIMEOUT_S = 180.0
@@ -59,84 +61,104 @@ LOCKSTEP = {
 }
 
 ROOT = Path(__file__).parents[2]
+PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
 
 
-def started(module, arguments, output, environment) -> subprocess.Popen:
-    """Return a process as a user starts it."""
-    program = (
-        [str(ROOT / 'examples' / module)]
-        if module.endswith('.py')
-        else ['-m', f'franka_dynamics.ros.{module}']
-    )
+def start_python(*words, environment=(), **options) -> subprocess.Popen:
+    """Start Python, which finds this package; Ctrl-C interrupts it, its output goes to pipes."""
+    pipes = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE}
     return subprocess.Popen(
-        [sys.executable, *program, *arguments],
-        stdout=output,
-        stderr=subprocess.STDOUT,
+        [sys.executable, *map(str, words)],
+        text=True,
         preexec_fn=default_signals,
-        env=environment,
+        env={**os.environ, 'PYTHONPATH': PYTHONPATH, **dict(environment)},
+        **{**pipes, **options},
     )
+
+
+def run_python(*words, **environment) -> tuple[int, str, str]:
+    """Run Python, which finds this package; return its exit status, output and errors."""
+    process = start_python(*words, environment=environment)
+    output, errors = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, output, errors
+
+
+# Importing takes most of a node's start. So Python's fork server imports all of it once, and each
+# node is a copy of the fork server with its own environment, output, arguments and program.
+PROCESSES = get_context('forkserver')
+PROCESSES.set_forkserver_preload(
+    [f'franka_dynamics.ros.{name}_node' for name in (*NODES, 'gazebo_direct')]
+)
+NODE = """
+import ctypes, gc, importlib, os, runpy, sys
+gc.freeze()  # or the garbage collector would copy all that was imported
+os.environ.clear()
+os.environ.update(environment)
+for number in (1, 2):
+    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+sys.argv = [program, *arguments]
+try:
+    if program.endswith('.py'):
+        sys.path.insert(0, os.path.dirname(program))
+        runpy.run_path(program, run_name='__main__')
+    sys.exit(importlib.import_module(program).main())
+except SystemExit as end:
+    sys.stdout.flush()
+    ctypes.CDLL(None).exit(end.code or 0)  # with the destructors of C++, unlike multiprocessing's
+"""
 
 
 class NodeProcess:
-    """A node of this package, or a script of examples/, as a process."""
+    """A node of this package, or a script, as a process; its parameters are keyword arguments."""
 
-    running_now: ClassVar[list['NodeProcess']] = []
+    # Processes that should still run, because no test has asked them to end.
+    lasting: ClassVar[set['NodeProcess']] = set()
 
-    def __init__(self, module: str, log, **parameters) -> None:
-        self.running_now.append(self)
-        remaps = parameters.pop('remaps', {})
-        extra = parameters.pop('extra', [])
-        arguments = []
+    def __init__(self, program: str, log, *, remaps=(), **parameters) -> None:
+        arguments = ['--ros-args']
         for name, value in parameters.items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
             arguments += ['-p', f'{name}:={text}']
-        for old, new in remaps.items():
+        for old, new in dict(remaps).items():
             arguments += ['-r', f'{old}:={new}']
-        self.log = log
-        arguments = ['--ros-args', *arguments, *extra]
-        environment = {
-            **os.environ,
-            'PYTHONPATH': os.pathsep.join(
-                [str(ROOT), *filter(None, [os.environ.get('PYTHONPATH')])]
-            ),
+        given = {
+            'log': str(log),
+            'environment': {**os.environ, 'PYTHONPATH': PYTHONPATH},
+            'program': program if program.endswith('.py') else f'franka_dynamics.ros.{program}',
+            'arguments': arguments,
         }
-        with log.open('ab') as output:
-            self._process = (
-                ForkedNode(module, arguments, output, environment)
-                if ForkedNode.can_be(module, environment)
-                else started(module, arguments, output, environment)
-            )
+        log.touch()
+        self.log, self._process = log, PROCESSES.Process(target=exec, args=(NODE, given))
+        self._process.start()
+        self.lasting.add(self)
 
     def send(self, number: signal.Signals) -> None:
-        self.running_now.remove(self)
-        self._process.send_signal(number)
-
-    def signal_again(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
+        """Send a signal that ends the process."""
+        self.lasting.discard(self)
+        if self.running:
+            os.kill(self.pid, number)
 
     def wait(self) -> int:
-        if self in self.running_now:
-            self.running_now.remove(self)
-        return self._process.wait(TIMEOUT_S)
+        self.lasting.discard(self)
+        self._process.join(TIMEOUT_S)
+        assert self._process.exitcode is not None, f'it goes on: {self.text}'
+        return self._process.exitcode
 
     def end(self, by: signal.Signals = signal.SIGINT) -> int:
         self.send(by)
         return self.wait()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
-        return self._process.poll() is None
+        return self._process.is_alive()
 
     @property
     def text(self) -> str:
         return self.log.read_text()
-
-    def kill(self) -> None:
-        if self in self.running_now:
-            self.running_now.remove(self)
-        if self.running:
-            self._process.kill()
-        self._process.wait()
 
 
 class Probe(Node):
@@ -167,7 +189,7 @@ class Probe(Node):
         give_up = time.monotonic() + TIMEOUT_S
         while not done():
             self.spin()
-            for process in NodeProcess.running_now:
+            for process in NodeProcess.lasting:
                 assert process.running, f'{process.log.name} ended: {process.text}'
             assert time.monotonic() < give_up, f'never happened: {what}; {self.diagnostics}'
 
@@ -192,28 +214,30 @@ class Probe(Node):
         _, message, pairs = self.diagnostics.get(subject, (0, '', {}))
         return text in message or text in ' '.join(pairs.values())
 
+    def until_says(self, subject: str, text: str) -> None:
+        self.until(lambda: self.says(subject, text), f'{subject}: {text}')
+
     def ask(self, kind: type, service: str, request):
         """Return the answer of a service, or None if no answer came."""
-        client = self._known_clients.pop(service, None)
-        if client is None:
-            client = self.create_client(kind, service)
-            self.until(client.service_is_ready, f'service {service}')
+        known = self._known_clients.pop(service, None)
+        client = known or self.create_client(kind, service)
+        self.until(client.service_is_ready, f'service {service}')
+        if known is None:
             # A server that has not discovered this client yet discards its answer, and DDS cannot
             # tell whether it has. So wait, and let callers ask again.
-            give_up = time.monotonic() + 0.3
-            while time.monotonic() < give_up:
-                self.spin()
-        else:
-            self.until(client.service_is_ready, f'service {service}')
+            self._spin_until(lambda: False, 0.3)
         future = client.call_async(request)
-        give_up = time.monotonic() + ANSWER_S
-        while not future.done() and time.monotonic() < give_up:
-            self.spin()
+        self._spin_until(future.done, ANSWER_S)
         if not future.done():
             self.destroy_client(client)
             return None
         self._known_clients[service] = client  # discovered: the next call need not wait
         return future.result()
+
+    def _spin_until(self, done: Callable[[], bool], seconds: float) -> None:
+        give_up = time.monotonic() + seconds
+        while not done() and time.monotonic() < give_up:
+            self.spin()
 
     def call(self, kind: type, service: str, request):
         """Return the answer of a service that may be asked twice without harm."""
@@ -226,15 +250,13 @@ class Probe(Node):
 
     def set_parameters(self, node: str, **values):
         """Set parameters atomically; return the result."""
-        names = {name.replace('__', '.'): value for name, value in values.items()}
-        request = SetParametersAtomically.Request(
-            parameters=[
-                Parameter(name, value=value).to_parameter_msg() for name, value in names.items()
-            ]
-        )
-        return self.call(
-            SetParametersAtomically, f'{node}/set_parameters_atomically', request
-        ).result
+        parameters = [
+            Parameter(name.replace('__', '.'), value=value).to_parameter_msg()
+            for name, value in values.items()
+        ]
+        request = SetParametersAtomically.Request(parameters=parameters)
+        service = f'{node}/set_parameters_atomically'
+        return self.call(SetParametersAtomically, service, request).result
 
     def transition(self, node: str, number: int) -> bool:
         before = self.lifecycle_state(node)
@@ -259,7 +281,7 @@ class ArmStream:
         self._publisher = probe.create_publisher(
             JointState, topic, QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
         )
-        self.names, self.q = list(names), np.array(q, dtype=float)
+        self.names, self.q = list(names), list(map(float, q))
         self.stamp_ns = 100 * 10**9
 
     def wait_for_listener(self) -> None:
@@ -268,15 +290,10 @@ class ArmStream:
         )
 
     def message(self, **changes) -> JointState:
-        message = JointState(
-            name=self.names,
-            position=list(self.q),
-            velocity=[0.0] * len(self.names),
-            effort=[0.0] * len(self.names),
-        )
-        for field, value in changes.items():
-            setattr(message, field, value)
-        message.header.stamp = Time(sec=self.stamp_ns // 10**9, nanosec=self.stamp_ns % 10**9)
+        still = [0.0] * len(self.names)
+        state = {'name': self.names, 'position': self.q, 'velocity': still, 'effort': still}
+        message = JointState(**state | changes)
+        message.header.stamp = Time(nanoseconds=self.stamp_ns).to_msg()
         return message
 
     def send(self, count: int = 1, *, step_ns: int = 10**6, pause: float = 1e-3, **changes):
@@ -295,12 +312,31 @@ class ArmStream:
 
         self._probe.until(step, what)
 
+    def until_says(self, subject: str, text: str) -> None:
+        self.until(lambda: self._probe.says(subject, text), f'{subject}: {text}')
+
 
 @pytest.fixture
 def probe():
     node = Probe()
     yield node
     node.close()
+
+
+@pytest.fixture
+def make_node():
+    """Make nodes in this process, each with a context and ROS arguments of its own."""
+    with ExitStack() as ends:
+
+        def make(kind, *arguments, **options):
+            context = Context()
+            rclpy.init(args=['--ros-args', *map(str, arguments)], context=context)
+            ends.callback(context.try_shutdown)
+            node = kind(context=context, **options)
+            ends.callback(node.destroy_node)
+            return node
+
+        yield make
 
 
 def launching(folder: Path):
@@ -316,19 +352,13 @@ def launching(folder: Path):
 
     yield start
     for process in processes:
-        process.kill()
+        process.end(signal.SIGKILL)
 
 
 @pytest.fixture
 def launch(tmp_path):
     """Start nodes that end with the test; their output is in the test's folder."""
     yield from launching(tmp_path)
-
-
-@pytest.fixture(scope='module')
-def launch_for_module(tmp_path_factory):
-    """Start nodes that all tests of a module share."""
-    yield from launching(tmp_path_factory.mktemp('nodes'))
 
 
 @pytest.fixture
@@ -352,12 +382,6 @@ def start_arm(launch):
 
 
 @pytest.fixture
-def make_arm(probe):
-    """Make up arms on topics of their own."""
-    return lambda names, q, topic: ArmStream(probe, names, q, topic)
-
-
-@pytest.fixture
 def arm(probe):
     """Make up a FER that stands at its home pose."""
     from franka_dynamics.arm import load
@@ -371,6 +395,30 @@ def commands(probe):
     # Reliable, like the subscription of an effort controller: before the node ends it waits until
     # such readers have its last torque.
     return probe.collect(Float64MultiArray, COMMAND, reliable=True)
+
+
+@pytest.fixture
+def run_manager(probe, tmp_path):
+    """Run a real controller manager with an arm as mock hardware, if ros2_control is there."""
+    log = tmp_path / 'controller_manager.log'
+    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    running = []
+
+    def run(description, *arguments):
+        publisher = probe.create_publisher(String, 'robot_description', kept)
+        publisher.publish(String(data=mock_urdf(description)))
+        command = [in_prefixes(MANAGER), *arguments]
+        with log.open('wb') as output:
+            running.append(
+                subprocess.Popen(command, env=environment(), stdout=output, stderr=output)
+            )
+        return log
+
+    yield run
+    for process in running:
+        assert process.poll() is None, log.read_text()[-3000:]
+        process.kill()
+        process.wait()
 
 
 class NodeWorld:
@@ -388,8 +436,14 @@ class NodeWorld:
         self.node = NodeProcess('feedforward_node', log, **{**PATIENT, **parameters})
         self.arm.wait_for_listener()
 
+    def commands_come(self) -> None:
+        """Acknowledge a fault of an earlier test, and wait until the node commands."""
+        assert self.probe.clear_fault('feedforward').success
+        before = len(self.commands)
+        self.arm.until(lambda: len(self.commands) > before + 5, 'commands from good states')
+
     def close(self) -> None:
-        self.node.kill()
+        self.node.end(signal.SIGKILL)
         self.probe.close()
 
 

@@ -31,14 +31,14 @@ class FakeController(Node):
             FollowJointTrajectory,
             '~/follow_joint_trajectory',
             self.follow,
-            goal_callback=lambda goal: (
-                GoalResponse.REJECT
-                if goal.goal_time_tolerance.sec == REJECT
-                else GoalResponse.ACCEPT
-            ),
+            goal_callback=self.answer,
             cancel_callback=self.cancel,
             callback_group=ReentrantCallbackGroup(),
         )
+
+    def answer(self, goal):
+        rejected = goal.goal_time_tolerance.sec == REJECT
+        return GoalResponse.REJECT if rejected else GoalResponse.ACCEPT
 
     def cancel(self, _):
         self.cancelled.set()
@@ -49,30 +49,25 @@ class FakeController(Node):
         self.replaced.set()
         replaced = self.replaced = threading.Event()
         self.received.publish(goal.trajectory)
-        feedback = FollowJointTrajectory.Feedback(joint_names=goal.trajectory.joint_names)
+        feedback = FollowJointTrajectory.Feedback()
         feedback.actual.positions = [0.25] * 7
         handle.publish_feedback(feedback)
-        wish = goal.goal_time_tolerance.sec
-        tolerances = goal.path_tolerance
-        result = FollowJointTrajectory.Result(
-            error_string=tolerances[0].name if tolerances else 'no tolerances'
-        )
-        if wish == UNTIL_CANCELLED:
+        result = FollowJointTrajectory.Result(error_string=goal.path_tolerance[0].name)
+        if goal.goal_time_tolerance.sec == UNTIL_CANCELLED:
             while not self.cancelled.wait(1e-3):
                 if replaced.is_set():
                     # joint_trajectory_controller ends a replaced goal like this.
                     handle.abort()
-                    result.error_code = FollowJointTrajectory.Result.INVALID_GOAL
-                    result.error_string = 'preempted'
+                    result.error_code, result.error_string = result.INVALID_GOAL, 'preempted'
                     return result
             self.cancelled.clear()
             while not handle.is_cancel_requested:  # set once the callback has returned
                 time.sleep(1e-3)
             handle.canceled()
             result.error_string = 'cancelled there'
-        elif wish == ABORT:
+        elif goal.goal_time_tolerance.sec == ABORT:
             handle.abort()
-            result.error_code = FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED
+            result.error_code = result.PATH_TOLERANCE_VIOLATED
             result.error_string = 'fr3_joint4 is 0.3 rad off'
         else:
             handle.succeed()

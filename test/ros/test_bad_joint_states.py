@@ -9,6 +9,8 @@ from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
 
+from .conftest import ArmStream
+
 FER = load('fer')
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
@@ -17,33 +19,21 @@ STATES, COMMANDS = 'feedforward: Joint states', 'feedforward: Command'
 
 @pytest.fixture(scope='module')
 def world(node_world):
-    """One node that would command gravity, a made-up arm, and what the node publishes."""
-    return node_world(robot_type='fer', target='mujoco')
+    return node_world(target='mujoco')
 
 
-def send_until_running(world):
-    # Sensor faults are latched, and so are too many stops.
-    assert world.probe.clear_fault('feedforward').success
-    before = len(world.commands)
-    world.arm.until(lambda: len(world.commands) > before + 5, 'commands from good states')
+MISSING = {'name': NAMES[:6], 'position': HOME[:6], 'velocity': [0.0] * 6, 'effort': []}
 
 
-BAD = {
-    'a joint is missing': (
-        {'name': NAMES[:6], 'position': HOME[:6], 'velocity': [0.0] * 6, 'effort': []},
-        'lacks fer_joint7; it has fer_joint1',
-    ),
-    'a position is NaN': (
-        {'position': [*HOME[:2], np.nan, *HOME[3:]]},
-        'fer_joint3 has position nan',
-    ),
-}
-
-
-@pytest.mark.parametrize('fault', BAD)
-def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
-    changes, sentence = BAD[fault]
-    send_until_running(world)
+@pytest.mark.parametrize(
+    ('changes', 'sentence'),
+    [
+        (MISSING, 'lacks fer_joint7; it has fer_joint1'),
+        ({'position': [*HOME[:2], np.nan, *HOME[3:]]}, 'fer_joint3 has position nan'),
+    ],
+)
+def test_a_state_at_fault_is_named_and_the_arm_stopped(world, changes, sentence):
+    world.commands_come()
     # Forget the diagnostics of the previous test, which may contain the same sentence.
     world.probe.diagnostics.clear()
 
@@ -63,28 +53,27 @@ def test_a_state_at_fault_is_named_and_the_arm_stopped(world, fault):
 
 
 def test_a_gripper_on_the_arms_topic_does_not_stop_the_arm(world):
-    send_until_running(world)
+    world.commands_come()
     stops = world.probe.diagnostics[COMMANDS][2]['stops']
     before = len(world.commands)
+    gripper = {'name': ['finger_joint1'], 'position': [0.01], 'velocity': [0.0], 'effort': []}
     for _ in range(200):
         world.arm.send(1, effort=[np.nan] * 7)  # no measurement
-        world.arm.send(
-            1, name=['finger_joint1'], position=[0.01], velocity=[0.0], effort=[], step_ns=0
-        )
+        world.arm.send(1, **gripper, step_ns=0)
     world.arm.until(lambda: len(world.commands) > before + 100, 'commands go on')
     world.probe.until(lambda: world.probe.diagnostics[COMMANDS][2]['stops'] == stops, 'no stop')
 
 
 def test_silence_stops_the_node_until_states_return(world):
-    send_until_running(world)
-    world.probe.until(lambda: world.probe.says(COMMANDS, 'no new joint state for'), 'silence told')
-    world.probe.until(lambda: world.probe.says(COMMANDS, 'silent'), 'the node is silent')
+    world.commands_come()
+    world.probe.until_says(COMMANDS, 'no new joint state for')
+    world.probe.until_says(COMMANDS, 'silent')
     count = len(world.commands)
     world.arm.until(lambda: len(world.commands) > count + 5, 'commands again, without a word')
 
 
-def test_stamps_of_another_clock_never_command_anything(probe, launch, make_arm):
-    arm = make_arm(FER.joint_names, FER.home, 'old/joint_states')
+def test_stamps_of_another_clock_never_command_anything(probe, launch):
+    arm = ArmStream(probe, FER.joint_names, FER.home, 'old/joint_states')
     commands = probe.collect(Float64MultiArray, 'old_ff/command')
     launch(
         'feedforward_node',
@@ -93,16 +82,14 @@ def test_stamps_of_another_clock_never_command_anything(probe, launch, make_arm)
         remaps={'__node': 'old_ff', 'joint_states': 'old/joint_states'},
     )
     # Stamped a hundred seconds after the epoch, while this machine's clock says today.
-    arm.until(
-        lambda: probe.says('old_ff: Joint states', "behind this node's clock"), 'the age is told'
-    )
+    arm.until_says('old_ff: Joint states', "behind this node's clock")
     assert not commands
 
 
 def test_a_command_carries_names_frame_and_its_states_stamp(world):
     named = world.probe.collect(JointState, '/feedforward/feedforward')
     states = world.probe.collect(JointState, '/joint_states')
-    assert world.probe.clear_fault('feedforward').success  # faults of the previous tests
+    world.commands_come()
     world.arm.until(lambda: named, 'torques with names')
     world.probe.until(
         lambda: any(state.header.stamp == named[-1].header.stamp for state in states),

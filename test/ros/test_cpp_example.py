@@ -41,44 +41,36 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
     commands = probe.collect(Float64MultiArray, 'effort_controller/commands', reliable=True)
     sent = [0]
 
-    def send(q, dq):
+    def send_state(header, q, dq, order):
+        names = [arm.joint_names[k] for k in order]
+        rows = {'position': list(q[order]), 'velocity': list(dq[order])}
+        states.publish(JointState(header=header, name=names, **rows))
+        probe.spin()
+
+    def settled(q, dq, expected):
         """Publish a state, its joints in another order, and before it the terms at it."""
         sent[0] += 1
         header = Header(stamp=Time(sec=10, nanosec=sent[0] * 1000))
-        terms = {
-            'mass_matrix': model.mass_matrix(q).ravel(),
-            'coriolis_matrix': model.coriolis_matrix(q, dq).ravel(),
-            'gravity': model.gravity(q),
-        }
-        for name, values in terms.items():
-            message = JointState(header=header, name=list(arm.joint_names), effort=list(values))
-            publishers[name].publish(message)
-        order = [3, 0, 6, 2, 1, 5, 4]
-        states.publish(
-            JointState(
-                header=header,
-                name=[arm.joint_names[k] for k in order],
-                position=list(q[order]),
-                velocity=list(dq[order]),
-            )
-        )
-        probe.spin()
+        matrices = model.mass_matrix(q), model.coriolis_matrix(q, dq), model.gravity(q)
+        for publisher, values in zip(publishers.values(), matrices):
+            efforts = {'name': list(arm.joint_names), 'effort': list(values.ravel())}
+            publisher.publish(JointState(header=header, **efforts))
+        send_state(header, q, dq, [3, 0, 6, 2, 1, 5, 4])
+        return bool(commands) and np.abs(np.array(commands[-1].data) - expected).max() < 1e-9
+
+    def held():
+        return settled(arm.home, np.zeros(arm.n), model.gravity(arm.home))
+
+    def largest_step():
+        return np.abs(np.diff([list(one.data) for one in commands], axis=0)).max()
 
     process = subprocess.Popen(
         [program, '--ros-args', '-p', 'add_gravity:=true'], env=environment()
     )
     try:
-
-        def settled(q, dq, expected):
-            send(q, dq)
-            return bool(commands) and np.abs(np.array(commands[-1].data) - expected).max() < 1e-9
-
-        still = np.zeros(arm.n)
         # The controller holds the arm where it is, and reaches its torque by 1 N m per cycle.
-        probe.until(
-            lambda: settled(arm.home, still, model.gravity(arm.home)), 'the torque that holds'
-        )
-        assert np.abs(np.diff([list(one.data) for one in commands], axis=0)).max() <= 1.0 + 1e-12
+        probe.until(held, 'the torque that holds')
+        assert largest_step() <= 1.0 + 1e-12
         away, dq = arm.home + 0.02, np.linspace(-0.2, 0.2, arm.n)
         law = (
             model.mass_matrix(away) @ (100.0 * (arm.home - away) - 20.0 * dq)
@@ -86,38 +78,28 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
             + model.gravity(away)
         )
         probe.until(lambda: settled(away, dq, law), 'the law away from there')
-        names, speeds = list(arm.joint_names), list(still)
-        faults = {
-            'terms of another time': (Time(sec=20), names, speeds),
-            'a joint is missing': (Time(sec=10), names[:-1], speeds[:-1]),
-            'no finite torque': (Time(sec=10), names, [*speeds[:-1], np.nan]),
+        still = np.zeros(arm.n)
+        for fault, state in {
+            'terms of another time': (20, still, range(7)),
+            'a joint is missing': (10, still, range(6)),
+            'no finite torque': (10, np.append(still[1:], np.nan), range(7)),
             'states cease': None,
             'Ctrl-C': None,
-        }
-        for fault, said in faults.items():
-            probe.until(
-                lambda: settled(arm.home, still, model.gravity(arm.home)), 'the arm is held again'
-            )
+        }.items():
+            probe.until(held, 'the arm is held again')
+            if fault == 'Ctrl-C':
+                process.send_signal(signal.SIGINT)
 
-            def faded(said=said):
-                if said:
-                    stamp, joints, velocity = said
-                    states.publish(
-                        JointState(
-                            header=Header(stamp=stamp),
-                            name=joints,
-                            position=list(arm.home[: len(joints)]),
-                            velocity=velocity,
-                        )
-                    )
+            def faded(state=state):
+                if state:
+                    seconds, speeds, joints = state
+                    send_state(Header(stamp=Time(sec=seconds)), arm.home, speeds, list(joints))
                 probe.spin()
                 return not np.any(commands[-1].data)
 
-            if fault == 'Ctrl-C':
-                process.send_signal(signal.SIGINT)
             probe.until(faded, f'no torque after: {fault}')
         assert process.wait(10.0) == 0
-        assert np.abs(np.diff([list(one.data) for one in commands], axis=0)).max() <= 1.0 + 1e-12
+        assert largest_step() <= 1.0 + 1e-12
     finally:
         process.kill()
         process.wait()

@@ -5,8 +5,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -16,9 +14,8 @@ from franka_dynamics.arm import load
 pytest.importorskip('mujoco')
 
 from franka_dynamics.ros import demo
-from franka_dynamics.ros.node_group import default_signals
 
-from .conftest import TIMEOUT_S
+from .conftest import start_python, TIMEOUT_S
 from ..processes import descendants
 
 # Run in a separate process, because run_session sets the ROS domain.
@@ -42,14 +39,10 @@ print(json.dumps({
 
 
 def test_in_lockstep_every_torque_is_new_and_the_figures_are_good(tmp_path):
-    done = subprocess.run(
-        [sys.executable, '-c', PROGRAM, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=4 * TIMEOUT_S,
-    )
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
+    with start_python('-c', PROGRAM, tmp_path) as session:
+        output, errors = session.communicate(timeout=4 * TIMEOUT_S)
+    assert session.returncode == 0, errors
+    said = json.loads(output)
     assert said['residual'] < 1e-12
     assert said['drift'] < 1e-6
     assert said['tracking'] < said['gravity'] / 30.0
@@ -97,13 +90,7 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
 
 def test_a_signal_ends_the_demonstration_in_one_sentence(tmp_path):
     before = descendants(os.getpid())
-    running = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics', 'demo', '--output', str(tmp_path)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=default_signals,
-    )
+    running = start_python('-m', 'franka_dynamics', 'demo', '--output', tmp_path)
     give_up = time.monotonic() + TIMEOUT_S
     while not any('feedforward_node' in one for one in descendants(running.pid).values()):
         assert running.poll() is None and time.monotonic() < give_up

@@ -6,8 +6,6 @@ import signal
 
 import numpy as np
 import pytest
-import rclpy
-from rclpy.context import Context
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
@@ -19,13 +17,11 @@ from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 FER = load('fer')
 # An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [
-    Parameter(name, value=value)
-    for name, value in {
-        'gravity_vector': [4.0, 0.0, -8.9],
-        'listen_before_activation': 0.0,
-        'max_state_age': 0.0,
-        'crosscheck_period': 0.0,
-    }.items()
+    Parameter('gravity_vector', value=[4.0, 0.0, -8.9]),
+    *(
+        Parameter(name, value=0.0)
+        for name in ('listen_before_activation', 'max_state_age', 'crosscheck_period')
+    ),
 ]
 
 
@@ -45,19 +41,14 @@ class RecordingNode(FeedforwardNode):
         super().__init__(parameter_overrides=OVERRIDES, **options)
         self.published = []
 
-    def on_configure(self, state):
-        result = super().on_configure(state)
-        if result is TransitionCallbackReturn.SUCCESS:
-            publish = self.arm.publish_command
-
-            def record_and_publish(torque):
-                self.published.append(np.array(torque))
-                publish(torque)
-
-            self.arm.publish_command = record_and_publish
-        return result
-
     def command(self):
+        publish = self.arm.publish_command
+
+        def record_and_publish(torque):
+            self.published.append(np.array(torque))
+            publish(torque)
+
+        self.arm.publish_command = record_and_publish
         with self._lock:  # the thread that checks for silence takes it too
             for k in range(300):
                 cycle = self.controller.update(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
@@ -72,28 +63,12 @@ def assert_stopped_in_steps(published):
     assert np.abs(np.diff(published, axis=0)).max() <= 1.0 + 1e-12
 
 
-@pytest.fixture
-def make():
-    """Return a function that makes nodes in a context of their own."""
-    context, nodes = Context(), []
-    rclpy.init(context=context)
-
-    def node(kind=RecordingNode, **options):
-        nodes.append(kind(context=context, **options))
-        return nodes[-1]
-
-    yield node
-    for one in nodes:
-        one.destroy_node()
-    context.try_shutdown()
-
-
-def test_an_exception_in_a_transition_stops_the_arm(make):
+def test_an_exception_in_a_transition_stops_the_arm(make_node):
     class Broken(RecordingNode):
         def on_deactivate(self, state):
             raise RuntimeError('nobody foresaw this')
 
-    node = make(Broken)
+    node = make_node(Broken)
     node.trigger_configure()
     node.trigger_activate()
     node.command()
@@ -106,14 +81,13 @@ def test_an_exception_in_a_transition_stops_the_arm(make):
 def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
     monkeypatch.setattr('franka_dynamics.ros.model_source.crosscheck', lambda *_, **__: 1 / 0)
     assert run_node(RecordingNode, run_lifecycle, []) == 1
-    output = ''.join(capfd.readouterr())
-    assert 'ZeroDivisionError' in output
+    assert 'ZeroDivisionError' in ''.join(capfd.readouterr())
 
 
-def test_two_models_that_differ_then_no_node_starts(make, monkeypatch):
+def test_no_node_starts_if_its_two_models_differ(make_node, monkeypatch):
     # No two recursions agree to less than rounding.
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
-    node = make()
+    node = make_node(RecordingNode)
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
     assert 'The models of fer' in node.refusal
 
@@ -121,20 +95,21 @@ def test_two_models_that_differ_then_no_node_starts(make, monkeypatch):
 @pytest.mark.parametrize(
     ('name', 'value', 'sentence'),
     [
+        ('robot_type', 'ur5', "There is no arm 'ur5'; shipped are"),
         ('inertial_set', 'gaz', "has no inertial set 'gaz'"),
         ('hand', 'claw', "There is no hand 'claw'"),
         ('frame', 'tool', "There is no frame 'tool'"),
     ],
 )
-def test_what_there_is_not_then_no_node_is_configured(name, value, sentence, make):
+def test_a_set_hand_or_frame_that_there_is_not_is_named(name, value, sentence, make_node):
     overrides = [Parameter(name, value=value), Parameter('crosscheck_states', value=30)]
-    node = make(FeedforwardNode, parameter_overrides=overrides)
+    node = make_node(FeedforwardNode, parameter_overrides=overrides)
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
     assert sentence in node.refusal
 
 
-def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make):
-    node = make()
+def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make_node):
+    node = make_node(RecordingNode)
     before = node.get_parameter('frame')
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
     assert node.set_parameters([Parameter('frame', value='99')])[0].successful
@@ -146,9 +121,11 @@ def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(m
     node.command()
 
 
-def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(make, monkeypatch):
+def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(
+    make_node, monkeypatch
+):
     monkeypatch.setattr('franka_dynamics.ros.model_source.TOLERANCE', 1e-20)
-    node = make()
+    node = make_node(RecordingNode)
     assert node.set_parameters([Parameter('crosscheck_period', value=1e-3)])[0].successful
     node.trigger_configure()
     node.trigger_activate()

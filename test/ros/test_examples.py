@@ -54,7 +54,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
     desired = probe.collect(kind, f'/{name}/desired', depth=4000)
     states = probe.collect(JointState, 'joint_states', depth=4000)
     # Started together, because an arm in lockstep that waits for others keeps the machine busy.
-    example = launch(example_file(name).name)
+    example = launch(str(example_file(name)))
     # The time-out is long, so that no torque is late on a busy machine.
     start_arm(gravity_compensation=True, lockstep_timeout=2.0)
     start_node(remaps={})

@@ -24,19 +24,10 @@ EXAMPLES, SEED = int(FUZZ or 300), None if FUZZ else 0
 LONGEST_SENTENCE = 1500  # a dozen names of 60 characters, and the fix
 FER = load('fer')
 NAMES = list(FER.joint_names)
-STATE = bytes(
-    serialize_message(
-        JointState(name=NAMES, position=list(FER.home), velocity=[0.0] * 7, effort=[1.0] * 7)
-    )
-)
-TRAJECTORY = bytes(
-    serialize_message(
-        JointTrajectory(
-            joint_names=NAMES,
-            points=[JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7)] * 3,
-        )
-    )
-)
+GOOD = {'name': NAMES, 'position': list(FER.home), 'velocity': [0.0] * 7, 'effort': [1.0] * 7}
+STATE = bytes(serialize_message(JointState(**GOOD)))
+POINT = JointTrajectoryPoint(positions=list(FER.home), velocities=[0.0] * 7)
+TRAJECTORY = bytes(serialize_message(JointTrajectory(joint_names=NAMES, points=[POINT] * 3)))
 
 
 def mutations(data):
@@ -75,9 +66,8 @@ def test_any_bytes_as_a_joint_state_are_read_or_refused():
 
 @pytest.mark.parametrize('field', ['position', 'velocity', 'effort'])
 def test_a_signalling_nan_is_refused_without_a_warning(field):
-    values = {'position': list(FER.home), 'velocity': [0.0] * 7, 'effort': [0.0] * 7}
-    values[field][0] = np.pi
-    data = bytes(serialize_message(JointState(name=NAMES, **values)))
+    values = GOOD | {field: [np.pi, *[0.0] * 6]}
+    data = bytes(serialize_message(JointState(**values)))
     data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
     reading = JointStateReader(NAMES).read(data)
     controller = FeedforwardController(FER)

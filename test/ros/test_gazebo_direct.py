@@ -52,7 +52,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     np.testing.assert_array_equal(states[-1].position, description.home)
     # A command of the wrong size does not change the forces.
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    probe.until(lambda: publisher.get_subscription_count() > 0, 'the direct node listening')
+    probe.until(publisher.get_subscription_count, 'the direct node listening')
     publisher.publish(Float64MultiArray(data=[1.0, 2.0]))
     probe.until(lambda: 'was refused' in direct.text, 'the refusal')
     wanted = held + [4.0, -5.0, 6.0, -7.0, 5.0, -4.0, 3.0]

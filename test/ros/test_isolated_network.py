@@ -3,7 +3,8 @@
 """The network of tests, demonstration and benchmarks does not leave the machine."""
 
 import subprocess
-import sys
+
+from .conftest import run_python, start_python
 
 # Runs a node, and prints the sockets and shared memory of its process.
 SCRIPT = """
@@ -31,10 +32,7 @@ LOOPBACK, GROUP = '0100007F', '0100FFEF'
 
 
 def test_a_node_on_the_loopback_network_binds_nothing_else():
-    answer = subprocess.run(
-        [sys.executable, '-u', '-c', SCRIPT], check=True, capture_output=True, text=True
-    )
-    lines = [line.split() for line in answer.stdout.splitlines()]
+    lines = [line.split() for line in run_python('-u', '-c', SCRIPT)[1].splitlines()]
     addresses = {line[1] for line in lines if line[0] == 'socket'}
     assert LOOPBACK in addresses
     assert addresses <= {LOOPBACK, GROUP}
@@ -50,15 +48,7 @@ def test_processes_side_by_side_get_a_domain_each():
         "    use_isolated_network(); print(os.environ['ROS_DOMAIN_ID'], flush=True)\n"
         'input()'
     )
-    both = [
-        subprocess.Popen(
-            [sys.executable, '-c', script],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    both = [start_python('-c', script, stdin=subprocess.PIPE) for _ in range(2)]
     domains = [process.stdout.readline() for process in both for _ in range(15)]
     for process in both:
         process.communicate('\n')

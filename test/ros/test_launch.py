@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 import re
 import signal
-import subprocess
 import sys
 
 import numpy as np
@@ -15,11 +14,10 @@ import pytest
 
 pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
 
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
 from franka_dynamics.codegen.cpp_package import cpp_package
@@ -28,9 +26,9 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .conftest import COMMAND, TIMEOUT_S
+from .conftest import ArmStream, COMMAND, run_python, start_python, TIMEOUT_S
 from ..launch_files import launching
-from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
+from ..ros2_control_prefix import environment, in_prefixes, MANAGER
 
 # A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
 TOLERANCE_RAD = 0.1
@@ -65,7 +63,6 @@ try:
 except BaseException:
     pass
 """
-MANAGER = 'lib/controller_manager/ros2_control_node'
 SIMULATOR = 'mujoco_ros2_control'
 INDEX = 'share/ament_index/resource_index'
 PACKAGE_XML = """<package format="3"><name>mujoco_ros2_control</name><version>0.0.1</version>
@@ -104,14 +101,9 @@ def launched(tmp_path, prefix):
     def launch(name, *arguments):
         file = share_directory() / 'launch' / f'{name}.launch.py'
         with log.open('wb') as output:
-            running.append(
-                subprocess.Popen(
-                    [sys.executable, '-c', LAUNCH, str(file), *arguments],
-                    stdout=output,
-                    stderr=output,
-                    env=launching.environment(prefix),
-                )
-            )
+            words = ['-c', LAUNCH, file, *arguments]
+            given = {'environment': launching.environment(prefix), 'stderr': output}
+            running.append(start_python(*words, **given, stdout=output))
         return running[-1], log
 
     yield launch
@@ -125,8 +117,6 @@ def launched(tmp_path, prefix):
 def controllers(probe):
     """Return a function that returns a real controller manager's controllers and their states."""
     messages = pytest.importorskip('controller_manager_msgs.srv')
-    if not PREFIXES:
-        pytest.skip('FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control')
 
     def states():
         with NodeClient('controller_manager', patience=TIMEOUT_S, meanwhile=probe.spin) as client:
@@ -137,28 +127,6 @@ def controllers(probe):
     return states
 
 
-def in_prefixes(path):
-    """Return the file of this path in the prefixes that hold ros2_control."""
-    return next(
-        file for folder in PREFIXES.split(os.pathsep) if (file := Path(folder, path)).exists()
-    )
-
-
-@pytest.fixture
-def manager(probe, controllers, tmp_path):
-    """Run a real controller manager with mock hardware."""
-    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    description = probe.create_publisher(String, 'robot_description', kept)
-    description.publish(String(data=mock_urdf(load('fr3'))))
-    with (tmp_path / 'manager.log').open('wb') as log:
-        process = subprocess.Popen(
-            [in_prefixes(MANAGER)], env=environment(), stdout=log, stderr=log
-        )
-    yield
-    process.kill()
-    process.wait()
-
-
 @pytest.fixture
 def simulator(probe, controllers, prefix):
     """
@@ -166,14 +134,14 @@ def simulator(probe, controllers, prefix):
 
     The test's own clock runs while it spins.
     """
-    kinds = {name: launching.PACKAGES[name] for name in (SIMULATOR, 'robot_state_publisher')}
     names = ('AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH')
     given = ' '.join(f'{name}={environment(prefix)[name]}' for name in names)
     texts = {
         'ros2_control_node': f'#!/bin/sh\nexec env {given} {in_prefixes(MANAGER)} "$@"\n',
         'robot_state_publisher': f'#!{sys.executable}\n{STATE_PUBLISHER}',
     }
-    launching.with_packages(prefix, {**kinds, 'xacro': ()}, texts)
+    packages = (SIMULATOR, 'robot_state_publisher', 'xacro')
+    launching.with_packages(prefix, {name: launching.PACKAGES[name] for name in packages}, texts)
     library = 'lib/libmock_components.so'
     (prefix / library).symlink_to(in_prefixes(library))
     share = Path('share', SIMULATOR)
@@ -194,13 +162,14 @@ def simulator(probe, controllers, prefix):
 
 
 def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
-    probe, make_arm, launched, tmp_path, controllers, manager
+    probe, launched, tmp_path, controllers, run_manager
 ):
     parameters = tmp_path / 'own.yaml'
     # The robot compensates gravity, so a torque is commanded only for an inclined base.
     parameters.write_text(f'{PARAMETERS}    gravity_vector: [4.0, 0.0, -8.9]\n')
     fr3 = load('fr3')
-    arm = make_arm(fr3.joint_names, fr3.home, 'franka/joint_states')
+    run_manager(fr3)
+    arm = ArmStream(probe, fr3.joint_names, fr3.home, 'franka/joint_states')
     torques = probe.collect(Float64MultiArray, COMMAND)
     assert controllers() == {}
 
@@ -211,27 +180,23 @@ def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
         assert controllers() == {'effort_controller': 'active'}
         return launch, int(re.search(NODE_STARTED, log.read_text())[1])
 
-    # Ctrl-C: the node brings its torque to zero and unloads its controller.
-    launch, _ = start()
-    launch.send_signal(signal.SIGINT)
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert controllers() == {}
-    np.testing.assert_allclose(torques[-1].data, 0.0, rtol=0.0, atol=0.0)
+    def end(launch, killed):
+        os.kill(killed, signal.SIGINT if killed == launch.pid else signal.SIGKILL)
+        probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+        assert controllers() == {}
+
     # A node that is killed leaves its torque to the controller; the launch file unloads it.
-    launch, node = start()
-    os.kill(node, signal.SIGKILL)
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert controllers() == {}
+    end(*start())
     # Both killed: the controller stays, and the next start unloads it first.
     launch, node = start()
     for one in (launch.pid, node):
         os.kill(one, signal.SIGKILL)
     launch.wait()
     assert controllers() == {'effort_controller': 'active'}
+    # Ctrl-C: the node brings its torque to zero and unloads its controller.
     launch, _ = start()
-    launch.send_signal(signal.SIGINT)
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert controllers() == {}
+    end(launch, launch.pid)
+    np.testing.assert_array_equal(torques[-1].data, np.zeros(7))
 
 
 def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
@@ -268,27 +233,23 @@ def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
 def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path):
     pytest.importorskip('ros2param', reason="ROS's own ros2cli and ros2param are not installed")
     launch, _ = launched('simulation', 'arm_prefix:=left_')
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    dump = tmp_path / 'dump.yaml'
-    with dump.open('w') as output:
-        command = 'from ros2cli.cli import main; exit(main())'
-        words = ['param', 'dump', '/feedforward', '--no-daemon']
-        subprocess.run([sys.executable, '-c', command, *words], stdout=output, check=True)
+    probe.until_says('simulator: Simulated arm', 'False')
+    dump, cli = tmp_path / 'dump.yaml', 'from ros2cli.cli import main; exit(main())'
+    dump.write_text(run_python('-c', cli, 'param', 'dump', '/feedforward', '--no-daemon')[1])
     launch.send_signal(signal.SIGINT)
     assert launch.wait(TIMEOUT_S) == 0
     given = {'target': 'fci', 'robot_type': 'fr3v2', 'arm_prefix': 'right_'}
     arguments = [f'{name}:={value}' for name, value in given.items()]
     launched('feedforward', *arguments, 'use_sim_time:=false', f'params_file:={dump}')
+    expected = {**given, 'use_sim_time': False, 'default_gains': True}  # the last from the dump
     with NodeClient('feedforward', patience=TIMEOUT_S) as client:
-        assert {name: client.get(name) for name in given} == given
-        assert client.get('use_sim_time') is False
-        assert client.get('default_gains') is True  # from the dump
+        assert {name: client.get(name) for name in expected} == expected
 
 
-def test_the_first_commands_end_the_motion_where_it_should_and_a_stop_is_told(probe, launched):
+def test_a_motion_ends_where_it_should_and_a_stop_within_it_is_told(probe, launched):
     arm = load('fr3v2')
     launch, log = launched('simulation', f'robot_type:={arm.name}')
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    probe.until_says('simulator: Simulated arm', 'False')
     states = probe.collect(JointState, 'joint_states')
 
     def play(duration):

@@ -3,7 +3,6 @@
 """The live view of a running system."""
 
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,8 +11,9 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.live_view import LiveView
-from franka_dynamics.ros.node_group import default_signals
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
+
+from .conftest import start_python
 
 FER = load('fer')
 # Ctrl-C while rclpy makes a message, where an exception would be lost.
@@ -70,24 +70,14 @@ def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
 
 def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm, probe):
     pytest.importorskip('viser', reason='viser is not installed')
-    viewer = subprocess.Popen(
-        [sys.executable, '-c', INTERRUPTED_IN_A_MESSAGE],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=default_signals,
-    )
+    viewer = start_python('-c', INTERRUPTED_IN_A_MESSAGE, stderr=subprocess.STDOUT)
     terms = probe.create_publisher(JointState, 'feedforward/gravity', 1)
 
     def ended():
         terms.publish(JointState(name=list(FER.joint_names), effort=[1.0] * 7))
         return viewer.poll() is not None
 
-    try:
+    with viewer:
         arm.until(ended, 'the end of the view')
         said = viewer.stdout.read()
-    finally:
-        viewer.kill()
-        viewer.communicate()
-    assert viewer.returncode == 0, said
-    assert 'Traceback' not in said
+    assert (viewer.returncode, 'Traceback' in said) == (0, False), said

@@ -45,45 +45,32 @@ def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
     describe(urdf)  # the same text once more is no change
     arm.until(lambda: len(commands) > 100, 'commands')
     describe(urdf.replace('<robot ', '<!-- another --><robot ', 1))
-    arm.until(
-        lambda: probe.says('feedforward: Command', 'robot_description has changed'),
-        'the change is told',
-    )
-    arm.until(lambda: probe.says('feedforward: Command', 'silent'), 'silence')
-
-
-def heavier(text):
-    mass = f'{FER.links[3].mass:.6f}'
-    assert mass in text
-    return text.replace(mass, '4.587895', 1)
+    arm.until_says('feedforward: Command', 'robot_description has changed')
+    arm.until_says('feedforward: Command', 'silent')
 
 
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
-        ({'urdf_file': '/nowhere.urdf'}, 'but model_source is description'),
+        ({'urdf_file': '/nowhere.urdf'}, 'but model_source is robot_description'),
         ({'model_source': 'urdf_file'}, 'but urdf_file is empty'),
         ({'model_source': 'urdf_file', 'urdf_file': '/no.urdf'}, '/no.urdf cannot be read: No'),
-        (
-            {'model_source': 'robot_description', 'inertial_set': 'gaz2019'},
-            'inertials are those of the URDF; leave inertial_set empty',
-        ),
-        (
-            {'model_source': 'robot_description', 'robot_description_timeout': 0.5},
-            '/robot_description did not arrive within 0.5 s',
-        ),
+        ({'inertial_set': 'gaz2019'}, 'of the URDF; leave inertial_set empty'),
+        ({'robot_description_timeout': 0.5}, '/robot_description did not arrive within 0.5 s'),
     ],
 )
 def test_a_model_source_at_fault_is_refused_by_name(probe, changes, sentence):
-    values = {spec.name: spec.default for spec in table('feedforward')} | changes
+    values = {spec.name: spec.default for spec in table('feedforward')}
+    values |= {'model_source': 'robot_description'} | changes
     with pytest.raises((SettingsError, DescriptionError, UrdfError), match=sentence):
         resolve_model(probe, values, lambda: False)
 
 
 def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describe, commands):
-    describe(heavier(write_urdf(FER)))
+    urdf, mass = write_urdf(FER), f'{FER.links[3].mass:.6f}'
+    assert mass in urdf
+    describe(urdf.replace(mass, '4.587895', 1))
     node = start_node(target='mujoco', model_source='robot_description')
     assert node.wait() == 1
-    assert 'fer_joint4' in node.text
-    assert 'Traceback' not in node.text
+    assert 'fer_joint4' in node.text and 'Traceback' not in node.text
     assert not commands

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NodeClient: motions, parameters and faults of a node."""
 
-from concurrent.futures import ThreadPoolExecutor
 import math
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -29,48 +28,37 @@ def play(probe):
         values = [KeyValue(key=key, value=value) for key, value in pairs.items()]
         reports.publish(DiagnosticArray(status=[DiagnosticStatus(values=values)]))
 
-    def played():
-        with NodeClient('feedforward') as client:
-            return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
-
     def play(*answers):
         """Report states, each of this motion or of another one."""
+        told = []
+        motions.clear()
+
+        def answer():
+            probe.spin()
+            for state, own in answers if motions and not told else ():
+                told.append(state)
+                tell(state, motions[0].header.frame_id if own else 'another')
+
         tell('refused', '')
-        with ThreadPoolExecutor(1) as pool:
-            future, told = pool.submit(played), False
-            while not future.done():
-                probe.spin()
-                if motions and not told:
-                    for state, own in answers:
-                        tell(state, motions[0].header.frame_id if own else 'another')
-                    told = True
-            return future.result()
+        with NodeClient('feedforward', meanwhile=answer) as client:
+            return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
 
     return play
 
 
-def test_a_motion_before_it_interrupted_says_nothing(play):
+def test_the_end_of_another_motion_is_not_taken_for_its_own(play):
     assert play(('interrupted', False), ('accepted', True), ('finished', True)) == 'finished'
-
-
-def test_a_motion_before_it_finished_says_nothing(play):
     with pytest.raises(NodeClientError, match='the motion was refused: as told'):
         play(('accepted', False), ('finished', False), ('refused', True))
 
 
 def test_without_reports_nothing_is_sent(probe):
     motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
-
-    def played():
-        with NodeClient('feedforward', patience=1.0) as client:
-            client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
-
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(played)
-        while not future.done():
-            probe.spin()
-        with pytest.raises(NodeClientError, match='nothing was sent'):
-            future.result()
+    with (
+        NodeClient('feedforward', patience=1.0, meanwhile=probe.spin) as client,
+        pytest.raises(NodeClientError, match='nothing was sent'),
+    ):
+        client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
     assert not motions
 
 
@@ -82,11 +70,12 @@ def world(node_world):
 
 def test_a_value_of_another_type_is_refused_in_words(world):
     with NodeClient('feedforward') as client:
-        assert client.set('scale', '1') == 1.0
-        assert client.set('kp', '[1, 2, 3, 4, 5, 6, 7.5]') == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]
-        assert client.get('kp')[-1] == 7.5
-        assert client.set('kp', '50') == [50.0]
-        assert client.get('kp') == [50.0]
+        for name, text, value in (
+            ('scale', '1', 1.0),
+            ('kp', '[1, 2, 3, 4, 5, 6, 7.5]', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]),
+            ('kp', '50', [50.0]),
+        ):
+            assert client.set(name, text) == client.get(name) == value
         for name, value, words in (
             ('kp', 'stiff', r"kp takes a list of numbers such as \[0.5, 1.0\], not 'stiff'"),
             ('terms.coriolis', '1', "terms.coriolis takes true or false, not '1'"),
@@ -101,6 +90,7 @@ def test_a_value_of_another_type_is_refused_in_words(world):
     assert main(['node', 'set', 'scale', '1.5']) == 2
 
 
+ROWS = r'positions have \[1\] values in its points for 2 joints'
 FORM = 'a trajectory needs joint_names and points'
 
 
@@ -110,10 +100,7 @@ FORM = 'a trajectory needs joint_names and points'
         ('hello', FORM),
         ('points: [{}]\njoint_names: [a]', FORM),
         ('points: []\njoint_names: [a]', 'has no points'),
-        (
-            'points: [{positions: [0.0], time_from_start: {sec: 1}}]\njoint_names: [a, b]',
-            r'positions have \[1\] values in its points for 2 joints',
-        ),
+        ('points: [{positions: [0.0], time_from_start: {sec: 1}}]\njoint_names: [a, b]', ROWS),
     ],
 )
 def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, sentence, tmp_path):
@@ -129,15 +116,21 @@ def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world,
 
 
 def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, capfd):
+    def clear():
+        capfd.readouterr()
+        status = main(['node', 'clear'])
+        return status, ''.join(capfd.readouterr())
+
     world.arm.until(lambda: len(world.commands) > 5, 'commands')
     world.arm.send(1, position=[math.nan] * 7)
-    word = 'clear the fault once its cause is gone (`franka-dynamics node clear`'
-    world.probe.until(lambda: world.probe.says('feedforward: Command', word), 'the way out')
-    assert main(['node', 'clear']) == 0
-    assert 'cleared; an active node commands again' in capfd.readouterr().out
-    assert main(['node', 'clear']) == 0
-    assert 'there was no fault' in capfd.readouterr().out
-    for transition in ('deactivate', 'cleanup'):
-        assert main(['node', 'state', transition]) == 0
-    assert main(['node', 'clear']) == 1
-    assert '/feedforward: the node is not configured' in capfd.readouterr().err
+    way = 'clear the fault once its cause is gone (`franka-dynamics node clear`'
+    world.probe.until_says('feedforward: Command', way)
+    for status, sentence in (
+        (0, 'cleared; an active node commands again'),
+        (0, 'there was no fault'),
+        (1, '/feedforward: the node is not configured'),
+    ):
+        for transition in ('deactivate', 'cleanup') if status else ():
+            assert main(['node', 'state', transition]) == 0
+        found, text = clear()
+        assert (found, sentence in text) == (status, True), text

@@ -3,9 +3,9 @@
 """The committed parameter files are generated from the tables; nodes accept all of them."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
-from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
@@ -16,6 +16,7 @@ from franka_dynamics.control.settings import Settings, StateSource, TARGETS
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.parameter_schema import specs
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.node_settings import made_of, settings_from
 from franka_dynamics.ros.parameter_files import read_sections
@@ -25,8 +26,7 @@ from franka_dynamics.ros.parameters import declare, values
 from franka_dynamics.ros.simulator_node import SimulatorNode
 
 FILES = generated_files()
-
-
+SCHEMAS = sorted(path.stem for path in (share_directory() / 'config/parameters').glob('*.yaml'))
 PARAMETER_FILES = sorted(
     path.relative_to(share_directory()).as_posix()
     for name in NAMES
@@ -35,26 +35,15 @@ PARAMETER_FILES = sorted(
 
 
 @pytest.fixture
-def make_node():
-    """Return a function that makes a node, plain or of a class, with a parameter file."""
-    made = []
+def declared(make_node):
+    """Return a function that declares the parameters of a node on a node with a parameter file."""
 
-    def make(name, path, kind=None):
-        context = Context()
-        # Under another name: a node that raises an error when it is made stays in the graph, where
-        # other tests look for a node of its own name.
-        renamed = ['-r', f'__node:=tables_{name}']
-        context.init(args=['--ros-args', '--params-file', str(path), *renamed])
-        made.append(context.try_shutdown)
-        node = Node(name, context=context) if kind is None else kind(context=context)
-        made.append(node.destroy_node)
-        if kind is None:
-            declare(node, table(name))
+    def make(name, path):
+        node = make_node(Node, '--params-file', path, node_name=name)
+        declare(node, table(name))
         return node
 
-    yield make
-    for end in reversed(made):
-        end()
+    return make
 
 
 @pytest.mark.parametrize('name', sorted(FILES))
@@ -80,19 +69,17 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
 
 
 @pytest.mark.parametrize('name', PARAMETER_FILES)
-def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, make_node):
+def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, declared):
     path = share_directory() / name
-    node = make_node(path.parent.name, path)
+    node = declared(path.parent.name, path)
     for parameter, value in read_sections(path)['/**'].items():
         actual = node.get_parameter(parameter).value
         assert (list(actual) if isinstance(value, list) else actual) == value, parameter
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))
-def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node, tmp_path):
-    path = tmp_path / 'none.yaml'
-    path.write_text('/**:\n  ros__parameters:\n    use_sim_time: false\n')
-    node = make_node(name, path)
+def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
+    node = declared(name, share_directory() / f'config/{name}/default.yaml')
     for spec in table(name):
         parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
         assert parameter.type_ is Parameter.Type[spec.kind.upper()]
@@ -103,26 +90,54 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, make_node,
     assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
 
 
-def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node, tmp_path):
-    path = tmp_path / 'both.yaml'
-    path.write_text('/**:\n  ros__parameters: {use_sim_time: true, publish_clock: true}\n')
+def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node):
+    both = ['-p', 'use_sim_time:=true', '-p', 'publish_clock:=true']
+    # A node that raises an error when it is made stays in the graph, where other tests look for
+    # its name.
     with pytest.raises(SettingsError, match='would wait for its own /clock'):
-        make_node('simulator', path, SimulatorNode)
+        make_node(SimulatorNode, *both, '-r', '__node:=refused')
+
+
+def test_the_quality_of_service_of_a_topic_may_be_given_too(make_node):
+    node = make_node(
+        Node, '-p', 'qos_overrides./joint_states.subscription.depth:=5', node_name='a'
+    )
+    declare(node, table('simulator'))
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))
-def test_a_running_nodes_dump_is_taken_by_another_node(name, make_node, tmp_path):
-    # Given the output of `ros2 param dump`, with ROS's own parameters.
-    node = make_node(name, share_directory() / f'config/{name}/default.yaml')
-    names = node.list_parameters([], depth=0).names
-    assert 'use_sim_time' in names
-    dump = {
-        one: getattr(value, 'tolist', lambda value=value: value)()
-        for one, value in ((one, node.get_parameter(one).value) for one in names)
-    }
+def test_a_running_nodes_dump_is_taken_by_another_node(name, declared, tmp_path):
+    def dump(node):
+        """Return the output of `ros2 param dump`, with ROS's own parameters."""
+        found = node.get_parameters(node.list_parameters([], depth=0).names)
+        return {one.name: getattr(one.value, 'tolist', lambda o=one: o.value)() for one in found}
+
+    first = dump(declared(name, share_directory() / f'config/{name}/default.yaml'))
+    assert 'use_sim_time' in first
     path = tmp_path / 'dump.yaml'
-    path.write_text(yaml.safe_dump({f'/{node.get_name()}': {'ros__parameters': dump}}))
-    # When another node is started with this file, then it has the same values.
-    again = make_node(name, path)
-    for one in table(name):
-        assert again.get_parameter(one.name).value == node.get_parameter(one.name).value
+    path.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': first}}))
+    assert dump(declared(name, path)) == first
+
+
+@pytest.mark.parametrize('name', SCHEMAS)
+def test_generate_parameter_library_declares_the_same_parameters(name, make_node, tmp_path):
+    generator = pytest.importorskip(
+        'generate_parameter_library_py.generate_python_module',
+        reason='generate_parameter_library_py is not installed',
+    )
+    written = tmp_path / f'{name}.py'
+    generator.run(str(written), str(share_directory() / f'config/parameters/{name}.yaml'))
+    # Our own validator is not in the library; it restricts when a parameter may change.
+    names = {'franka_dynamics': SimpleNamespace(while_inactive=lambda parameter: '')}
+    exec(compile(written.read_text(encoding='utf-8'), str(written), 'exec'), names)
+    node = make_node(Node, node_name='declares')
+    names[name].ParamListener(node)
+    for spec in specs(name):
+        value, descriptor = node.get_parameter(spec.name).value, node.describe_parameter(spec.name)
+        assert (list(value) if isinstance(spec.default, list) else value) == spec.default
+        assert (descriptor.description, descriptor.read_only) == (spec.sentence, spec.read_only)
+        found = [*descriptor.floating_point_range, *descriptor.integer_range]
+        for bounds in found:
+            assert spec.minimum == bounds.from_value
+            assert spec.maximum is None or spec.maximum == bounds.to_value
+        assert found or spec.minimum is None or spec.maximum is None

@@ -47,35 +47,34 @@ def test_a_change_is_told_within_a_tenth_of_a_second(published):
     assert np.abs(times - 7.4).min() < 0.05
 
 
-@pytest.mark.parametrize(
-    'change',
-    [
-        lambda controller: setattr(controller, 'mode', Mode.STOPPING),
-        lambda controller: controller.latch_fault('another commands', ClearedBy.ACTIVATION),
-        lambda controller: controller.supervisor.reject(Condition.STALE, 'silent'),
-    ],
-)
-def test_a_change_of_state_is_one_once(change):
+def state_log(controller, warnings=None):
+    """Return a controller's log, which appends warnings to a list."""
+    take = [].append if warnings is None else warnings.append
+    logger = SimpleNamespace(info=lambda _: None, warning=take, error=lambda _: None)
+    return StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
+
+
+def test_a_change_of_mode_fault_or_condition_is_one_once():
     controller = Loop().run(0.3).controller
-    logger = SimpleNamespace(**dict.fromkeys(('info', 'warning', 'error'), lambda _: None))
-    log = StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
+    log = state_log(controller)
     log.note()
-    assert not log.note()
-    change(controller)
-    assert log.note()
-    assert not log.note()
+    for change in (
+        lambda: setattr(controller, 'mode', Mode.STOPPING),
+        lambda: controller.latch_fault('another commands', ClearedBy.ACTIVATION),
+        lambda: controller.supervisor.reject(Condition.STALE, 'silent'),
+    ):
+        assert not log.note()
+        change()
+        assert log.note()
 
 
 def test_a_refused_first_torque_is_logged_once():
     said = []
     loop = Loop(Settings(target='mujoco'), gravity_compensation=True)
-    logger = SimpleNamespace(
-        **dict.fromkeys(('info', 'error'), lambda _: None), warning=said.append
-    )
-    log = StateLog(SimpleNamespace(get_logger=lambda: logger), loop.controller)
+    log = state_log(loop.controller, said)
     loop.run(0.3, lambda *_: log.note())
-    assert len(said) == 1
-    assert said[0].startswith('no torque yet: before the first torque fer_joint')
+    (refusal,) = said
+    assert refusal.startswith('no torque yet: before the first torque fer_joint')
 
 
 def guard_status(controller):
@@ -90,13 +89,6 @@ def guard_status(controller):
     told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
     told.publish_all()
     return statuses['feedforward: Guard']
-
-
-def test_an_arm_that_is_held_by_the_guard_is_an_error():
-    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
-    status = guard_status(controller)
-    assert status.level == diagnostics.ERROR
-    assert status.message == 'the arm is held at rest until the fault is cleared'
 
 
 @pytest.mark.parametrize(
@@ -114,8 +106,12 @@ def test_the_guard_is_ok_only_where_it_has_judged_the_arm(seconds, active, messa
     if not active:
         controller.disable('deactivated')
     status = guard_status(controller)
-    judged = message.startswith('the arm')
-    assert (status.level, status.message) == (
-        diagnostics.OK if judged else diagnostics.WARN,
-        message,
-    )
+    level = diagnostics.OK if message.startswith('the arm') else diagnostics.WARN
+    assert (status.level, status.message) == (level, message)
+
+
+def test_an_arm_that_is_held_by_the_guard_is_an_error():
+    controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
+    status = guard_status(controller)
+    held = 'the arm is held at rest until the fault is cleared'
+    assert (status.level, status.message) == (diagnostics.ERROR, held)

@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effects of request_realtime, in separate processes."""
 
-import os
-import subprocess
-import sys
-
 import pytest
+
+from .conftest import run_python
 
 IMPORT = 'import os, resource; from franka_dynamics.ros.realtime import request_realtime; '
 ASK = (
@@ -22,47 +20,40 @@ OURS = (
 )
 
 
-def ask(before='', **environment):
-    """Return whether a process runs under SCHED_FIFO, whether it said why not, and transports."""
-    kept = {name: value for name, value in os.environ.items() if name not in OURS}
-    answer = subprocess.run(
-        [sys.executable, '-c', IMPORT + before + ASK],
-        check=True,
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-    )
-    return answer.stdout.split()
+@pytest.fixture
+def ask(monkeypatch):
+    """Return a function: has a process SCHED_FIFO, does it say why not, and its transports."""
+    for name in OURS:
+        monkeypatch.delenv(name, raising=False)
+    return lambda before='', **given: run_python('-c', IMPORT + before + ASK, **given)[1].split()
 
 
-@pytest.fixture(scope='module')
-def permitted():
+@pytest.fixture
+def permitted(ask):
     """Skip if this user may not use SCHED_FIFO."""
-    fifo, _, _ = ask()
-    if fifo != 'True':
+    if ask()[0] != 'True':
         pytest.skip('this user may not use SCHED_FIFO')
-
-
-def test_realtime_keeps_fast_dds_from_shared_memory(permitted):
-    assert ask() == ['True', 'False', 'UDPv4']
 
 
 @pytest.mark.parametrize(
     ('environment', 'transports'),
     [
+        ({}, 'UDPv4'),  # keeps Fast DDS from shared memory
         ({'FASTDDS_BUILTIN_TRANSPORTS': 'SHM'}, 'SHM'),
         ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
     ],
 )
-def test_realtime_leaves_transports_of_the_users_own(permitted, environment, transports):
+def test_realtime_takes_udp_unless_the_user_chose_transports(
+    permitted, ask, environment, transports
+):
     assert ask(**environment) == ['True', 'False', transports]
 
 
-def test_realtime_switched_off_changes_nothing():
+def test_realtime_switched_off_changes_nothing(ask):
     assert ask(FRANKA_DYNAMICS_REALTIME='off') == ['False', 'False', 'None']
 
 
-def test_without_permission_realtime_says_why_and_stays_off():
+def test_without_permission_realtime_says_why_and_stays_off(ask):
     # The limit of an ordinary account, zero; it does not restrict root.
     forbid = (
         'resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); '
@@ -79,7 +70,4 @@ def test_services_run_below_all_that_brings_and_sends_torques(permitted, priorit
         'serve = lambda: (lower_priority(), print(os.sched_getparam(0).sched_priority)); '
         'thread = threading.Thread(target=serve); thread.start(); thread.join()'
     )
-    answer = subprocess.run(
-        [sys.executable, '-c', program], check=True, capture_output=True, text=True
-    )
-    assert answer.stdout.split() == ['40']
+    assert run_python('-c', program)[1].split() == ['40']

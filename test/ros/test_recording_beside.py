@@ -3,53 +3,42 @@
 """`bag record` with a motion, and in a shell's background."""
 
 import os
-from pathlib import Path
 import pty
 import select
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.ros.node_group import default_signals
-
-from .conftest import LOCKSTEP, PATIENT, Probe, TIMEOUT_S
+from .conftest import launching, LOCKSTEP, PATIENT, Probe, run_python, start_python, TIMEOUT_S
 from ..messages import stamp
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
 
-ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, '-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
+COMMAND = ['-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
 
 
 @pytest.fixture(scope='module')
-def holding(launch_for_module):
+def holding(tmp_path_factory):
     """Start a simulated arm and the node that holds it."""
-    # Below a real arm's rate, to save processor time while a command starts.
-    launch_for_module('simulator_node', **{**LOCKSTEP, 'lockstep_rate': 400.0})
-    launch_for_module('feedforward_node', **PATIENT, target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
-    probe = Probe()
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'open'), 'the brakes to open')
-    probe.close()
+    for launch in launching(tmp_path_factory.mktemp('nodes')):
+        # Below a real arm's rate, to save processor time while a command starts.
+        launch('simulator_node', **{**LOCKSTEP, 'lockstep_rate': 400.0})
+        launch('feedforward_node', **PATIENT, target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
+        probe = Probe()
+        probe.until_says('simulator: Simulated arm', 'open')
+        probe.close()
+        yield
 
 
 def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe, tmp_path):
     states = probe.collect(JointState, 'joint_states')
     # `bag record` plays the motion by `node play`, and interrupts it at its own end.
-    process = subprocess.Popen(
-        [*COMMAND, '--with', 'fer'],
-        cwd=tmp_path,
-        env={**os.environ, 'PYTHONPATH': str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=default_signals,
-    )
+    process = start_python(*COMMAND, '--with', 'fer', cwd=tmp_path, stderr=subprocess.STDOUT)
     probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.3, 'motion')
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=TIMEOUT_S)
@@ -63,10 +52,9 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
 
 
 def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
-    words = [*COMMAND, '--with', 'fr3', '--output', str(tmp_path / 'bag')]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S)
-    assert done.returncode == 1
-    said = ' '.join(done.stdout.split())
+    status, output, _ = run_python(*COMMAND, '--with', 'fr3', '--output', tmp_path / 'bag')
+    said = ' '.join(output.split())
+    assert status == 1
     assert 'fr3 was not played to its end: ' in said and '`franka-dynamics node play fer`' in said
 
 
@@ -76,12 +64,10 @@ def test_in_a_shells_background_no_line_is_written_over_and_it_says_how_it_ends(
     program = (
         'import os, subprocess, sys, termios; os.setsid(); '
         'import fcntl; fcntl.ioctl(0, termios.TIOCSCTTY, 0); '
-        f'job = subprocess.Popen({[*COMMAND, "--output", str(tmp_path / "bag")]!r}, '
-        'process_group=0); sys.exit(job.wait())'
+        f'words = {[*COMMAND, "--output", str(tmp_path / "bag")]!r}; '
+        'job = subprocess.Popen([sys.executable, *words], process_group=0); sys.exit(job.wait())'
     )
-    shell = subprocess.Popen(
-        [sys.executable, '-c', program], stdin=screen, stdout=screen, stderr=screen
-    )
+    shell = start_python('-c', program, stdin=screen, stdout=screen, stderr=screen)
     os.close(screen)
     shown, give_up = '', time.monotonic() + TIMEOUT_S
 

@@ -41,7 +41,7 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
 
     arm.until(both, 'two are told apart')
     assert probe.says(COMMANDS, 'publishers listed: ')
-    arm.until(lambda: probe.says(COMMANDS, 'silent'), 'silence')
+    arm.until_says(COMMANDS, 'silent')
     # Diagnostics may arrive before the last command.
     probe.until(lambda: not any(commands[-1].data), 'zero')
     probe.destroy_publisher(second)
@@ -62,11 +62,10 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     assert np.abs(commands[-1].data).max() > 1.0
     rival.publish(Float64MultiArray(data=[0.5] * 7))
     arm.until(lambda: not any(commands[-1].data), 'zero')
-    arm.until(lambda: probe.says(COMMANDS, '(1 messages that are not ours)'), 'why it stopped')
+    arm.until_says(COMMANDS, '(1 messages that are not ours)')
     level, said, _ = probe.diagnostics[COMMANDS]
-    assert level == 2  # level ERROR
-    # The remedy is stated once.
-    assert 'stop the other one' in said and said.count(' activate ') == 1
+    # Level ERROR; the remedy is stated once.
+    assert (level, 'stop the other one' in said, said.count(' activate ')) == (2, True, 1)
 
 
 def test_a_message_that_is_repeated_or_out_of_order_is_not_ours():
@@ -105,8 +104,8 @@ def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
     watch = CommandWatch(probe, MutuallyExclusiveCallbackGroup(), publisher.topic_name)
     # No executor serves the group, as in the node: the watch takes its messages itself.
     wait_for(lambda: watch.check() == '' and watch.heard_publishers == 2, 'both are heard')
-    wait_for(lambda: publisher.get_subscription_count() == 1, 'ours is connected')
-    wait_for(lambda: rival.get_subscription_count() == 1, 'the other is connected')
+    for one in (publisher, rival):
+        wait_for(lambda one=one: one.get_subscription_count() == 1, 'it is connected')
     # Given one message of the rival and then a hundred of ours, before the watch checks.
     ours = bytes(serialize_message(Float64MultiArray(data=[1.0] * 7)))
     rival.publish(Float64MultiArray(data=[0.5] * 7))
@@ -139,12 +138,11 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
         kp='[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
         kd='[6.0,6.0,6.0,6.0,1.0,1.0,0.5]',
     )
-    probe.until(lambda: probe.says('simulator: Simulated arm', 'False'), 'brakes open')
+    probe.until_says('simulator: Simulated arm', 'False')
     reference = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
     change = probe.create_client(ChangeState, 'feedforward/change_state')
-    probe.until(
-        lambda: reference.get_subscription_count() > 0 and change.service_is_ready(), 'the node'
-    )
+    probe.until(reference.get_subscription_count, 'the node')
+    probe.until(change.service_is_ready, 'its service')
     reference.publish(request_message(multisine(FER, 20.0, 0.4)))
     probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.4, 'motion')
     since = len(states)

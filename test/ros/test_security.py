@@ -8,8 +8,6 @@ of its own. The policies' form and names follow sros2: version 0.2.0, `~` for th
 """
 
 from fnmatch import fnmatchcase
-import os
-import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -19,160 +17,119 @@ from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.node_process import guest_node
-from franka_dynamics.ros.parameter_tables import NODES as NAMES
 
-from .conftest import ROOT, TIMEOUT_S
+from .conftest import run_python, start_python
 
 POLICIES = share_directory() / 'security' / 'policies'
-NODES = sorted([*NAMES, 'gazebo_direct'])
-SIMULATED = {'use_sim_time': True}
-CONFIGURATIONS = {
-    'feedforward': [{**SIMULATED, 'model_source': 'robot_description'}],
-    'gazebo_direct': [SIMULATED],
-    'simulator': [{'publish_clock': True}],
-    'trajectory_action': [SIMULATED],
+# Parameters with which a node has all its topics.
+PARAMETERS = {
+    'feedforward': {'use_sim_time': True, 'model_source': 'robot_description'},
+    'gazebo_direct': {'use_sim_time': True},
+    'simulator': {'publish_clock': True},
+    'trajectory_action': {'use_sim_time': True},
 }
-# What an action is made of: https://design.ros2.org/articles/actions.html
-ACTION_TOPICS = ('feedback', 'status')
-ACTION_SERVICES = ('send_goal', 'cancel_goal', 'get_result')
+# The end points behind each rule of a policy; those of an action are in
+# https://design.ros2.org/articles/actions.html.
+_FEEDBACK = [f'/_action/{name}' for name in ('feedback', 'status')]
+_GOALS = [f'/_action/{name}' for name in ('send_goal', 'cancel_goal', 'get_result')]
+END_POINTS = {
+    'publish': {'publisher': ['']},
+    'subscribe': {'subscriber': ['']},
+    'reply': {'service': ['']},
+    'request': {'client': ['']},
+    'execute': {'publisher': _FEEDBACK, 'service': _GOALS},
+    'call': {'subscriber': _FEEDBACK, 'client': _GOALS},
+}
 
 
 def allowed(enclave, node=None):
-    """Return the resolved names that a policy allows a node, by kind of end point."""
+    """Return the end points that a policy allows a node: kind and resolved name."""
     node = node or enclave
-    profile = (
-        ElementTree.parse(POLICIES / f'{enclave}.policy.xml')
-        .getroot()
-        .find(f"enclaves/enclave[@path='/{enclave}']/profiles/profile[@node='{node}'][@ns='/']")
+    policy = ElementTree.parse(POLICIES / f'{enclave}.policy.xml').getroot()
+    profile = policy.find(
+        f"enclaves/enclave[@path='/{enclave}']/profiles/profile[@node='{node}'][@ns='/']"
     )
-    names = {}
+    found = set()
     for group in profile:
         ((rule, verdict),) = group.attrib.items()
         assert verdict == 'ALLOW'
-        if group.tag == 'actions':
-            topics, services = {
-                'execute': ('publisher', 'service'),
-                'call': ('subscriber', 'client'),
-            }[rule]
-            for kind, parts in ((topics, ACTION_TOPICS), (services, ACTION_SERVICES)):
-                names.setdefault(kind, set()).update(
-                    f'{resolved(entry.text, node)}/_action/{part}'
-                    for entry in group
-                    for part in parts
-                )
-            continue
-        kind = {
-            'publish': 'publisher',
-            'subscribe': 'subscriber',
-            'reply': 'service',
-            'request': 'client',
-        }[rule]
-        names.setdefault(kind, set()).update(resolved(entry.text, node) for entry in group)
-    return names
-
-
-def resolved(name, node):
-    if name.startswith('~/'):
-        return f'/{node}/{name[2:]}'
-    return name if name.startswith('/') else f'/{name}'
+        for entry in group:
+            name = f'/{entry.text}'.replace('/~', f'/{node}').replace('//', '/')
+            for kind, parts in END_POINTS[rule].items():
+                found |= {(kind, name + part) for part in parts}
+    return found
 
 
 def seen(probe, node):
     """Return the end points that the graph shows for a node; none while the node is absent."""
     if (node, '/') not in probe.get_node_names_and_namespaces():
-        return {}
+        return set()
     return {
-        kind: {
-            name for name, _ in getattr(probe, f'get_{kind}_names_and_types_by_node')(node, '/')
-        }
+        (kind, name)
         for kind in ('publisher', 'subscriber', 'service', 'client')
+        for name, _ in getattr(probe, f'get_{kind}_names_and_types_by_node')(node, '/')
     }
 
 
-@pytest.mark.parametrize('node', NODES)
+@pytest.mark.parametrize('node', PARAMETERS)
 def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if node == 'trajectory_action':
         pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')
-    description = probe.create_publisher(
-        String,
-        'robot_description',
-        QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
-    )
+    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    description = probe.create_publisher(String, 'robot_description', kept)
     description.publish(String(data=(share_directory() / 'urdf' / 'fer.urdf').read_text()))
     # With a second publisher, the feedforward node subscribes to its own command topic.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
-    policy = allowed(node)
-    found = {kind: set() for kind in ('publisher', 'subscriber', 'service', 'client')}
+    policy, found = allowed(node), set()
     if node == 'trajectory_action':
-        found['subscriber'].add('/joint_states')  # subscribed to only while a goal is prepared
+        found.add(('subscriber', '/joint_states'))  # only while a goal is prepared
 
-    def missing():
-        """Return the allowed end points that the node has not shown yet."""
-        for kind, names in seen(probe, node).items():
-            found[kind] |= names
-        return {
-            (kind, name)
-            for kind, names in policy.items()
-            for name in names
-            if not any(fnmatchcase(one, name) for one in found[kind])
+    def differences():
+        """Return what the node has not shown of the policy, and what the policy lacks."""
+        found.update(seen(probe, node))
+        alike = {
+            (one, pattern)
+            for one in found
+            for pattern in policy
+            if one[0] == pattern[0] and fnmatchcase(one[1], pattern[1])
         }
+        shown, named = zip(*alike) if alike else ((), ())
+        return policy - set(named), found - set(shown)
 
-    *others, last = CONFIGURATIONS[node]
-    for configuration in others:  # each lacks some end points of the last one
-        process = launch(f'{node}_node', **configuration)
-        probe.until(lambda: seen(probe, node) and len(missing()) <= 2, f'most of {policy}')
-        process.end()  # a killed one would stay in the graph for 20 s
-    launch(f'{node}_node', **last)
-    probe.until(lambda: not missing(), f'all of {policy}')
+    launch(f'{node}_node', **PARAMETERS[node])
+    probe.until(lambda: not differences()[0], f'all of {policy}')
     for _ in range(100):  # time for further end points
         probe.spin()
-    missing()
-    superfluous = {
-        (kind, name)
-        for kind, names in found.items()
-        for name in names
-        if not any(fnmatchcase(name, one) for one in policy.get(kind, ()))
-    }
-    assert not superfluous, f'{node}.policy.xml lacks them'
+    assert differences() == (set(), set())
 
 
 def test_the_policy_allows_exactly_what_unloading_the_controller_needs(probe):
     messages = pytest.importorskip(
         'controller_manager_msgs.srv', reason='controller_manager_msgs is not installed'
     )
-    kinds = {
-        'list_controllers': messages.ListControllers,
-        'switch_controller': messages.SwitchController,
-        'unload_controller': messages.UnloadController,
-    }
-    found = {kind: set() for kind in ('publisher', 'subscriber', 'service', 'client')}
+    from controller_manager_msgs.msg import ControllerState
+
+    found = set()
 
     def answer(_, response):
-        for kind, names in seen(probe, 'client').items():
-            found[kind] |= names
+        found.update(seen(probe, 'client'))
         if hasattr(response, 'controller'):
             response.controller.append(ControllerState(name='torque', state='active'))
         else:
             response.ok = True
         return response
 
-    from controller_manager_msgs.msg import ControllerState
-
-    for name, kind in kinds.items():
+    for kind, name in (
+        (messages.ListControllers, 'list_controllers'),
+        (messages.SwitchController, 'switch_controller'),
+        (messages.UnloadController, 'unload_controller'),
+    ):
         probe.create_service(kind, f'controller_manager/{name}', answer)
-    process = subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics.ros.controller_unloading']
-        + ['controller_manager', 'torque'],
-        env={**os.environ, 'PYTHONPATH': f'{ROOT}:{os.environ.get("PYTHONPATH", "")}'},
-    )
-    try:
+    unloading = 'franka_dynamics.ros.controller_unloading'
+    with start_python('-m', unloading, 'controller_manager', 'torque') as process:
         probe.until(lambda: process.poll() is not None, 'the end of unloading')
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 0
-    policy = allowed('feedforward', 'client')
-    assert {kind: names for kind, names in found.items() if names} == policy
+    assert found == allowed('feedforward', 'client')
 
 
 def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatch):
@@ -200,17 +157,9 @@ def test_only_the_node_may_publish_commands():
 
 
 ENCLAVE = ('--ros-args', '--enclave', '/feedforward')
-CERTIFICATES = ('identity_ca.cert.pem', 'cert.pem', 'permissions_ca.cert.pem')
-KEYS = (*CERTIFICATES, 'key.pem', 'governance.p7s', 'permissions.p7s')
-
-
-def keystore(folder):
-    """Make the files that rcl looks for; only the middleware reads their contents."""
-    for enclave in ('', 'feedforward'):
-        (folder / 'enclaves' / enclave).mkdir(parents=True, exist_ok=True)
-        for name in KEYS:
-            (folder / 'enclaves' / enclave / name).write_text('none\n')
-    return folder
+# The files that rcl looks for; only the middleware reads their contents.
+KEYS = ['identity_ca.cert.pem', 'cert.pem', 'permissions_ca.cert.pem', 'key.pem']
+KEYS += ['governance.p7s', 'permissions.p7s']
 
 
 @pytest.mark.parametrize(
@@ -221,21 +170,16 @@ def keystore(folder):
     ],
 )
 def test_enforced_security_that_cannot_be_had_is_one_sentence(tmp_path, exists, sentence):
-    folder = keystore(tmp_path) if exists else tmp_path
-    done = subprocess.run(
-        [sys.executable, '-m', 'franka_dynamics.ros.feedforward_node', *ENCLAVE],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-        env={
-            **os.environ,
-            'PYTHONPATH': str(ROOT),
-            'ROS_SECURITY_ENABLE': 'true',
-            'ROS_SECURITY_STRATEGY': 'Enforce',
-            'ROS_SECURITY_KEYSTORE': str(folder),
-        },
+    for enclave in ('enclaves', 'enclaves/feedforward') if exists else ():
+        (tmp_path / enclave).mkdir()
+        for name in KEYS:
+            (tmp_path / enclave / name).write_text('none\n')
+    status, _, errors = run_python(
+        '-m',
+        'franka_dynamics.ros.feedforward_node',
+        *ENCLAVE,
+        ROS_SECURITY_ENABLE='true',
+        ROS_SECURITY_STRATEGY='Enforce',
+        ROS_SECURITY_KEYSTORE=str(tmp_path),
     )
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert 'Traceback' not in done.stderr
+    assert (status, sentence in errors, 'Traceback' in errors) == (2, True, False), errors

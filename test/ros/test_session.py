@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session with the node: log, references, gains, simulated time."""
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 import numpy as np
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -17,6 +16,9 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
+from franka_dynamics.ros.statuses import read_statuses
+from franka_dynamics.ros.trajectories import trajectory_of
 
 FER = load('fer')
 NODE = '/feedforward'
@@ -43,19 +45,14 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     way: list = []
 
     def note(message):
-        for entry in message.status:
-            pairs = {pair.key: pair.value for pair in entry.values}
-            told.append((pairs['state'], pairs['reason'], pairs['frame_id']))
-            way.append(pairs['to command again'])
+        for one in read_statuses(message):
+            told.append([one.values[key] for key in ('state', 'reason', 'frame_id')])
+            way.append(one.values['to command again'])
 
-    probe.create_subscription(
-        DiagnosticArray,
-        f'{NODE}/reference_state',
-        note,
-        QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL),
-    )
+    topic = f'{NODE}/reference_state'
+    probe.create_subscription(DiagnosticArray, topic, note, REFERENCE_STATE_QOS)
     references = probe.create_publisher(JointTrajectory, f'{NODE}/reference', 10)
-    probe.until(lambda: references.get_subscription_count() > 0, 'a listener')
+    probe.until(references.get_subscription_count, 'a listener')
     planned = probe.collect(JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True)
     inertia = probe.collect(JointState, f'{NODE}/inertia_torque')
     message = request_message(multisine(FER, 2.0, 0.2))
@@ -64,10 +61,12 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     arm.until(lambda: not np.any(inertia[-1].effort), 'its end')
     arm.until(lambda: len(told) == 3, 'the reports of it')
     assert [state for state, *_ in told] == ['accepted', 'following', 'finished']
-    model = NewtonEulerModel(FER)
-    for point in planned[0].points:
-        expected = model.inverse_dynamics(point.positions, point.velocities, point.accelerations)
-        np.testing.assert_allclose(point.effort, expected, rtol=0, atol=1e-9)
+    motion = trajectory_of(planned[0])
+    expected = NewtonEulerModel(FER).inverse_dynamics(
+        motion.positions, motion.velocities, motion.accelerations
+    )
+    efforts = [point.effort for point in planned[0].points]
+    np.testing.assert_allclose(efforts, expected, rtol=0, atol=1e-9)
     assert planned[0].header.stamp.sec > 0
     # The second motion, long enough for a busy machine, is interrupted by a stop.
     message = request_message(multisine(FER, 20.0, 0.001))
@@ -89,9 +88,8 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
 
     def counted():
         pairs = probe.diagnostics.get('feedforward: Command', (0, '', {}))[2]
-        return [
-            pairs.get(f'references {state}') for state in ('finished', 'interrupted', 'refused')
-        ] == ['1', '1', '1']
+        ends = ('finished', 'interrupted', 'refused')
+        return all(pairs.get(f'references {state}') == '1' for state in ends)
 
     arm.until(counted, 'the counts in diagnostics')
     assert len(planned) == 2  # the third motion was refused
@@ -102,9 +100,8 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     line = next(line for line in node.text.splitlines() if 'default gains from M at home' in line)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
     np.testing.assert_allclose(kp, default_gains(FER)[0], rtol=1e-3)
-    result = probe.set_parameters(NODE, state_timeout=0.5)
-    assert not result.successful
-    assert 'only while the node is not active' in result.reason
+    refused = probe.set_parameters(NODE, state_timeout=0.5)
+    assert 'only while the node is not active' in refused.reason and not refused.successful
     assert probe.transition(NODE, Transition.TRANSITION_DEACTIVATE)
     assert probe.set_parameters(NODE, state_timeout=0.5, guard__payload_time=2.0).successful
     assert not probe.set_parameters(NODE, state_timeout=-1.0).successful
@@ -120,11 +117,10 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, comma
     clock = probe.create_publisher(Clock, '/clock', 1)
     node = start_node(target='mujoco', use_sim_time=True, state_timeout=0.02)
     arm.wait_for_listener()
-    probe.until(lambda: clock.get_subscription_count() > 0, 'the clock is listened to')
+    probe.until(clock.get_subscription_count, 'the clock is listened to')
 
     def step():
-        nanoseconds = arm.stamp_ns + 10**6
-        clock.publish(Clock(clock=Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)))
+        clock.publish(Clock(clock=Time(nanoseconds=arm.stamp_ns + 10**6).to_msg()))
         arm.send(1, pause=0.025)  # simulated time at 0.04 of real time
         return len(commands) > 60
 

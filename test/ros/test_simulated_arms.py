@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm: held by a node, and waiting for torques in lockstep."""
 
+import os
 import signal
 import time
 
@@ -31,7 +32,7 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     probe.until(lambda: states and probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(states[-1].effort, gravity, rtol=0, atol=1e-9)
-    node.signal_again(signal.SIGSTOP)
+    os.kill(node.pid, signal.SIGSTOP)
     count = -1
 
     def stands():
@@ -45,11 +46,9 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     probe.until(stands, 'simulated time standing still')
     # At 0.7 s per step, these steps would exceed the time-out of the test.
     probe.until(lambda: len(states) > count + 400, 'time goes on without a node')
-    node.signal_again(signal.SIGCONT)
-    probe.until(lambda: probe.says('feedforward: Command', 'torques are published'), 'torques')
-    probe.until(
-        lambda: probe.says('feedforward: Guard', 'the arm does what the model says'), 'the guard'
-    )
+    os.kill(node.pid, signal.SIGCONT)
+    probe.until_says('feedforward: Command', 'torques are published')
+    probe.until_says('feedforward: Guard', 'the arm does what the model says')
     # Without feedback rounding errors grow; the demonstration allows 1e-3 rad in ten seconds.
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
@@ -100,16 +99,17 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
     probe.until(refused, 'the second named')
     assert 'publishers listed there: ' in arm.text
-    told = len(statuses)
-    probe.until(lambda: refused() and len(statuses) > told, 'its number on ~/status')
-    counts = {value.key: int(value.value) for value in statuses[-1].values}
-    assert counts['refused: other publisher'] > 0
+
+    def counted(reason):
+        counts = {value.key: int(value.value) for value in statuses[-1].values}
+        return counts[f'refused: {reason}'] > 0
+
+    probe.until(lambda: refused() and counted('other publisher'), 'its number on ~/status')
 
     def short():
         """Send a torque with a joint missing, until it is counted."""
         first.publish(Float64MultiArray(data=[1.0] * 6))
-        counts = {value.key: int(value.value) for value in statuses[-1].values}
-        return counts['refused: wrong size'] > 0
+        return counted('wrong size')
 
     probe.until(short, 'the wrong size on ~/status')
     # Of 1 and 10 N m the sensors show 1 N m, plus the arm's gravity compensation of the step

@@ -2,27 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages matched by their stamps, in any order and with any losses."""
 
-from builtin_interfaces.msg import Time
+from types import SimpleNamespace
+
 import pytest
 from sensor_msgs.msg import JointState
 
+from franka_dynamics.ros.messages import stamp_from_seconds
 from franka_dynamics.ros.stamp_matcher import StampMatcher
-
-
-class NoNode:
-    """Counts subscriptions; the test passes messages to the matcher itself."""
-
-    def __init__(self):
-        self.topics = []
-
-    def create_subscription(self, kind, topic, callback, qos):
-        self.topics.append((kind, topic))
-
-
-def message(ms):
-    found = JointState()
-    found.header.stamp = Time(sec=ms // 1000, nanosec=ms % 1000 * 10**6)
-    return found
 
 
 @pytest.fixture
@@ -30,7 +16,7 @@ def matched():
     """Return a matcher of the topics a, b and c, and the list of matched stamps."""
     found = []
     matcher = StampMatcher(
-        NoNode(),
+        SimpleNamespace(create_subscription=lambda *_: None),
         {name: (JointState, f'topic_{name}') for name in 'abc'},
         lambda stamp, messages: found.append((round(1e3 * stamp), ''.join(sorted(messages)))),
     )
@@ -40,7 +26,9 @@ def matched():
 def play(matcher, text):
     """Pass messages to the matcher, written as `a1 b1`: name and stamp [ms]."""
     for word in text.split():
-        matcher.add(word[0], message(int(word[1:])))
+        message = JointState()
+        message.header.stamp = stamp_from_seconds(1e-3 * int(word[1:]))
+        matcher.add(word[0], message)
 
 
 @pytest.mark.parametrize(
@@ -67,3 +55,5 @@ def test_memory_does_not_grow_while_a_topic_is_silent(matched):
     play(matcher, ' '.join(f'a{ms} b{ms}' for ms in range(1, 1000)))
     assert not found
     assert len(matcher._pending) <= 11
+    play(matcher, 'c999')  # the newest stamps are kept
+    assert found == [(999, 'abc')]

@@ -7,9 +7,6 @@ It needs ros2_control (ros2_control_prefix.py) and the Python messages of its co
 controller_manager_msgs; elsewhere it is skipped.
 """
 
-from pathlib import Path
-import subprocess
-
 import pytest
 
 pytest.importorskip('control_msgs', reason='control_msgs is not installed')
@@ -20,20 +17,12 @@ from control_msgs.action import FollowJointTrajectory
 from controller_manager_msgs.srv import ConfigureController, LoadController, SwitchController
 import numpy as np
 from rclpy.action import ActionClient
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
-
-from ..ros2_control_prefix import environment, mock_urdf, PREFIXES
-
-pytestmark = pytest.mark.skipif(
-    not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with ros2_control'
-)
 
 ARM = load('fr3')
 NAMES = list(ARM.joint_names)
@@ -59,76 +48,45 @@ PARAMETERS = f"""
 
 
 class Stack:
-    """A running ros2_control_node, and a probe beside it."""
+    """A running controller manager, and a probe beside it."""
 
-    def __init__(self, probe, folder):
-        self.probe = probe
-        self.log = folder / 'ros2_control_node.log'
-        (folder / 'parameters.yaml').write_text(PARAMETERS)
-        node = next(
-            path
-            for prefix in PREFIXES.split(':')
-            if (path := Path(prefix, 'lib', 'controller_manager', 'ros2_control_node')).is_file()
-        )
-        with self.log.open('ab') as output:
-            self.process = subprocess.Popen(
-                [node, '--ros-args', '--params-file', str(folder / 'parameters.yaml')],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment(),
-            )
-        latched = QoSProfile(
-            depth=1,
-            durability=DurabilityPolicy.TRANSIENT_LOCAL,
-            reliability=ReliabilityPolicy.RELIABLE,
-        )
-        self.description = probe.create_publisher(String, 'robot_description', latched)
-        self.description.publish(String(data=mock_urdf(ARM)))
+    def __init__(self, probe, log):
+        self.probe, self.log = probe, log
         self.states = probe.collect(JointState, 'joint_states')
         self.activate('joint_state_broadcaster')
-        self.until(lambda: self.states, 'a joint state')
-
-    def until(self, done, what):
-        def running():
-            assert self.process.poll() is None, self.log.read_text()[-3000:]
-            return done()
-
-        self.probe.until(running, what)
+        probe.until(lambda: self.states, 'a joint state')
 
     def ask(self, kind, service, **fields):
         answer = self.probe.ask(kind, f'controller_manager/{service}', kind.Request(**fields))
         assert answer is not None and answer.ok, (service, fields, self.log.read_text()[-3000:])
 
-    def activate(self, *controllers):
-        for name in controllers:
-            self.ask(LoadController, 'load_controller', name=name)
-            self.ask(ConfigureController, 'configure_controller', name=name)
+    def activate(self, name):
+        self.ask(LoadController, 'load_controller', name=name)
+        self.ask(ConfigureController, 'configure_controller', name=name)
+        strict = SwitchController.Request.STRICT
         self.ask(
-            SwitchController,
-            'switch_controller',
-            activate_controllers=list(controllers),
-            strictness=SwitchController.Request.STRICT,
-            activate_asap=True,
+            SwitchController, 'switch_controller', activate_controllers=[name], strictness=strict
         )
 
     def efforts(self, since=0):
         """Return the commands in the states from number `since` on, shape (k, 7) [N m]."""
-        rows = []
-        for state in self.states[since:]:
-            order = [state.name.index(name) for name in NAMES]
-            rows.append([state.effort[k] for k in order])
-        return np.array(rows)
+        rows = [dict(zip(state.name, state.effort)) for state in self.states[since:]]
+        return np.array([[row[name] for name in NAMES] for row in rows])
 
-    def close(self):
-        self.process.kill()
-        self.process.wait()
+    def held(self):
+        """Return the command that stays the same in twenty states [N m]."""
+        before = len(self.states)
+        self.probe.until(lambda: len(self.states) > before + 40, 'more states')
+        efforts = self.efforts(before + 20)
+        np.testing.assert_array_equal(efforts, np.tile(efforts[0], (len(efforts), 1)))
+        return efforts[0]
 
 
 @pytest.fixture
-def stack(probe, tmp_path):
-    made_stack = Stack(probe, tmp_path)
-    yield made_stack
-    made_stack.close()
+def stack(probe, tmp_path, run_manager):
+    parameters = tmp_path / 'parameters.yaml'
+    parameters.write_text(PARAMETERS)
+    return Stack(probe, run_manager(ARM, '--ros-args', '--params-file', parameters))
 
 
 class Client:
@@ -148,16 +106,16 @@ class Client:
             stack.probe, FollowJointTrajectory, 'trajectory_action/follow_joint_trajectory'
         )
         self.feedback = []
-        stack.until(self.action.server_is_ready, 'the action')
+        stack.probe.until(self.action.server_is_ready, 'the action')
 
     def send(self, goal):
         answer = self.action.send_goal_async(goal, self.feedback.append)
-        self.stack.until(answer.done, 'an answer to the goal')
+        self.stack.probe.until(answer.done, 'an answer to the goal')
         return answer.result()
 
     def end(self, handle):
         result = handle.get_result_async()
-        self.stack.until(result.done, 'the end of the goal')
+        self.stack.probe.until(result.done, 'the end of the goal')
         return result.result()
 
 
@@ -170,15 +128,9 @@ MOTION = multisine(ARM, 3.0, 0.2)
 
 
 def goal(stretch=1.0):
-    return FollowJointTrajectory.Goal(
-        trajectory=trajectory_message(
-            NAMES,
-            MOTION.times * stretch,
-            MOTION.positions,
-            MOTION.velocities / stretch,
-            MOTION.accelerations / stretch**2,
-        )
-    )
+    rows = MOTION.positions, MOTION.velocities / stretch, MOTION.accelerations / stretch**2
+    message = trajectory_message(NAMES, MOTION.times * stretch, *rows)
+    return FollowJointTrajectory.Goal(trajectory=message)
 
 
 def away_from_lines(efforts, corners):
@@ -209,33 +161,23 @@ def test_a_goal_is_followed_with_our_torques(client):
 def braking_goal():
     """Return a goal as MoveIt's time parametrisation ends one: at rest, still decelerating."""
     t = np.linspace(0.0, 1.0, 11)
-    away = np.full(7, 0.2)
     s = np.where(t < 0.5, 2.0 * t**2, 1.0 - 2.0 * (1.0 - t) ** 2)
     ds = np.where(t < 0.5, 4.0 * t, 4.0 * (1.0 - t))
     dds = np.where(t < 0.5, 4.0, -4.0)
-    return FollowJointTrajectory.Goal(
-        trajectory=trajectory_message(
-            NAMES, t, ARM.home + np.outer(s, away), np.outer(ds, away), np.outer(dds, away)
-        )
-    )
+    motion = (np.outer(one, np.full(7, 0.2)) for one in (s, ds, dds))
+    message = trajectory_message(NAMES, t, next(motion) + ARM.home, *motion)
+    return FollowJointTrajectory.Goal(trajectory=message)
 
 
 def test_what_the_controller_holds_the_arm_with(client):
     # The controller's rules, on which the added last point and the pages rely.
-    stack = client.stack
-
-    def held():
-        before = len(stack.states)
-        stack.until(lambda: len(stack.states) > before + 40, 'more states')
-        efforts = stack.efforts(before + 20)
-        np.testing.assert_array_equal(efforts, np.tile(efforts[0], (len(efforts), 1)))
-        return efforts[0]
+    held, until = client.stack.held, client.stack.probe.until
 
     def cancelled():
         seen = len(client.feedback)
         handle = client.send(goal(stretch=20.0))
-        stack.until(lambda: len(client.feedback) > seen + 2, 'feedback')
-        stack.until(handle.cancel_goal_async().done, 'an answer to the wish')
+        until(lambda: len(client.feedback) > seen + 2, 'feedback')
+        until(handle.cancel_goal_async().done, 'an answer to the wish')
         assert client.end(handle).status == GoalStatus.STATUS_CANCELED
 
     np.testing.assert_array_equal(held(), np.zeros(7))
@@ -250,21 +192,13 @@ def test_what_the_controller_holds_the_arm_with(client):
     np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
 
 
-def test_the_nodes_torques_reach_the_joints(stack, start_node):
+def test_the_nodes_torques_reach_the_joints(stack, probe, start_node):
     stack.activate('effort_controller')
     np.testing.assert_array_equal(stack.efforts(-1), np.zeros((1, 7)))
-    node = start_node(
-        robot_type='fr3',
-        target='mujoco',
-        min_input_rate=50.0,
-        remaps={'feedforward/command': 'effort_controller/commands'},
-    )
-    stack.until(
+    node = start_node(robot_type='fr3', target='mujoco', min_input_rate=50.0)
+    probe.until(
         lambda: np.abs(stack.efforts(-1) - WEIGHT).max() < 1e-12, 'the arm carried by the node'
     )
     node.end()
-    before = len(stack.states)
-    stack.until(lambda: len(stack.states) > before + 20, 'more states')
     # The controller keeps the last command, which holds the arm.
-    efforts = stack.efforts(before + 10)
-    np.testing.assert_allclose(efforts, np.tile(WEIGHT, (len(efforts), 1)), atol=1e-12)
+    np.testing.assert_allclose(stack.held(), WEIGHT, rtol=0.0, atol=1e-12)

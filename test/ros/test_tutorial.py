@@ -4,27 +4,24 @@
 
 from contextlib import suppress
 import os
-from pathlib import Path
 import re
 import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import termios
 import time
 
 import pytest
 
 from franka_dynamics.cli.main import WORDS
-from franka_dynamics.ros.node_group import default_signals
 
+from .conftest import ROOT, start_python
 from ..installed import needs
 from ..processes import GRACE_S
 
 pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 
-ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 600.0  # only reached when something is broken
 # Fewer iterations and states, to save time: this test is about the sequence of commands.
 SHORTER = {
@@ -51,31 +48,26 @@ def verb(words):
 
 
 class Shell:
-    """Runs commands as a user would in one folder; kills the remaining processes at its end."""
+    """Runs commands in one folder, as a user would."""
 
     def __init__(self, folder):
         self.folder, self.behind = folder, []
 
-    def _open(self, words, **streams):
-        return subprocess.Popen(
-            [sys.executable, '-m', 'franka_dynamics', *words],
-            cwd=self.folder,
-            env={**os.environ, 'PYTHONPATH': str(ROOT), 'TERM': 'xterm'},
-            start_new_session=True,
-            preexec_fn=default_signals,
-            **streams,
-        )
+    def _open(self, words, output, **options):
+        given = {'cwd': self.folder, 'environment': {'TERM': 'xterm'}, 'start_new_session': True}
+        streams = {'stdout': output, 'stderr': output}
+        return start_python('-m', 'franka_dynamics', *words, **given, **streams, **options)
 
     def start(self, words):
         with (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb') as output:
-            self.behind.append(self._open(words, stdout=output, stderr=subprocess.STDOUT))
+            self.behind.append(self._open(words, output))
         return self.behind[-1]
 
     def attempt(self, words):
         """Run a command in a terminal of 200 columns; return exit status and output."""
         terminal, screen = os.openpty()
         termios.tcsetwinsize(screen, (50, 200))
-        process = self._open(words, stdin=screen, stdout=screen, stderr=screen)
+        process = self._open(words, screen, stdin=screen)
         os.close(screen)
         shown = b''
         with open(terminal, 'rb', buffering=0) as reader, suppress(OSError):  # EIO at the end
@@ -93,22 +85,18 @@ class Shell:
     def logs(self):
         return '\n'.join(path.read_text(errors='replace') for path in self.folder.glob('*.log'))
 
-    def close(self):
-        for process in self.behind:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)  # sim ends its nodes, which SIGKILL would not
-                try:
-                    process.wait(GRACE_S)
-                except subprocess.TimeoutExpired:
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
 
 @pytest.fixture
 def shell(tmp_path):
     opened = Shell(tmp_path)
     yield opened
-    opened.close()
+    for process in opened.behind:
+        process.send_signal(signal.SIGINT)  # sim ends its nodes, which SIGKILL would not
+        try:
+            process.wait(GRACE_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def running(shell, *options, factor):
@@ -170,8 +158,7 @@ def test_the_commands_of_getting_started_run(shell):
     assert 'pass' in said['arm check --arm my_arm.yaml']
     # The node has ended.
     status, said = shell.attempt('node monitor --once --timeout 3'.split())
-    assert status == 1
-    assert 'No feedforward node was heard' in said
+    assert (status, 'No feedforward node was heard' in said) == (1, True)
 
 
 def test_the_commands_for_the_real_arm_run(shell):

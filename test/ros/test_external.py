@@ -1,0 +1,122 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""External torque and wrench: in the process of the node, and as its topics show a push."""
+
+from unittest.mock import Mock
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.external_watch import ExternalWatch
+from franka_dynamics.ros.term_publishers import TermPublishers
+
+from ..messages import stamp
+
+FER = load('fer')
+
+
+@pytest.fixture
+def controller():
+    return FeedforwardController(FER, Settings(), SupervisionLimits(max_state_age=0.0))
+
+
+@pytest.fixture
+def watch(controller):
+    return ExternalWatch(controller)
+
+
+ZERO = np.zeros(7)
+
+
+def cycle(controller, k, effort=ZERO):
+    """Return the cycle of a state of a resting arm."""
+    stamp = 1.0 + 1e-3 * k
+    found = controller.update(stamp, FER.home, ZERO, stamp, effort=effort)
+    controller.update_monitors(found)
+    return found
+
+
+def test_without_a_measured_effort_nothing_from_outside_is_told(controller, watch):
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    for step in range(50):
+        cycle(controller, step, gravity + 0.1 * step)
+    assert watch.torque() is not None and watch.wrench(FER.home) is not None
+    cycle(controller, 50, None)
+    assert watch.torque() is None and watch.wrench(FER.home) is None
+
+
+@pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
+def test_a_change_of_target_takes_model_and_friction_along(controller, watch, target, subtracted):
+    controller.apply(Settings(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6)))
+    cycle(controller, 0)
+    watch.wrench(FER.home)
+    assert controller.guard.takes_friction_out is subtracted
+    assert watch._estimator._model is controller.terms.true
+
+
+def fails(*_, **__):
+    raise ValueError('attempt to get argmax of an empty sequence' + 'x' * 10**6)
+
+
+def test_a_term_that_fails_is_given_up_and_the_others_come(controller, watch):
+    node, publishers = Mock(), {}
+
+    def publisher(_, topic, *__):
+        publishers[topic] = Mock(topic_name=topic)
+        publishers[topic].get_subscription_count.return_value = 1
+        return publishers[topic]
+
+    node.create_lifecycle_publisher = publisher
+    terms = TermPublishers(node, controller, 'flange', 'LOCAL_WORLD_ALIGNED', watch)
+    watch._estimator.estimate = fails
+    terms.refresh()
+    for k in range(50):
+        terms.publish(cycle(controller, k, np.full(7, 0.1 * (k + 1))).state, None, Time())
+    came = {topic: one.publish.call_count for topic, one in publishers.items()}
+    assert came['~/gravity'] == came['~/mass_matrix'] == 50
+    assert came['~/external_torque'] > 20 and came['~/external_wrench'] == 0
+    # Each topic that needs the failing function is logged once, in a sentence of bounded length.
+    errors = [call.args[0] for call in node.get_logger().error.call_args_list]
+    assert len(errors) == 2
+    assert all('argmax of an empty sequence' in text and len(text) < 400 for text in errors)
+
+
+FORCE = np.array([0.0, 6.0, -8.0])  # 10 N at the flange
+
+
+def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, start_node):
+    begun, given_way = 3.0, 4.5
+    states = probe.collect(JointState, 'joint_states', depth=1)
+    torques = probe.collect(JointState, '/feedforward/external_torque', depth=1)
+    wrenches = probe.collect(WrenchStamped, '/feedforward/external_wrench', depth=1)
+    covariances = probe.collect(JointState, '/feedforward/external_wrench_covariance', depth=1)
+    bounds = {'guard.joint_factors': [5.0]}  # the push must not stop the arm
+    # Held by a stiff PD, so that the arm yields little and soon rests again.
+    start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [1.0] * 3, **bounds)
+    push = {'push.force': FORCE.tolist(), 'push.start': begun, 'push.duration': 60.0}
+    start_arm(publish_clock=True, **push)
+    for messages in (states, wrenches, covariances, torques):
+        probe.until(lambda m=messages: m and stamp(m[-1]) > given_way, 'the arm gave way')
+    jacobian = NewtonEulerModel(FER).jacobian(np.array(states[-1].position))
+    # The arm creeps by 1e-3 rad/s at most, which hardly changes the levers of the force.
+    np.testing.assert_allclose(torques[-1].effort, -jacobian[:3].T @ FORCE, rtol=0, atol=0.02)
+    # The arm exerts the opposite of the force that acts on it, in the axes of its base.
+    assert wrenches[-1].header.frame_id == 'fer_link0'
+    force, moment = wrenches[-1].wrench.force, wrenches[-1].wrench.torque
+    np.testing.assert_allclose([force.x, force.y, force.z], -FORCE, rtol=0, atol=0.1)
+    np.testing.assert_allclose([moment.x, moment.y, moment.z], np.zeros(3), rtol=0, atol=0.05)
+    assert covariances[-1].name[:2] == ['fx/fx', 'fx/fy']
+    covariance = np.array(covariances[-1].effort).reshape(6, 6)
+    np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
+    assert (np.linalg.eigvalsh(covariance) > 0.0).all()
+    _, message, pairs = probe.diagnostics['feedforward: External wrench']
+    assert message.startswith('standard deviation at most')
+    assert pairs['singular'] == 'False'
