@@ -24,7 +24,7 @@ from rclpy.context import Context  # noqa: E402
 from rclpy.experimental import EventsExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from rclpy.time import Time  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
@@ -32,6 +32,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.ros.node_group import default_signals  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
+from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
 
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
 
@@ -278,16 +279,12 @@ class ArmStream:
 
     def __init__(self, probe: Probe, names, q, topic: str = 'joint_states') -> None:
         self._probe = probe
-        self._publisher = probe.create_publisher(
-            JointState, topic, QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-        )
+        self._publisher = probe.create_publisher(JointState, topic, 1)
         self.names, self.q = list(names), list(map(float, q))
         self.stamp_ns = 100 * 10**9
 
     def wait_for_listener(self) -> None:
-        self._probe.until(
-            lambda: self._publisher.get_subscription_count() > 0, 'a listener to the joint states'
-        )
+        self._probe.until(self._publisher.get_subscription_count, 'a listener to joint states')
 
     def message(self, **changes) -> JointState:
         still = [0.0] * len(self.names)
@@ -306,7 +303,7 @@ class ArmStream:
         """Publish good states to subscribers until `done` returns True."""
 
         def step() -> object:
-            if self._publisher.get_subscription_count() > 0:
+            if self._publisher.get_subscription_count():
                 self.send(2)
             return done()
 
@@ -344,11 +341,9 @@ def launching(folder: Path):
     processes: list[NodeProcess] = []
 
     def start(module: str, **parameters) -> NodeProcess:
-        process = NodeProcess(
-            module, folder / f'{len(processes)}-{Path(module).name}.log', **parameters
-        )
-        processes.append(process)
-        return process
+        log = folder / f'{len(processes)}-{Path(module).name}.log'
+        processes.append(NodeProcess(module, log, **parameters))
+        return processes[-1]
 
     yield start
     for process in processes:
@@ -364,21 +359,13 @@ def launch(tmp_path):
 @pytest.fixture
 def start_node(launch):
     """Start the feedforward node with the parameters PATIENT."""
-
-    def start(**parameters) -> NodeProcess:
-        return launch('feedforward_node', **{**PATIENT, **parameters})
-
-    return start
+    return lambda **parameters: launch('feedforward_node', **PATIENT | parameters)
 
 
 @pytest.fixture
 def start_arm(launch):
     """Start a simulated arm in lockstep."""
-
-    def start(**parameters) -> NodeProcess:
-        return launch('simulator_node', **{**LOCKSTEP, **parameters})
-
-    return start
+    return lambda **parameters: launch('simulator_node', **LOCKSTEP | parameters)
 
 
 @pytest.fixture
@@ -400,18 +387,15 @@ def commands(probe):
 @pytest.fixture
 def run_manager(probe, tmp_path):
     """Run a real controller manager with an arm as mock hardware, if ros2_control is there."""
-    log = tmp_path / 'controller_manager.log'
-    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    running = []
+    log, running = tmp_path / 'controller_manager.log', []
 
     def run(description, *arguments):
-        publisher = probe.create_publisher(String, 'robot_description', kept)
+        publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
         publisher.publish(String(data=mock_urdf(description)))
         command = [in_prefixes(MANAGER), *arguments]
         with log.open('wb') as output:
-            running.append(
-                subprocess.Popen(command, env=environment(), stdout=output, stderr=output)
-            )
+            streams = {'stdout': output, 'stderr': output}
+            running.append(subprocess.Popen(command, env=environment(), **streams))
         return log
 
     yield run
@@ -450,13 +434,11 @@ class NodeWorld:
 @pytest.fixture(scope='module')
 def node_world(tmp_path_factory):
     """Make worlds that last as long as their module."""
-    worlds: list[NodeWorld] = []
+    with ExitStack() as ends:
 
-    def make(**parameters) -> NodeWorld:
-        log = tmp_path_factory.mktemp('world') / 'feedforward_node.log'
-        worlds.append(NodeWorld(log, **parameters))
-        return worlds[-1]
+        def make(**parameters) -> NodeWorld:
+            world = NodeWorld(tmp_path_factory.mktemp('world') / 'node.log', **parameters)
+            ends.callback(world.close)
+            return world
 
-    yield make
-    for world in worlds:
-        world.close()
+        yield make

@@ -4,7 +4,6 @@
 
 import numpy as np
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -13,19 +12,17 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError, SettingsError, UrdfError
 from franka_dynamics.ros.model_source import resolve_model
 from franka_dynamics.ros.parameter_tables import table
+from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.urdf.writer import write_urdf
 
 FER = load('fer')
-LATCHED = QoSProfile(
-    depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE
-)
 # The numbers in the URDF have finitely many decimals.
 ATOL_NM = 1e-6
 
 
 @pytest.fixture
 def describe(probe):
-    publisher = probe.create_publisher(String, 'robot_description', LATCHED)
+    publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
     return lambda text: publisher.publish(String(data=text))
 
 

@@ -12,11 +12,11 @@ import sys
 from xml.etree import ElementTree
 
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.node_process import guest_node
+from franka_dynamics.ros.qos import DESCRIPTION_QOS
 
 from .conftest import run_python, start_python
 
@@ -75,8 +75,7 @@ def seen(probe, node):
 def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if node == 'trajectory_action':
         pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')
-    kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-    description = probe.create_publisher(String, 'robot_description', kept)
+    description = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
     description.publish(String(data=(share_directory() / 'urdf' / 'fer.urdf').read_text()))
     # With a second publisher, the feedforward node subscribes to its own command topic.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
