@@ -93,8 +93,8 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
         first.first_moment + [0.0, 0.0, -0.23],
         first.inertia + np.diag([0.1, 0.1, 0.0]),
     )
-    moved = LinkInertia(first.mass, moment, tensor)
-    _, verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, moved)), GAZ)
+    other = LinkInertia(first.mass, moment, tensor)
+    _, verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, other)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
     note = r'fer_joint1: first moment z is -0.466704 instead of -0.236704 .*no effect.* Passed.$'
@@ -113,6 +113,7 @@ FER = write_urdf(GAZ)
 HAND = load_hand('franka_hand')
 TURNED = HAND.expressed_in(pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2)))
 COARSE = load('fer', 'franka_description')
+ABOUT_ORIGIN, IMPOSSIBLE = GAZ.links[2].inertia, np.diag([0.01, 0.01, 0.03])
 UNKNOWN_TOO = {'accept_unknown_inertials': True}
 
 
@@ -127,60 +128,30 @@ def with_hand(inertia, arm=FR3):
     return write_urdf(arm, tool=('fr3_hand', inertia))
 
 
+def moved(joint, **pose):
+    return edited(FER, f"joint[@name='{joint}']/origin", **pose)
+
+
+SWAPPED_HAND = with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1])))
+# This swap is smaller than the rounding.
+SWAPPED_LAST = links_of(COARSE) | {'fer_link7': swapped(COARSE.links[6], [1, 0, 2])}
+
+
 # test_published_inertials has all error patterns; these tests check the named link.
 @pytest.mark.parametrize(
     ('text', 'options', 'sentence'),
     [
-        (
-            with_tensor(3, GAZ.links[2].inertia),
-            UNKNOWN_TOO,
-            'fer_joint3: .*about the frame origin, but URDF',
-        ),
-        (
-            with_tensor(5, np.diag([0.01, 0.01, 0.03])),
-            UNKNOWN_TOO,
-            'fer_joint5: .*no real body has these parameters',
-        ),
-        (
-            with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1]))),
-            {},
-            r'fr3_joint7: .*x y z taken as x z y\) \(beneath franka_hand\)',
-        ),
-        (
-            # This swap is smaller than the rounding.
-            rewritten(
-                FER, **links_of(COARSE) | {'fer_link7': swapped(COARSE.links[6], [1, 0, 2])}
-            ),
-            {},
-            'fer_joint7: .*x y z taken as y x z',
-        ),
-        (
-            with_hand(LinkInertia.zero()),
-            {},
-            r'fr3_joint7: .*a hand \(fr3_hand\), but its mass is missing',
-        ),
-        (
-            with_hand(TOOL),
-            {},
-            r'fr3_joint7: .*a tool of 1.2 kg at \(0.01, 0.02, 0.08\) m from the flange that is no',
-        ),
-        (
-            write_urdf(load('fr3', hand='franka_hand')),
-            {'expected_hand': 'none'},
-            'fr3_joint7: .*the hand franka_hand is mounted',
-        ),
+        (with_tensor(3, ABOUT_ORIGIN), UNKNOWN_TOO, 'fer_joint3: .*about the frame origin, but'),
+        (with_tensor(5, IMPOSSIBLE), UNKNOWN_TOO, 'fer_joint5: .*no real body has these param'),
+        (SWAPPED_HAND, {}, r'fr3_joint7: .*x y z taken as x z y\) \(beneath franka_hand\)'),
+        (rewritten(FER, **SWAPPED_LAST), {}, 'fer_joint7: .*x y z taken as y x z'),
+        (with_hand(LinkInertia.zero()), {}, r'fr3_joint7: .*a hand \(fr3_hand\), but its mass is'),
+        (with_hand(TOOL), {}, r'fr3_joint7: .*tool of 1.2 kg at \(0.01, 0.02, 0.08\) m .*is no'),
+        (with_hand(HAND), {'expected_hand': 'none'}, 'fr3_joint7: .*hand franka_hand is mounted'),
         (with_hand(TURNED), {}, 'fr3_joint7: .*franka_hand is mounted at 45 deg'),
         (write_urdf(replace(FR3, joints=GAZ.joints)), {}, 'the arm: .*the URDF is that of a fr3'),
-        (
-            edited(FER, "joint[@name='fer_joint4']/origin", rpy='1.57 0 0'),
-            {},
-            'fer_joint4: alpha is .* too few digits',
-        ),
-        (
-            edited(FER, "joint[@name='fer_link8_joint']/origin", xyz='0 0 0.108'),
-            {},
-            'flange: d is 0[.]108 instead of 0[.]107',
-        ),
+        (moved('fer_joint4', rpy='1.57 0 0'), {}, 'fer_joint4: alpha is .* too few digits'),
+        (moved('fer_link8_joint', xyz='0 0 0.108'), {}, 'flange: d is 0[.]108 instead of 0[.]107'),
     ],
 )
 def test_a_planted_fault_is_refused_with_its_place_and_cause(text, options, sentence):
@@ -190,8 +161,8 @@ def test_a_planted_fault_is_refused_with_its_place_and_cause(text, options, sent
 
 
 def test_pi_half_of_five_digits_passes_as_rounded():
-    text = edited(FER, "joint[@name='fer_joint4']/origin", rpy='1.5708 0 0')
-    assert model_from_urdf(text, GAZ)[1].inertial_set == 'gaz2019'
+    _, verdict = model_from_urdf(moved('fer_joint4', rpy='1.5708 0 0'), GAZ)
+    assert verdict.inertial_set == 'gaz2019'
 
 
 def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
@@ -229,9 +200,7 @@ def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
 
 
 def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
-    text = FER.replace(
-        'lower="-2.8973" upper="2.8973" effort="87"', 'lower="-2" upper="3" effort="50"', 1
-    )
+    text = edited(FER, "joint[@name='fer_joint1']/limit", lower='-2', upper='3', effort='50')
     found, verdict = model_from_urdf(text, GAZ)
     limits = found.joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
@@ -240,10 +209,7 @@ def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
 
 
 def test_a_tilted_mount_tells_the_gravity_in_the_base():
-    text = FER.replace(
-        '<origin xyz="0 0 0" rpy="0 0 0" />', '<origin xyz="0 0 1" rpy="0.5 0 0" />', 1
-    )
-    _, verdict = model_from_urdf(text, GAZ)
+    _, verdict = model_from_urdf(moved('fer_link0_joint', xyz='0 0 1', rpy='0.5 0 0'), GAZ)
     # -9.81 (0, sin 0.5, cos 0.5)
     sentence = 'tilted: in its frame gravity is (0, -4.7032, -8.6091) m/s^2'
     assert any(sentence in note and 'Set gravity_vector' in note for note in verdict.notes)
