@@ -104,21 +104,17 @@ def test_five_bar_agrees_with_pinocchios_constrained_dynamics(seed):
 
 @pytest.mark.parametrize('crank', np.radians([-150.0, -20.0, 45.0, 100.0, 175.0]))
 def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
-    chain = planar_four_bar(*LENGTHS)
-    path = chain.follow(np.linspace(np.radians(60.0), crank, 30)[:, None], ELBOW_UP)
-    # The coupler's end lies on two circles: of the coupler about the crank's end, of the rocker
-    # about (ground, 0); of the two intersections, the left one seen along the diagonal.
+    path = np.linspace(np.radians(60.0), crank, 30)[:, None]
+    angles = planar_four_bar(*LENGTHS).follow(path, ELBOW_UP)[-1]
+    # In the complex plane, the coupler's end lies on two circles: of the coupler about the crank's
+    # end, of the rocker about (ground, 0); the left intersection, seen along the diagonal.
     a, b, c, d = LENGTHS
-    end = a * np.array([np.cos(crank), np.sin(crank)])
-    diagonal = np.array([d, 0.0]) - end
-    length = np.linalg.norm(diagonal)
+    end = a * np.exp(1j * crank)
+    length = abs(d - end)
     along = (b**2 - c**2 + length**2) / (2 * length)
-    normal = np.array([-diagonal[1], diagonal[0]]) / length
-    pin_point = end + along * diagonal / length + np.sqrt(b**2 - along**2) * normal
-    coupler = np.arctan2(*(pin_point - end)[::-1]) - crank
-    rocker = np.arctan2(pin_point[1], pin_point[0] - d)
-    found, expected = np.exp(1j * path[-1][1:3]), np.exp(1j * np.array([coupler, rocker]))
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+    expected = end + (along + 1j * np.sqrt(b**2 - along**2)) * (d - end) / length
+    found = end + b * np.exp(1j * (crank + angles[1])), d + c * np.exp(1j * angles[2])
+    np.testing.assert_allclose(found, [expected, expected], rtol=0.0, atol=1e-13)
 
 
 def test_a_crank_out_of_reach_says_how_far_open_it_is():
@@ -167,36 +163,23 @@ def motion():
     return FIVE_BAR.motion(FIVE_BAR.assemble([0.4, -0.3], np.zeros(N)), [1.0, -0.7], [2.0, 1.5])
 
 
-@pytest.fixture(scope='module')
-def equation_13(motion):
-    """Return the derivative of (13) by lambda, every joint of the tree on its own."""
-
-    def torque(change):
+def test_the_five_bars_torque_derivative_is_the_slope_of_13(motion):
+    def torque(change):  # by lambda, every joint of the tree on its own
         tree = FIVE_BAR.tree.with_twist_corrections(change[:36].reshape(6, 6))
-        chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
-        q, dq, ddq = (
-            getattr(motion, name) + part
-            for name, part in zip(('q', 'dq', 'ddq'), change[36:].reshape(3, N))
-        )
+        q, dq, ddq = np.array(motion) + change[36:].reshape(3, N)
         tau = tree_motion(tree, q, dq, ddq).tau
-        return tau[ACTIVE] + chain.passive_jacobian(q).T @ tau[PASSIVE]
+        passive_jacobian = ClosedChain(tree, ACTIVE, FIVE_BAR.loops).passive_jacobian(q)
+        return tau[ACTIVE] + passive_jacobian.T @ tau[PASSIVE]
 
-    return differences(torque, 9 * N + 6, STEP)
-
-
-def test_the_five_bars_torque_derivative_is_the_slope_of_13(motion, equation_13):
-    np.testing.assert_allclose(
-        reduced_torque_derivative(FIVE_BAR, motion).full, equation_13, rtol=0.0, atol=ATOL
-    )
+    expected = differences(torque, 9 * N + 6, STEP)
+    found = reduced_torque_derivative(FIVE_BAR, motion).full
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
 def motor_torque(motion, change, tree=FIVE_BAR.tree):
     """Return the motors' torques with the loops closed anew."""
     chain = ClosedChain(tree, ACTIVE, FIVE_BAR.loops)
-    q, dq, ddq = (
-        getattr(motion, name)[ACTIVE] + part
-        for name, part in zip(('q', 'dq', 'ddq'), change.reshape(3, 2))
-    )
+    q, dq, ddq = np.array(motion)[:, ACTIVE] + change.reshape(3, 2)
     return chain.inverse_dynamics(chain.motion(chain.assemble(q, motion.q), dq, ddq))
 
 

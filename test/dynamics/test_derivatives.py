@@ -58,13 +58,14 @@ def test_a_moving_trees_linearization_agrees_with_pinocchios_aba(parents):
     data = model.createData()
     by_q, by_dq, by_tau = pin.computeABADerivatives(model, data, q, dq, tau)
     by_tau = np.triu(by_tau) + np.triu(by_tau, 1).T
-    # 3e-14 of the largest entry measured.
-    n, atol = tree.n, 1e-12 * np.abs(by_q).max()
-    np.testing.assert_allclose(here.ddq, pin.aba(model, data, q, dq, tau), rtol=0.0, atol=atol)
-    np.testing.assert_allclose(
-        here.A, np.block([[np.zeros((n, n)), np.eye(n)], [by_q, by_dq]]), rtol=0.0, atol=atol
-    )
-    np.testing.assert_allclose(here.B, np.vstack((np.zeros((n, n)), by_tau)), rtol=0.0, atol=atol)
+    zero, one = np.zeros((tree.n, tree.n)), np.eye(tree.n)
+    atol = 1e-12 * np.abs(by_q).max()  # 3e-14 of the largest entry measured
+    for found, expected in (
+        (here.ddq, pin.aba(model, data, q, dq, tau)),
+        (here.A, np.block([[zero, one], [by_q, by_dq]])),
+        (here.B, np.vstack((zero, by_tau))),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
 
 
 @both_trees

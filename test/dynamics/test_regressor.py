@@ -29,14 +29,13 @@ ATOL_COLUMN = 1e-12
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
     description = load(name)
-    q, dq, ddq = sample_states(description, 20, seed=1)
-    actual = torque_regressor(description, q, dq, ddq).reshape(20, 7, 7, 10)
+    states = sample_states(description, 20, seed=1)
+    actual = torque_regressor(description, *states).reshape(20, 7, 7, 10)
     model = PinocchioModel(description).model
     data = model.createData()
-    expected = np.array(
-        [pin.computeJointTorqueRegressor(model, data, *state) for state in zip(q, dq, ddq)]
-    ).reshape(20, 7, 7, 10)
-    np.testing.assert_allclose(actual, expected[..., OURS], rtol=0.0, atol=ATOL_COLUMN)
+    expected = [pin.computeJointTorqueRegressor(model, data, *state) for state in zip(*states)]
+    expected = np.reshape(expected, (20, 7, 7, 10))[..., OURS]
+    np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL_COLUMN)
 
 
 def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(monkeypatch):
