@@ -27,17 +27,19 @@ from ..simulated_robot import FrankaSim
 FR3 = load('fr3')
 BALL = LinkInertia.from_center_of_mass(3.0, np.array([0.0, 0.0, 0.1]), np.zeros(6))
 TOOL = np.array([[0.0, -1, 0, 0.01], [1, 0, 0, -0.02], [0, 0, 1, 0.1], [0, 0, 0, 1]])
-NO_GRAVITY = [0.0, 0.0, 0.0]
 NO_BINDINGS = "libfranka's bindings are not installed"
 
 
-def read_state(load_kg=0.0, gravity=NO_GRAVITY, q=FR3.home):
+def by_columns(matrix):
+    return matrix.ravel(order='F').tolist()
+
+
+def read_state(load_kg=0.0, gravity=(0.0, 0.0, 0.0)):
     """Return a robot's state, with a load at the ball's centre of mass."""
-    pose = NewtonEulerModel(FR3).frames(q)[-1] @ TOOL
     return SimpleNamespace(
-        q=list(q),
-        F_T_EE=TOOL.flatten(order='F').tolist(),
-        O_T_EE=pose.flatten(order='F').tolist(),
+        q=list(FR3.home),
+        F_T_EE=by_columns(TOOL),
+        O_T_EE=by_columns(NewtonEulerModel(FR3).frames(FR3.home)[-1] @ TOOL),
         m_total=load_kg,
         F_x_Ctotal=[0.0, 0.0, 0.1],
         O_ddP_O=list(gravity),
@@ -51,23 +53,20 @@ class ServedModel:
         self._model, self._extra, self._tool = NewtonEulerModel(arm), extra, tool
 
     def mass(self, state):
-        mass = self._model.mass_matrix(np.array(state.q))
-        mass[6, 6] += self._extra
-        return mass.flatten(order='F').tolist()
+        return by_columns(self._model.mass_matrix(state.q) + np.diag([0.0] * 6 + [self._extra]))
 
     def coriolis(self, state):
-        return self._model.coriolis(np.array(state.q), np.array(state.dq)).tolist()
+        return self._model.coriolis(state.q, state.dq).tolist()
 
     def zero_jacobian(self, state):
-        q = np.array(state.q)
-        jacobian = self._model.jacobian(q)
-        lever = self._model.frames(q)[-1, :3, :3] @ self._tool[:3, 3]
+        jacobian = self._model.jacobian(state.q)
+        lever = self._model.frames(state.q)[-1, :3, :3] @ self._tool[:3, 3]
         jacobian[:3] += np.cross(jacobian[3:].T, lever).T
-        return jacobian.flatten(order='F').tolist()
+        return by_columns(jacobian)
 
     def gravity(self, state):
         assert state.O_ddP_O == [0.0, 0.0, -9.81]
-        return self._model.gravity(np.array(state.q)).tolist()
+        return self._model.gravity(state.q).tolist()
 
 
 def refused(served, state=None, arm=FR3):
