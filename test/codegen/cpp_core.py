@@ -76,12 +76,12 @@ void friction(int n, const double * t, const double * q, const double * dq, doub
   }
 }
 const char * refusal(const double * s) {Feedforward f; return f.configure(settings(s));}
-/* One run; tau is NaN where no torque is given. Returns 1 if it ended with a fault. */
-int run(int n, const double * s, const int * what, const double * t, const double * q,
+/* One run; tau is NaN where no torque is given. Returns the fault with which it ended, or null. */
+const char * run(int n, const double * s, const int * what, const double * t, const double * q,
         const double * dq, const double * rq, const double * rdq, const double * rddq,
         double * tau) {
   Feedforward f;
-  if (f.configure(settings(s))) {return -1;}
+  if (const char * reason = f.configure(settings(s))) {return reason;}
   for (int i = 0; i < n; ++i) {
     const std::size_t k = static_cast<std::size_t>(i) * kJoints;
     if (what[i] & 2) {f.brake();}
@@ -94,7 +94,7 @@ int run(int n, const double * s, const int * what, const double * t, const doubl
       Outcome::command || f.stop_step(1e-3, y)) {x = y;}
     out(x, tau + k);
   }
-  return f.fault() != nullptr;
+  return f.fault();
 }
 Receiver * receiver(const double * s, int command, double timeout) {
   auto * made = new Receiver;
@@ -142,7 +142,8 @@ def compiled(files, folder):
     options = (*STRICT, '-O0', '-fPIC', '-shared', '-I', str(folder / 'include'))
     subprocess.run([COMPILER, *options, '-o', str(built), str(caller)], check=True)
     library, number, made = ctypes.CDLL(str(built)), ctypes.c_int, ctypes.c_void_p
-    library.refusal.restype, library.receiver.restype = ctypes.c_char_p, made
+    library.refusal.restype = library.run.restype = ctypes.c_char_p
+    library.receiver.restype = made
     for name, types in {
         'refusal': [DOUBLES],
         'limits': [number, *[DOUBLES] * 4],
@@ -193,12 +194,12 @@ def run(library, settings, what, times, *rows):
     """
     Run a compiled controller at rows of q, dq, and a reference's q, dq, ddq, with flags `what`.
 
-    Return the torques, NaN where there is none, and whether the run ended with a fault.
+    Return the torques, NaN where there is none, and the fault with which the run ended, or None.
     """
     rows = [np.ascontiguousarray(each, dtype=float) for each in rows]
     found = np.full_like(rows[0], np.nan)
     fault = library.run(len(found), packed(settings), what.astype(np.int32), times, *rows, found)
-    return found, bool(fault)
+    return found, fault
 
 
 class Receiver:

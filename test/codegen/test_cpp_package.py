@@ -97,6 +97,7 @@ SETTINGS = {
         gravity_vector=INCLINED, payload=PAYLOAD, payload_known_to_robot=False
     ),
     'fci_known_payload': Settings(payload=PAYLOAD),
+    'fci_unknown_payload': Settings(payload=PAYLOAD, payload_known_to_robot=False),
     'mujoco_payload': Settings(target='mujoco', payload=PAYLOAD, gravity_vector=INCLINED),
 }
 
@@ -129,14 +130,27 @@ def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
     np.testing.assert_array_equal(found, expected)
 
 
-# Joint 4 of no Franka arm gets to 0.5 rad.
-@pytest.mark.parametrize(('joint', 'value'), [(2, np.nan), (0, np.inf), (3, 0.5), (0, 0.1)])
-def test_given_a_state_when_not_to_be_trusted_then_no_torque(built, joint, value):
+@pytest.mark.parametrize(
+    ('joint', 'value', 'named'),
+    [
+        (2, np.nan, b'not finite'),
+        (0, np.inf, b'not finite'),
+        (3, 0.5, b'out of its range'),  # joint 4 of no Franka arm gets there
+        (0, 0.1, None),
+    ],
+)
+def test_a_state_that_cannot_be_trusted_ends_the_torques(built, joint, value, named):
     arm, library = built
-    q, still = arm.home[None].copy(), np.zeros((1, arm.n))
-    q[0, joint] = value
-    found, _ = run(library, Settings(), np.zeros(1), np.zeros(1), q, *[still] * 4)
-    assert np.isfinite(found).all() == (value == 0.1)
+    q, still = np.tile(arm.home, (2, 1)), np.zeros((2, arm.n))
+    q[1, joint] = value
+    found, fault = run(library, Settings(), np.zeros(2), np.array([0.0, 1e-3]), q, *[still] * 4)
+    assert fault is None if named is None else named in fault
+    assert np.isfinite(found).all(axis=1).tolist() == [True, named is None]
+
+
+def test_friction_of_an_arm_without_a_friction_model_is_refused(core):
+    settings = Settings(target='mujoco', terms=Terms(friction=True))
+    assert b'no friction model' in core('bare').refusal(packed(settings))
 
 
 @pytest.mark.parametrize(
@@ -284,7 +298,7 @@ def test_a_simulated_run_has_the_nodes_torques(rubbing, name, source):
     loop, (*columns, expected) = recorded(arm, settings, RUNS[name])
     first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
     found, fault = run(library, settings, *(column[first:] for column in columns))
-    assert not fault
+    assert fault is None
     np.testing.assert_allclose(found, expected[first:], rtol=0.0, atol=ATOL)
     # The run contains motion, a stop, silence and a second start.
     assert np.abs(columns[3]).max() > 0.2
@@ -302,7 +316,7 @@ def test_stop_steps_are_the_nodes_bit_by_bit(built):
     what[begin] = STOP_TO_ZERO
     times = 1e-3 * np.arange(count)
     found, fault = run(library, settings, what, times, q, still, q, still, still)
-    assert not fault
+    assert fault is None
     controller = FeedforwardController(arm, settings)
     controller.mode, controller.output.last = Mode.RUNNING, found[begin - 1].copy()
     controller.stop('test')  # without a state there is no gravity torque at which to end
@@ -324,7 +338,7 @@ def test_an_arm_far_from_its_reference_stops_for_good(built):
     for distance in (0.19, 0.21):  # the bound is 0.2 rad
         reference = q + distance * (times >= 0.1)[:, None]
         found, fault = run(library, settings, what, times, q, still, reference, still, still)
-        assert fault == (distance > 0.2)
+        assert (fault is None) == (distance < 0.2)
     given = np.isfinite(found).all(axis=1)
     assert given[:100].all() and not given[100:].any()
 
