@@ -90,12 +90,15 @@ class JointStateReader:
                 'one for every joint, or none.'
             )
         order = self._order
+        efforts = np.frombuffer(effort)[order] if len(effort) else None
         return JointReading(
             stamp.sec,
             stamp.nanosec,
             np.frombuffer(position)[order],
             np.frombuffer(velocity)[order],
-            _measured(np.frombuffer(effort)[order]) if len(effort) else None,
+            # Efforts become Python numbers, because numpy warns about some NaN patterns that a
+            # message may hold.
+            efforts if efforts is not None and is_measured(efforts.tolist()) else None,
         )
 
     def _find(self, given: Sequence[str]) -> list[int]:
@@ -116,18 +119,15 @@ class JointStateReader:
         return [given.index(name) for name in self._expected]
 
 
-def _measured(effort: NDArray[np.float64]) -> NDArray[np.float64] | None:
+def is_measured(effort: Sequence[float]) -> bool:
     """
-    Return efforts, or None if all are exactly zero or all are NaN, which means not measured.
+    Return False for efforts that are missing, all exactly zero, or all NaN.
 
     Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never
     measures exactly zero at every joint.
     """
-    # Efforts become Python numbers, because numpy warns about some NaN patterns that a message may
-    # hold.
-    values = effort.tolist()
-    return effort if any(values) and not all(map(math.isnan, values)) else None
+    return any(effort) and not all(map(math.isnan, effort))
 
 
 class CommandSerializer:

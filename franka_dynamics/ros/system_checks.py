@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 
 from .messages import seconds
 from .node_process import guest_node
+from .received import is_measured
 from .rivals import publisher_names
 from .statuses import read_statuses, SIMULATED_ARM, Status
 
@@ -32,7 +33,7 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass
 class _Heard:
-    """Joint states of one topic; times in s; `effort` says whether any effort was not zero."""
+    """Joint states of one topic; times in s; `effort`: whether any was measured."""
 
     count: int = 0
     first: float = 0.0
@@ -48,7 +49,7 @@ class _Heard:
         stamp = seconds(message.header.stamp)
         self.ages.append(time.time() - stamp)
         self.stamps.append(stamp)
-        self.effort |= any(message.effort)
+        self.effort |= is_measured(message.effort)
 
     @property
     def rate(self) -> float:
@@ -164,7 +165,8 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
         GOOD if heard.effort else NOTE,
         'effort is there'
         if heard.effort
-        else 'effort is missing or zero: nothing to replay or identify from, and a weaker guard',
+        else 'effort is missing, zero or NaN: nothing to replay or identify from, '
+        'and a weaker guard',
     )
 
 

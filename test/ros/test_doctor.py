@@ -9,7 +9,9 @@ import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli import doctor as machine
 from franka_dynamics.cli.main import main
@@ -85,7 +87,7 @@ def commands(listeners, *names):
         (states(DRIVER, SLOW), 'joint states', BAD, '49 Hz'),
         (states(DRIVER, SLOW, ['simulator']), 'joint states', GOOD, '1000 Hz of simulated time'),
         (states(DRIVER, heard()), 'measured torque', GOOD, 'effort is there'),
-        (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing or zero'),
+        (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing, zero or NaN'),
         (clock(heard()), 'clock', GOOD, 'stamps are'),
         (clock(heard(start=time.time() - 60.0)), 'clock', BAD, "off this machine's clock"),
         (clock(heard(start=time.time() + 60.0)), 'clock', BAD, "off this machine's clock"),
@@ -104,6 +106,16 @@ def commands(listeners, *names):
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):
     assert any(line[:2] == (subject, level) and text in line[2] for line in found)
+
+
+@pytest.mark.parametrize(
+    ('effort', 'measured'),
+    [([], False), ([0.0, -0.0], False), ([np.nan] * 2, False), ([0, 1], True)],
+)
+def test_efforts_count_as_measured_as_they_do_for_the_node(effort, measured):
+    received = system._Heard()
+    received.take(JointState(effort=effort))
+    assert received.effort is measured
 
 
 def test_a_nodes_own_torques_are_not_proposed_as_joint_states():
