@@ -329,16 +329,19 @@ def test_stop_steps_are_the_nodes_bit_by_bit(built):
     assert np.isnan(found[begin + len(steps)]).all()
 
 
-def test_an_arm_far_from_its_reference_stops_for_good(built):
+def test_a_reference_fades_in_and_an_arm_far_from_it_stops_for_good(built):
     arm, library = built
     count = 400
     settings = Settings(target='mujoco', kp=(30.0,), kd=(3.0,))
     q, still = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
-    what, times = np.full(count, WITH_REFERENCE), 1e-3 * np.arange(count)
+    times = 1e-3 * np.arange(count)
+    what = WITH_REFERENCE * (times >= 0.1)
     for distance in (0.19, 0.21):  # the bound is 0.2 rad
-        reference = q + distance * (times >= 0.1)[:, None]
+        reference = q + distance
         found, fault = run(library, settings, what, times, q, still, reference, still, still)
         assert (fault is None) == (distance < 0.2)
+        # 30 N m/rad fade in over 0.2 s.
+        assert fault or np.abs(np.diff(found, axis=0)).max() < 0.1
     given = np.isfinite(found).all(axis=1)
     assert given[:100].all() and not given[100:].any()
 
