@@ -166,9 +166,8 @@ def write_joint_states():
     from rosbags.typesys import get_typestore, Stores
 
     types = get_typestore(Stores.ROS2_JAZZY)
-    joint_state = types.types['sensor_msgs/msg/JointState']
-    header = types.types['std_msgs/msg/Header']
-    time = types.types['builtin_interfaces/msg/Time']
+    names = ('sensor_msgs/msg/JointState', 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time')
+    joint_state, header, time = (types.types[name] for name in names)
 
     def write(path, messages, *, topic='/joint_states', received_ns=None):
         """Write messages given as dictionaries of name, position, velocity, effort, stamp_ns."""
@@ -176,14 +175,11 @@ def write_joint_states():
             connection = writer.add_connection(topic, joint_state.__msgtype__, typestore=types)
             for i, message in enumerate(messages):
                 stamp = int(message['stamp_ns'])
-                columns = (
-                    np.array(message[field], dtype=float)
-                    for field in ('position', 'velocity', 'effort')
-                )
-                at = header(time(stamp // 10**9, stamp % 10**9), '')
-                data = types.serialize_cdr(
-                    joint_state(at, list(message['name']), *columns), joint_state.__msgtype__
-                )
+                fields = ('position', 'velocity', 'effort')
+                columns = (np.array(message[field], dtype=float) for field in fields)
+                at = header(time(*divmod(stamp, 10**9)), '')
+                states = joint_state(at, list(message['name']), *columns)
+                data = types.serialize_cdr(states, joint_state.__msgtype__)
                 writer.write(connection, stamp if received_ns is None else received_ns[i], data)
         return path
 
@@ -194,19 +190,10 @@ def write_joint_states():
 def as_messages():
     """Return a function that lists a recording's joint states as dictionaries."""
 
-    def convert(recording):
-        return [
-            {
-                'name': recording.joint_names,
-                'stamp_ns': stamp,
-                'position': q.copy(),
-                'velocity': dq.copy(),
-                'effort': effort.copy(),
-            }
-            for stamp, q, dq, effort in zip(
-                recording.stamp_ns, recording.q, recording.dq, recording.effort
-            )
-        ]
+    def convert(one):
+        columns = one.stamp_ns, one.q.copy(), one.dq.copy(), one.effort.copy()
+        fields = ('stamp_ns', 'position', 'velocity', 'effort')
+        return [{'name': one.joint_names, **dict(zip(fields, row))} for row in zip(*columns)]
 
     return convert
 
@@ -221,11 +208,7 @@ def setup_script():
     from franka_dynamics.resources import share_directory
 
     recorded = {}
-    original, setuptools.setup = setuptools.setup, recorded.update
-    folder = Path.cwd()
-    os.chdir(share_directory())
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setuptools, 'setup', recorded.update)
+        patch.chdir(share_directory())
         return {**runpy.run_path('setup.py'), 'arguments': recorded}
-    finally:
-        os.chdir(folder)
-        setuptools.setup = original
