@@ -7,9 +7,9 @@ The distance of a link's pseudo-inertia Q from the starting set's, Q0, is the lo
 divergence tr(Q Q0^-1) - logdet(Q Q0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic
 identification: a convex programming approach", IEEE T-RO 36(2)). The divergence is convex, does
 not depend on frames and units, and is infinite for a body that is not physical. Near the starting
-set twice the divergence is a squared relative change: 0.01 if a mass alone differs by 10 %.
-Friction parameters are Gaussian about zero, with standard deviations proportional to the joints'
-torque limits.
+set twice the divergence is a squared relative change: 0.01 if a mass differs by 10 %, at the same
+centre of mass and inertia about it. Friction parameters are Gaussian about zero, with standard
+deviations proportional to the joints' torque limits.
 
 Standard deviations of an estimate include the error of the starting set, which is estimated from
 the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 - theta)
@@ -94,7 +94,8 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
 # links. The FER's collision capsules have radii of 25 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
-# Between any two shipped sets of the FER, inertias are 1 to 16 times less precise than masses.
+# If one of the FER's shipped sets is taken for another (none with a hand), the likeliest precision
+# of inertias is 1 to 40 times lower than that of masses.
 _DECADES_APART = 1.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
 _ONE_DEVIATION = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
