@@ -21,7 +21,7 @@ KINEMATICS = 1e-12
 SCARA = (
     ('revolute', 'xyz="0 0 0.4"'),
     ('revolute', 'xyz="0.3 0.1 0.1"'),
-    ('prismatic', 'xyz="0.2 0 0" rpy="3.1416 0 0"'),
+    ('prismatic', 'xyz="0.2 0.1 0" rpy="3.1416 0 0"'),
     ('revolute', ''),
 )
 JOINTS = (
@@ -33,7 +33,7 @@ JOINTS = (
 PARALLEL = f'<robot name="scara"><link name="link0"/>{"".join(JOINTS)}</robot>'
 
 
-def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
+def assert_same_motion_and_gravity(text, convention, tip, atol=KINEMATICS):
     model = pin.buildModelFromXML(text)
     data = model.createData()
     chain = read_chain(text, list(model.names)[1:])
@@ -43,6 +43,9 @@ def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
         pin.framesForwardKinematics(model, data, q)
         expected = data.oMf[model.getFrameId(tip)].homogeneous
         np.testing.assert_allclose(arm.frames(q)[-1], expected, rtol=0.0, atol=atol)
+        # Gravity torques of a few kilograms, at levers of metres.
+        gravity = pin.computeGeneralizedGravity(model, data, q)
+        np.testing.assert_allclose(arm.gravity(q), gravity, rtol=0.0, atol=1e3 * atol)
 
 
 @BOTH
@@ -50,7 +53,7 @@ def assert_same_kinematics(text, convention, tip, atol=KINEMATICS):
 def test_rows_recovered_of_a_random_chain_move_its_tip_alike(convention, seed):
     rng = np.random.default_rng(seed)
     kinds = rng.choice(['revolute', 'revolute', 'prismatic'], size=rng.integers(1, 8))
-    assert_same_kinematics(random_chain(rng, kinds), convention, f'link{len(kinds)}')
+    assert_same_motion_and_gravity(random_chain(rng, kinds), convention, f'link{len(kinds)}')
 
 
 @BOTH
@@ -58,7 +61,7 @@ def test_rows_recovered_of_a_random_chain_move_its_tip_alike(convention, seed):
 def test_rows_of_parallel_and_crossing_axes_move_the_tip_alike(convention, arm):
     description = load(arm)
     tip = f'{arm}_link{description.n + 1}'
-    assert_same_kinematics(write_urdf(description), convention, tip, atol=1e-14)
+    assert_same_motion_and_gravity(write_urdf(description), convention, tip, atol=1e-14)
 
 
 @BOTH
@@ -68,7 +71,7 @@ def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(convention):
     # The common normal of axes that are not quite parallel is kilometres away.
     assert max(abs(joint.row.d) for joint in arm.joints) < 1.0
     # The angle in the text is 7.3e-6 rad off; 0.5 m of arm and 2 rad of joint motion amplify that.
-    assert_same_kinematics(PARALLEL, convention, 'link4', atol=3e-5)
+    assert_same_motion_and_gravity(PARALLEL, convention, 'link4', atol=3e-5)
 
 
 def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():
