@@ -21,8 +21,8 @@ KINEMATICS = 1e-12
 SCARA = (
     ('revolute', 'xyz="0 0 0.4"'),
     ('revolute', 'xyz="0.3 0.1 0.1"'),
-    ('prismatic', 'xyz="0.2 0.1 0" rpy="3.1416 0 0"'),
-    ('revolute', ''),
+    ('revolute', 'xyz="0.2 0.1 0" rpy="3.1416 0 0"'),
+    ('prismatic', ''),
 )
 JOINTS = (
     f'<link name="link{i}"/><joint name="joint{i}" type="{kind}"><parent link="link{i - 1}"/>'
