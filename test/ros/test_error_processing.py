@@ -1,11 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Unexpected exceptions in a transition and in a callback: the arm is stopped first."""
+"""Unexpected exceptions in transitions, callbacks and threads: the arm is stopped first."""
 
 import signal
+import threading
 
 import numpy as np
 import pytest
+import rclpy
+from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
@@ -13,6 +16,9 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
+from franka_dynamics.ros.two_threads import NodePart, ServiceThread
+
+from .conftest import TIMEOUT_S
 
 FER = load('fer')
 # An inclined base, so that with the target fci a torque is commanded.
@@ -157,3 +163,36 @@ def test_an_exception_in_a_callback_stops_arm_and_node():
     with pytest.raises(RuntimeError, match='nobody foresaw this'):
         run_node(Broken, run_lifecycle, [])
     assert_stopped_in_steps(made[0].published)
+
+
+@pytest.mark.parametrize(
+    ('error', 'goes_on'),
+    [(InvalidHandle('destruction was requested'), True), (ValueError('a fault'), False)],
+)
+def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
+    # If the control thread destroys an entity that has a queued event, rclpy raises InvalidHandle
+    # from the executor, as this callback does.
+    rclpy.init()
+    node = rclpy.create_node('served')
+    raised, again = threading.Event(), threading.Event()
+
+    def tick():
+        if not raised.is_set():
+            raised.set()
+            raise error
+        again.set()
+
+    node.create_timer(0.01, tick)
+    services = ServiceThread(NodePart(node, lambda entity: True), lambda: 0.1)
+    try:
+        assert raised.wait(TIMEOUT_S)
+        if goes_on:
+            assert again.wait(TIMEOUT_S)
+            assert services.failure is None
+        else:
+            services._thread.join(TIMEOUT_S)
+            assert services.failure is error
+    finally:
+        services.close()
+        node.destroy_node()
+        rclpy.shutdown()

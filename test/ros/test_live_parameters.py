@@ -83,15 +83,13 @@ def test_changes_that_need_each_other_are_taken_together(world):
 
 def dumped(probe):
     """Return all parameters as `ros2 param dump` writes them."""
-    names = probe.call(
-        ListParameters, f'/{NODE}/list_parameters', ListParameters.Request()
-    ).result.names
-    answers = probe.call(
-        GetParameters, f'/{NODE}/get_parameters', GetParameters.Request(names=names)
-    ).values
-    entries = {name: parameter_value_to_python(answer) for name, answer in zip(names, answers)}
-    lists = {name: list(entry) for name, entry in entries.items() if hasattr(entry, 'tolist')}
-    return {f'/{NODE}': {'ros__parameters': {**entries, **lists}}}
+    request = ListParameters.Request()
+    names = probe.call(ListParameters, f'/{NODE}/list_parameters', request).result.names
+    request = GetParameters.Request(names=names)
+    answers = probe.call(GetParameters, f'/{NODE}/get_parameters', request).values
+    found = {name: parameter_value_to_python(answer) for name, answer in zip(names, answers)}
+    lists = {name: value.tolist() for name, value in found.items() if hasattr(value, 'tolist')}
+    return {f'/{NODE}': {'ros__parameters': found | lists}}
 
 
 @pytest.fixture
