@@ -156,9 +156,9 @@ def test_package_xml_agrees_with_setup_py(package, setup_script):
     assert said.items() <= setup.items()
 
 
-def words(pattern, *folders):
-    """Return what a pattern finds in the files of folders."""
-    files = (path for folder in folders for path in (SOURCE / folder).rglob('*.[py]*'))
+def words(pattern, kind, *folders):
+    """Return what a pattern finds in the files of a kind in folders."""
+    files = (path for folder in folders for path in (SOURCE / folder).rglob(f'*.{kind}'))
     return {word for path in files for word in re.findall(pattern, path.read_text('utf-8'), re.M)}
 
 
@@ -166,12 +166,12 @@ def test_package_xml_lists_every_ros_import_and_controller_as_a_dependency(packa
     declared = {one.name for one in package.exec_depends}
     ros = {
         name
-        for name in words(r'^\s*(?:from|import) (\w+)', 'franka_dynamics', 'launch')
+        for name in words(r'^\s*(?:from|import) (\w+)', 'py', 'franka_dynamics', 'launch')
         if name in ('rclpy', 'launch', 'launch_ros', 'builtin_interfaces', 'rcl_interfaces')
         or name.endswith(('_msgs', '_srvs'))
     }
     assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= ros <= declared
-    controllers = words(r'^ *type: (\w+)/', 'config')
+    controllers = words(r'^ *type: (\w+)/', 'yaml', 'config')
     # Gazebo's own are optional, as package.xml says.
     optional = {'joint_state_broadcaster'}
     assert controllers - optional == {'forward_command_controller', 'joint_trajectory_controller'}
