@@ -88,8 +88,8 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
 
     def counted():
         pairs = probe.diagnostics.get('feedforward: Command', (0, '', {}))[2]
-        ends = ('finished', 'interrupted', 'refused')
-        return all(pairs.get(f'references {state}') == '1' for state in ends)
+        expected = {'accepted': '2', 'finished': '1', 'interrupted': '1', 'refused': '1'}
+        return all(pairs.get(f'references {state}') == n for state, n in expected.items())
 
     arm.until(counted, 'the counts in diagnostics')
     assert len(planned) == 2  # the third motion was refused
