@@ -22,7 +22,7 @@ from ..typing import Array
 
 # Two bags contradict each other only if a fit to both has a residual (root mean square, per degree
 # of freedom) above TOGETHER_RATIO times the residual of separate fits. Measured ratios: 0.6 to
-# 1.10 for halves to sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to
+# 1.14 for halves to sevenths of the recordings of two real FER, 1.54 to 3.5 with 0.2 kg added to
 # one part by calculation, 1.8 for the two FER together, 1.0 to 1.47 for runs of simulated arms
 # with drifting torque sensors.
 TOGETHER_RATIO = 1.5
