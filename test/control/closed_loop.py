@@ -2,11 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A controller and a simulated arm in closed loop, which the tests share."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -14,6 +18,19 @@ FER = load('fer')
 MUJOCO = Settings(target='mujoco')
 # Gains of a weak PD [N m/rad, N m s/rad].
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
+
+
+def limited(arm=FER, **limits):
+    """Return an arm with other limits of every joint."""
+    joints = (replace(one, limits=replace(one.limits, **limits)) for one in arm.joints)
+    return replace(arm, joints=tuple(joints))
+
+
+def enabled(settings, *limits, arm=FER, **options):
+    """Return a controller that may command."""
+    controller = FeedforwardController(arm, settings, *limits, **options)
+    controller.enable()
+    return controller
 
 
 def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):
@@ -37,11 +54,29 @@ class Loop:
     ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))
-        self.controller = FeedforwardController(description, settings, **(controller or {}))
-        self.controller.enable()
+        self.controller = enabled(settings, arm=description, **(controller or {}))
         self.measures = measures  # whether the states carry an effort
         self.command, self.published = None, []
         self.fastest = 0.0  # largest speed of a joint so far [rad/s]
+
+    @property
+    def speed(self):
+        """The largest speed of a joint now [rad/s]."""
+        return float(np.abs(self.arm.data.qvel).max())
+
+    def move(self, joint, by, seconds=1.2):
+        """Request a motion of one joint from rest to rest."""
+        q, names = self.controller.latest[1], self.controller.description.joint_names
+        path = q + np.outer([0.0, by], np.eye(len(q))[joint])
+        request = TrajectoryRequest(names, np.array([0.0, seconds]), path, np.zeros_like(path))
+        follow_request(self.controller, request)
+
+    def swing(self, period=4.0, speed=0.5):
+        """Swing all joints until one of them is fast enough."""
+        follow_request(self.controller, multisine(self.controller.description, period, 0.4))
+        while self.speed < speed:
+            self.run(0.005)
+        return self
 
     def run(self, seconds, each=lambda reading, cycle: None):
         for _ in range(round(seconds / LONGEST_STEP_S)):
@@ -61,6 +96,6 @@ class Loop:
                 self.command = torque
                 self.published.append(torque)
             self.arm.step(self.command, fresh=torque is not None)
-            self.fastest = max(self.fastest, float(np.abs(self.arm.data.qvel).max()))
+            self.fastest = max(self.fastest, self.speed)
             each(reading, cycle)
         return self

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import ClearedBy
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
@@ -20,17 +19,13 @@ from .closed_loop import commands_at_rest, FER, KD, KP, Loop, MUJOCO
 
 FCI = Settings(target='fci')
 GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+THREE_KG = LinkInertia.from_center_of_mass(3.0, (0.0, 0.0, 0.05), np.zeros(6))
 
 
-def held(settings=MUJOCO, *, arm=FER, **simulation):
+def held(settings=MUJOCO, arm=FER):
     """Return a loop whose arm is held at rest after a fault."""
-    loop = Loop(
-        settings,
-        description=arm,
-        gravity_compensation=settings.target == 'fci',
-        friction=True,
-        **simulation,
-    ).run(0.5)
+    own = settings.target == 'fci'
+    loop = Loop(settings, description=arm, gravity_compensation=own, friction=True).run(0.5)
     loop.controller.latch_fault('a test', ClearedBy.ACKNOWLEDGEMENT)
     loop.run(0.3)
     assert loop.controller.holding
@@ -42,8 +37,7 @@ def held(settings=MUJOCO, *, arm=FER, **simulation):
     [('fr3', 'mujoco', (0.0, 60.0, 0.0)), ('fer', 'fci', (0.0, 0.0, -80.0))],
 )
 def test_a_held_arm_that_is_pushed_stays_held(name, target, force):
-    arm = load(name)
-    loop = held(Settings(target=target), arm=arm)
+    loop = held(Settings(target=target), load(name))
     loop.arm.push = Push(force, loop.arm.read().time, 0.5)
     start = np.array(loop.arm.data.site_xpos[loop.arm.flange_site])
     loop.run(1.0)
@@ -58,7 +52,7 @@ def test_a_held_arm_that_is_pushed_stays_held(name, target, force):
 
 def test_a_gap_of_states_does_not_end_a_hold_with_a_load():
     loop = held()
-    loop.arm.carry(LinkInertia.from_center_of_mass(3.0, (0.0, 0.0, 0.05), np.zeros(6)))
+    loop.arm.carry(THREE_KG)
     loop.run(1.0)
     height = loop.arm.data.site_xpos[loop.arm.flange_site][2]
     gap = loop.arm.read().time + 0.03
@@ -80,21 +74,15 @@ def test_a_graver_fault_ends_a_hold(until):
     loop.controller.latch_fault('somebody else commands', until)
     loop.run(0.5)
     assert loop.controller.mode is Mode.SILENT
+    assert loop.controller.fault == 'somebody else commands'
 
 
 def test_a_joint_is_not_kept_moving_by_the_compensation_of_its_friction():
     # The wrist of an FR3 has little inertia and much friction.
     arm = load('fr3')
-    gains = {'kp': KP, 'kd': (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.06)}
-    loop = Loop(
-        replace(FCI, **gains), description=arm, gravity_compensation=True, friction=True
-    ).run(0.5)
-    start = loop.controller.latest[1]
-    goal = start + [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0]
-    times = np.linspace(0.0, 1.5, 40)
-    share = times[:, None] / 1.5
-    path = start + (goal - start) * (10 * share**3 - 15 * share**4 + 6 * share**5)
-    follow_request(loop.controller, TrajectoryRequest(arm.joint_names, times, path))
+    settings = replace(FCI, kp=KP, kd=(6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.06))
+    loop = Loop(settings, description=arm, gravity_compensation=True, friction=True).run(0.5)
+    loop.move(6, 2.0, 1.5)
     loop.run(0.75)
     assert loop.arm.data.qvel[6] > 1.5
     before = loop.arm.data.qpos[6]
@@ -118,14 +106,14 @@ def test_on_fci_a_contact_is_let_go_when_the_node_is_deactivated():
 
 def test_a_load_that_is_still_not_declared_keeps_a_fault():
     loop = Loop(MUJOCO).run(0.5)
-    loop.arm.carry(LinkInertia.from_center_of_mass(3.0, (0.0, 0.0, 0.05), np.zeros(6)))
+    loop.arm.carry(THREE_KG)
     loop.run(1.0)
     assert loop.controller.holding
     cleared, why = loop.controller.clear_fault()
     assert not cleared
     assert 'check payload' in why
-    payload = (3.0, 0.0, 0.0, 0.05, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
-    loop.controller.apply(replace(MUJOCO, payload=payload))
+    inertia = (0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
+    loop.controller.apply(replace(MUJOCO, payload=(3.0, 0.0, 0.0, 0.05, *inertia)))
     loop.run(0.5)
     assert loop.controller.clear_fault()[0]
     loop.fastest = 0.0
@@ -140,19 +128,16 @@ def test_a_load_that_is_still_not_declared_keeps_a_fault():
 @pytest.mark.parametrize(('target', 'measures'), [('mujoco', True), ('gz_ros2_control', False)])
 def test_an_arm_that_moved_while_silent_is_given_gravity_or_the_next_torque(target, measures):
     loop = Loop(Settings(target=target), measures=measures).run(0.5)
-    controller = loop.controller
-    controller.disable('a test')
+    loop.controller.disable('a test')
     loop.run(0.2)
     elsewhere = FER.home + [0.0, 0.7, 0.0, 0.3, 0.0, 0.0, 0.0]
-    controller.supervisor.reset()
-    controller.enable()
+    loop.controller.supervisor.reset()
+    loop.controller.enable()
     effort = np.zeros(7) if measures else None
-    first = commands_at_rest(controller, 100, q=elsewhere, begin=5.0, effort=effort)[0]
-    if measures:  # the efforts show that no torque acts
-        gravity = NewtonEulerModel(FER).gravity(elsewhere)
-        np.testing.assert_allclose(first, gravity, rtol=0, atol=1e-12)
-    else:  # a receiver without a time-out may hold the last torque
-        assert np.abs(first - loop.command).max() <= 1.0 + 1e-9
+    first = commands_at_rest(loop.controller, 100, q=elsewhere, begin=5.0, effort=effort)[0]
+    # The efforts show that no torque acts; a receiver without a time-out may hold the last torque.
+    expected = NewtonEulerModel(FER).gravity(elsewhere) if measures else loop.command
+    np.testing.assert_allclose(first, expected, rtol=0, atol=1e-12 if measures else 1.0 + 1e-9)
 
 
 def test_another_target_is_checked_even_if_the_arm_moves():

@@ -39,20 +39,24 @@ def test_infinite_limits_still_keep_a_finite_torque_rate(elapsed):
     np.testing.assert_allclose(torque, [allowed, -allowed], rtol=0.0, atol=1e-12)
 
 
+def test_a_stop_sequence_keeps_the_torque_rate():
+    output = CommandOutput(EFFORT, RATE)
+    output.take(np.full(2, 10.0), 0.0)
+    steps = [output.step(np.zeros(2), 1e-3) for _ in range(2)]
+    np.testing.assert_allclose(steps, [[9.0, 9.0], [8.0, 8.0]], rtol=0.0, atol=1e-12)
+
+
 def test_a_second_change_within_the_ramp_makes_no_step_either():
     # The desired torque is 10 N m, 20 from 0.1 s on, and 5 from 0.2 s on, each change ramped for
     # 0.4 s. The second ramp starts while the first one lasts.
     output = CommandOutput(EFFORT, RATE)
     output.take(np.full(2, 10.0), 0.0)
-    given, before = [10.0], 10.0
-    for k in range(1, 1000):
-        stamp = 1e-3 * k
-        wanted = 10.0 if stamp < 0.1 else 20.0 if stamp < 0.2 else 5.0
-        changed = None if wanted == before else np.full(2, before)
-        torque = output.glide(stamp, np.full(2, wanted), 0.4, changed)
-        given.append(float(torque[0]))
+    given, before = [output.last], output.last
+    for stamp in 1e-3 * np.arange(1, 1000):
+        wanted = np.full(2, 10.0 if stamp < 0.1 else 20.0 if stamp < 0.2 else 5.0)
+        changed = None if (wanted == before).all() else before
+        given.append(output.glide(stamp, wanted, 0.4, changed))
         before = wanted
-    steps = np.abs(np.diff(given))
     # In a millisecond of the steepest ramp, which covers at most 15 N m in 0.4 s.
-    assert steps.max() < 1.5 * 15.0 / 400.0
-    assert given[-1] == 5.0
+    assert np.abs(np.diff(given, axis=0)).max() < 1.5 * 15.0 / 400.0
+    np.testing.assert_array_equal(given[-1], 5.0)

@@ -16,10 +16,9 @@ FER, FR3 = load('fer'), load('fr3')
 LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 
 
-def test_default_settings_are_valid_and_safe_on_every_arm():
-    for arm in (FER, FR3):
-        Settings().validate(arm)
-    assert Settings().profile.receiver_adds_gravity
+@pytest.mark.parametrize('arm', [FER, FR3])
+def test_default_settings_are_valid_and_without_gains(arm):
+    Settings().validate(arm)
     assert not np.any(Settings().gains(7))
 
 
@@ -41,11 +40,9 @@ def test_default_settings_are_valid_and_safe_on_every_arm():
         ({'payload': (3.5, *LOAD[1:])}, r'3.5 kg, more than the rated load of fer \(3 kg\)'),
         ({'payload': (5.0, *LOAD[1:]), 'max_payload': 4.0}, r'more than max_payload \(4 kg\)'),
         ({'payload': (*LOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)}, r'an inertia of 2 kg m\^2; 1 kg'),
-        ({'payload': (1e9, *LOAD[1:])}, r'Are these grams'),
         ({'max_tracking_error': (-0.1,)}, r'must not be negative'),
         ({'max_flange_error': np.nan}, r'max_flange_error is nan; it must be within 0 and 10 m'),
         ({'max_tracking_error': (0.1,) * 3}, r'max_tracking_error must be one finite number'),
-        ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'150 m .* Are these millimetres'),
         ({'scale': 1.5}, r'scale is 1.5; it must be within 0 and 1'),
         ({'ramp_time': -1.0}, r'ramp_time is -1.0; it must be within 0 and 10 s'),
         ({'terms': Terms(friction=True)}, r'the target fci compensates friction itself'),

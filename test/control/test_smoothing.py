@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.joining import begun_at, join, to_rest
@@ -16,7 +17,6 @@ from franka_dynamics.errors import ReferenceRefusedError
 
 ARM = load('fr3')
 RATE = np.array([2.4, 2.6, 2.9, 3.1, 3.6, 4.0, 4.4])  # rad/s
-LIMITS = {name: ARM.limit(name) for name in ('velocity', 'acceleration')}
 
 
 def swing(times, amplitude=0.35):
@@ -38,8 +38,6 @@ def sampled(motion, times):
 
 
 def test_derivatives_are_those_of_scipys_clamped_spline():
-    from scipy.interpolate import CubicSpline
-
     rng = np.random.default_rng(1)
     for count in (2, 3, 4, 40):
         times = rng.uniform(0.01, 0.3, count).cumsum()
@@ -50,6 +48,14 @@ def test_derivatives_are_those_of_scipys_clamped_spline():
         np.testing.assert_allclose(accelerations, spline(times, 2), rtol=1e-9, atol=1e-9)
 
 
+def require_inertia_torque(found, q, ddq, share):
+    """Compare the inertia torques of found and true accelerations along q, (k, n) each."""
+    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
+    found, true = (np.einsum('kij,kj->ki', inertia, rows) for rows in (found, ddq))
+    assert np.abs(true).max() > 1.0
+    assert np.abs(found - true).max() < share * np.abs(true).max()
+
+
 # `share` is the largest error of the inertia torque relative to the largest inertia torque. For
 # the fastest joint, (w h)^2 / 12 is 1.6 % at 10 Hz.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
@@ -57,19 +63,13 @@ def test_the_torque_is_nearly_the_true_motions(rate, share):
     times = np.arange(0.0, 3.01, 1.0 / rate)
     motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
     inner = np.linspace(0.0, 2.5, 700)  # before the motion brakes
-    q, _, ddq = swing(inner)
-    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
-    true, found = (
-        np.einsum('kij,kj->ki', inertia, rows) for rows in (ddq, sampled(motion, inner)[2])
-    )
-    assert np.abs(true).max() > 1.0
-    assert np.abs(found - true).max() < share * np.abs(true).max()
+    require_inertia_torque(sampled(motion, inner)[2], *swing(inner)[::2], share)
 
 
 def require_within_limits(motion):
     _, points = motion.sample_many(50)
-    assert (np.abs(points.dq) <= LIMITS['velocity'] + 1e-6).all()
-    assert (np.abs(points.ddq) <= LIMITS['acceleration'] * 1.001).all()
+    assert (np.abs(points.dq) <= ARM.limit('velocity') + 1e-6).all()
+    assert (np.abs(points.ddq) <= ARM.limit('acceleration') * 1.001).all()
 
 
 def test_points_that_end_in_motion_come_to_rest_within_limits():
@@ -78,9 +78,8 @@ def test_points_that_end_in_motion_come_to_rest_within_limits():
     motion = upsample(times, swing(times)[0], 0.0, at(0.0), ARM)
     require_within_limits(motion)
     # The motion passes through all points, and comes to rest after them.
-    np.testing.assert_allclose(
-        sampled(motion, times[1:-1])[0], swing(times[1:-1])[0], rtol=0.0, atol=1e-9
-    )
+    inner = times[1:-1]
+    np.testing.assert_allclose(sampled(motion, inner)[0], swing(inner)[0], rtol=0.0, atol=1e-9)
     assert motion.end > times[-1]
     assert not motion.sample(motion.end).dq.any()
 
@@ -97,23 +96,25 @@ def test_a_chunk_beside_the_present_is_joined_within_limits(offset, clock):
     require_within_limits(motion)
     np.testing.assert_allclose(motion.sample(clock), present, rtol=0.0, atol=1e-12)
     late = np.linspace(0.25, 1.3, 100)
-    np.testing.assert_allclose(
-        sampled(motion, clock + late)[0], swing(late)[0], rtol=0.0, atol=1e-4
-    )
+    found = sampled(motion, clock + late)[0]
+    np.testing.assert_allclose(found, swing(late)[0], rtol=0.0, atol=1e-4)
+
+
+def from_rest(times, amplitude):
+    """Return a motion that begins at rest and is known in closed form."""
+    s, c = (amplitude * f(times)[:, None] for f in (np.sin, np.cos))
+    return Trajectory(times, ARM.home + amplitude - c, s, c)
 
 
 @pytest.mark.parametrize('clock', [0.0, 1.76e9])
 @pytest.mark.parametrize('offset', [1e-6, 1e-4, 0.01, 0.06])
 def test_a_motion_from_rest_is_joined_by_small_accelerations(offset, clock):
     # The arm is held beside the start of a motion that begins at rest.
-    times = np.arange(0.0, 4.0, 0.04)
-    q = ARM.home + 0.1 * (1.0 - np.cos(times))[:, None]
-    dq, ddq = (0.1 * f(times)[:, None] * np.ones(7) for f in (np.sin, np.cos))
-    motion = Trajectory(clock + times, q, dq, ddq)
+    motion = from_rest(np.arange(0.0, 4.0, 0.04), 0.1 * np.ones(7))
+    motion.times[:] += clock
     current = ReferencePoint.at_rest(ARM.home + offset)
     joined = join(clock, current, motion, ARM)
-    even = clock + np.arange(0.0, 0.5, 1e-3)
-    q, dq, ddq = sampled(joined, even)
+    _, dq, ddq = sampled(joined, clock + np.arange(0.0, 0.5, 1e-3))
     means = 0.5 * (ddq[1:] + ddq[:-1])
     np.testing.assert_allclose(np.diff(dq, axis=0), 1e-3 * means, rtol=0.0, atol=2e-4)
     np.testing.assert_allclose(joined.sample(clock + 3.0).q, motion.sample(clock + 3.0).q)
@@ -122,21 +123,13 @@ def test_a_motion_from_rest_is_joined_by_small_accelerations(offset, clock):
 def test_an_arm_at_rest_joins_a_motion_that_has_just_begun():
     # The motion goes on during the transition, so the earliest meeting time is found only
     # approximately.
-    times = np.arange(0.0, 3.2, 0.02)[:, None]
-    amplitude = 0.3 * np.linspace(-1.0, 1.0, ARM.n)
-    begun = Trajectory(
-        times[:, 0],
-        ARM.home + amplitude * (1.0 - np.cos(times)),
-        amplitude * np.sin(times),
-        amplitude * np.cos(times),
-    )
+    begun = from_rest(np.arange(0.0, 3.2, 0.02), 0.3 * np.linspace(-1.0, 1.0, ARM.n))
     for begin in (0.02, 0.06, 0.2):
         joined = join(begin, ReferencePoint.at_rest(ARM.home), begun_at(begin, begun), ARM)
         require_within_limits(joined)
         for time in (1.5, 3.175):  # the last segment too, which ends decelerating
-            np.testing.assert_allclose(
-                joined.sample(time), begun.sample(time), rtol=0.0, atol=1e-9
-            )
+            after = joined.sample(time), begun.sample(time)
+            np.testing.assert_allclose(*after, rtol=0.0, atol=1e-9)
 
 
 def test_the_fourth_chunk_follows_without_a_step():

@@ -10,9 +10,11 @@ import pytest
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.errors import ReferenceRefusedError
 
-from .closed_loop import commands_at_rest, FER
+from .closed_loop import commands_at_rest, enabled, FER
 
 FCI = Settings(target='fci')
 
@@ -20,65 +22,46 @@ FCI = Settings(target='fci')
 @pytest.fixture
 def controller():
     """Return a controller that commands an arm at rest."""
-    controller = FeedforwardController(FER, FCI)
-    controller.enable()
+    controller = enabled(FCI)
     commands_at_rest(controller, 100)
     return controller
 
 
-def test_a_commanding_controller_needs_nothing(controller):
-    assert str(controller.status()) == 'running: torques are published'
-
-
 def test_before_the_first_state_the_status_says_what_is_missing():
     controller = FeedforwardController(FER, FCI)
-    assert str(controller.status()) == (
-        'silent: not activated; to command again: activate the node'
-    )
+    assert str(controller.status()).startswith('silent: not activated; to command again: act')
     controller.enable()
-    assert str(controller.status()) == (
-        'silent: waiting: no joint state has arrived yet; to command again: '
-        'wait until the states are trusted'
-    )
-
-
-def test_silence_is_the_reason_until_states_come_again(controller):
-    controller.check_silence(2.0)
-    status = controller.status()
-    assert status.mode is Mode.STOPPING
-    assert 'no new joint state for' in status.reason
-    assert (status.cleared_by, status.faulty) == ('wait until the states are trusted', False)
-    while controller.stop_step(1e-3) is not None:
-        pass
-    commands_at_rest(controller, 100, begin=3.0)
-    assert controller.status().mode is Mode.RUNNING
+    assert str(controller.status()).startswith('silent: waiting: no joint state has arrived yet; ')
 
 
 def test_a_silent_controller_names_the_present_states_not_those_that_stopped_it(controller):
+    assert str(controller.status()) == 'running: torques are published'
     controller.check_silence(2.0)
+    status = controller.status()
+    assert (status.mode, status.faulty) == (Mode.STOPPING, False)
+    assert 'no new joint state for' in status.reason
     while controller.stop_step(1e-3) is not None:
         pass
     for stamp in 3.0 + 0.05 * np.arange(40):
         controller.update(stamp, np.array(FER.home), np.zeros(7), stamp)
-    assert controller.status().mode is Mode.SILENT
-    assert controller.status().reason.startswith('too_slow: joint states come at 20 Hz')
+    status = controller.status()
+    assert (status.mode, status.cleared_by) == (Mode.SILENT, 'wait until the states are trusted')
+    assert status.reason.startswith('too_slow: joint states come at 20 Hz')
+    commands_at_rest(controller, 100, begin=6.0)
+    assert controller.status().mode is Mode.RUNNING
 
 
 @pytest.mark.parametrize(
     ('until', 'way'),
     [
-        (
-            ClearedBy.ACKNOWLEDGEMENT,
-            'clear the fault once its cause is gone (`franka-dynamics node clear`, or the '
-            'service ~/clear_fault)',
-        ),
+        (ClearedBy.ACKNOWLEDGEMENT, '`franka-dynamics node clear`'),
         (ClearedBy.ACTIVATION, 'deactivate and activate the node'),
     ],
 )
 def test_a_fault_names_what_clears_it_and_only_that_does(controller, until, way):
     controller.latch_fault('too heavy', until)
     status = controller.status()
-    assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
+    assert (status.reason, status.faulty) == ('too heavy', True) and way in status.cleared_by
     # The first fault is reported; an equally grave one does not replace it.
     controller.latch_fault('another', until)
     assert controller.status().reason == 'too heavy'
@@ -92,9 +75,6 @@ def test_a_fault_names_what_clears_it_and_only_that_does(controller, until, way)
 
 
 def test_a_refused_reference_is_refused_by_the_status(controller):
-    from franka_dynamics.control.planning import follow_request, TrajectoryRequest
-    from franka_dynamics.errors import ReferenceRefusedError
-
     controller.latch_fault('too heavy', ClearedBy.CONFIGURATION)
     request = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
     with pytest.raises(ReferenceRefusedError, match='too heavy; to command again: clean the nod'):

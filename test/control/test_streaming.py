@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Motions made from streamed positions, against the motion that the positions were taken from."""
 
+from collections import deque
+
 import numpy as np
 import pytest
 
-from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.reference import ReferencePoint, ReferenceSource
 from franka_dynamics.control.settings import Settings
@@ -13,31 +14,32 @@ from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
-from .test_smoothing import ARM, swing
+from .closed_loop import enabled
+from .test_smoothing import ARM, require_inertia_torque, swing
 
 
-def run(arrivals, points, seconds, period, stamps=None):
+def run(arrivals, points, seconds, period):
     """Feed points as they arrive; return desired states by ms, largest step, and refusals."""
-    source, k, steps, refused = ReferenceSource(), 0, [], 0
+    source, coming, steps, refused, found = (
+        ReferenceSource(),
+        deque(zip(arrivals, points)),
+        [],
+        0,
+        [],
+    )
     source.hold(ARM.home)
-    found = []
-    stamps = arrivals if stamps is None else stamps
-    for tick in range(round(1e3 * seconds)):
-        now = 1e-3 * tick
-        while k < len(arrivals) and arrivals[k] <= now:
-            begin = now + LEAD_S
-            current = source.at(begin)
+    for now in 1e-3 * np.arange(round(1e3 * seconds)):
+        while coming and coming[0][0] <= now:
+            stamp, point = coming.popleft()
+            current = source.at(now + LEAD_S)
             try:
                 motion = continue_stream(
-                    points[k], stamps[k], begin, current, ARM, period, source.motion
+                    point, stamp, now + LEAD_S, current, ARM, period, source.motion
                 )
-                steps.append(
-                    np.abs(np.array(motion.sample(motion.times[0])) - np.array(current)).max()
-                )
+                steps.append(np.abs(np.subtract(motion.sample(motion.times[0]), current)).max())
                 source.follow(motion, now)
             except ReferenceRefusedError:
                 refused += 1
-            k += 1
         found.append(source.sample(now))
     return ReferencePoint(*(np.array(rows) for rows in zip(*found))), max(steps), refused
 
@@ -50,12 +52,8 @@ def test_the_torque_is_nearly_the_true_motions(rate, share):
     desired, step, refused = run(arrivals, swing(arrivals)[0], 3.0, period)
     inner = np.arange(1500, 2900)
     q, _, ddq = swing(1e-3 * inner - delay(period))
-    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
-    true, found = (np.einsum('kij,kj->ki', inertia, a) for a in (ddq, desired.ddq[inner]))
-    assert np.abs(true).max() > 1.0
-    assert refused == 0
-    assert np.abs(found - true).max() < share * np.abs(true).max()
-    assert step < 1e-9
+    require_inertia_torque(desired.ddq[inner], q, ddq, share)
+    assert refused == 0 and step < 1e-9
     np.testing.assert_allclose(desired.q[inner], q, rtol=0.0, atol=1e-3)
 
 
@@ -87,10 +85,8 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     for values, name in ((desired.dq, 'velocity'), (desired.ddq, 'acceleration')):
         assert (np.abs(values) <= ARM.limit(name) * (1.0 + 1e-5)).all()
     # Positions are the integral of velocities, these of accelerations: no jumps in between.
-    for values, slopes, atol in (
-        (desired.q, desired.dq, 2e-6),
-        (desired.dq, desired.ddq, 1.5e-3),
-    ):
+    q, dq, ddq = desired
+    for values, slopes, atol in ((q, dq, 2e-6), (dq, ddq, 1.5e-3)):
         means = 0.5 * (slopes[1:] + slopes[:-1])
         np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)
     assert not desired.dq[-1].any()
@@ -100,20 +96,14 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
 def test_the_controller_feeds_a_streams_inertia_forward():
     # Given an arm at its desired state, and its controller without gains.
     period, start, begin = 0.05, 1.0, 1.1
-    controller = FeedforwardController(
-        ARM, Settings(target='fci', ramp_time=0.0, stream_period=period)
-    )
-    controller.enable()
-    model, rate = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)), 3.0
+    settings = Settings(target='fci', ramp_time=0.0, stream_period=period)
+    controller = enabled(settings, arm=ARM)
 
     def motion(stamp):
-        phase = rate * max(stamp - begin, 0.0)
-        turn = 0.5 * np.ones(7)
-        return (
-            ARM.home + turn * (phase - np.sin(phase)) / (2.0 * np.pi),
-            turn * rate * (1.0 - np.cos(phase)) / (2.0 * np.pi),
-            turn * rate**2 * np.sin(phase) / (2.0 * np.pi),
-        )
+        phase, turn = 3.0 * max(stamp - begin, 0.0), np.full(7, 0.25 / np.pi)
+        ddq = 9.0 * turn * np.sin(phase)
+        q = ARM.home + turn * (phase - np.sin(phase))
+        return q, 3.0 * turn * (1.0 - np.cos(phase)), ddq
 
     found, states = [], []
     for k in range(1500):
@@ -126,7 +116,8 @@ def test_the_controller_feeds_a_streams_inertia_forward():
         if k > 500:
             found.append(cycle.command)
             states.append((q, dq, ddq))
-    found, expected = np.array(found), model.inverse_dynamics(*map(np.array, zip(*states)))
+    model = NewtonEulerModel(ARM, (0.0, 0.0, 0.0))
+    expected = model.inverse_dynamics(*map(np.array, zip(*states)))
     assert np.abs(expected).max() > 0.5
     assert np.abs(found - expected).max() < 0.01 * np.abs(expected).max()
 

@@ -31,12 +31,7 @@ def models(**changes):
 
 @pytest.mark.parametrize(
     'changes',
-    [
-        {},
-        {'payload': LOAD},
-        {'gravity_vector': TILTED},
-        {'payload': LOAD, 'gravity_vector': TILTED},
-    ],
+    [{}, {'payload': LOAD}, {'payload': LOAD, 'gravity_vector': TILTED}],
 )
 def test_each_term_is_that_of_the_independent_model(changes):
     terms, independent = models(**changes)
@@ -86,7 +81,6 @@ def test_the_arm_files_friction_is_gazs_formula():
     terms, _ = models(target='mujoco', terms=Terms(friction=True))
     dq = STATES.dq[0]
     # Gaz et al. 2019, joint 1: A 0.54615, slope 5.1181, offset 0.039533.
-    expected = 0.54615 / (1 + np.exp(-5.1181 * (dq[0] + 0.039533))) - 0.54615 / (
-        1 + np.exp(-5.1181 * 0.039533)
-    )
+    moving, still = (1.0 + np.exp(-5.1181 * (one + 0.039533)) for one in (dq[0], 0.0))
+    expected = 0.54615 / moving - 0.54615 / still
     assert terms.friction.torque(dq)[0] == pytest.approx(expected, rel=1e-13)

@@ -17,47 +17,48 @@ MODEL = NewtonEulerModel(FER)
 STEP = 1e-3
 
 
-def arm(**changes):
-    return ArmSimulation(FER, SimulationSettings(**changes))
+WEIGHTLESS = {'brake_release_after': 0.0, 'gravity': (0.0, 0.0, 0.0)}
+STILL, LAST = np.zeros(7), np.eye(7)[6]
+
+
+def arm(description=FER, **changes):
+    return ArmSimulation(description, SimulationSettings(**changes))
+
+
+def stepped(simulation, torque, count=1):
+    """Advance with one torque; return the last reading."""
+    for _ in range(count):
+        simulation.step(torque)
+    return simulation.read()
 
 
 def test_brakes_open_the_stated_time_after_the_first_command():
-    simulation = arm(brake_release_after=0.2)
-    gravity = MODEL.gravity(FER.home)
-    opened = None
-    for k in range(400):
+    simulation, gravity = arm(brake_release_after=0.2), MODEL.gravity(FER.home)
+    while simulation.braked:
         simulation.step(gravity)
-        if not simulation.braked and opened is None:
-            opened = k * STEP
-    assert opened == pytest.approx(0.2, abs=STEP)
+    assert simulation.time - STEP == pytest.approx(0.2, abs=STEP)
 
 
 def test_brakes_stay_closed_while_commands_have_gaps():
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
-        simulation.step(np.zeros(7), fresh=k % 100 < 60)  # commands for 60 ms, then none for 40 ms
+        simulation.step(STILL, fresh=k % 100 < 60)  # commands for 60 ms, then none for 40 ms
     assert simulation.braked
 
 
 def test_an_arm_with_own_compensation_stays_and_measures_gravity():
     simulation = arm(gravity_compensation=True, brake_release_after=0.0)
-    for _ in range(1000):
-        simulation.step(np.zeros(7))
+    effort = stepped(simulation, STILL, 1000).effort
     np.testing.assert_allclose(simulation.position, FER.home, rtol=0, atol=1e-9)
     # The link-side sensor measures the torque that carries the arm; tolerance as for MuJoCo's bias
     # force.
-    np.testing.assert_allclose(
-        simulation.read().effort, MODEL.gravity(FER.home), rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(effort, MODEL.gravity(FER.home), rtol=0, atol=1e-9)
 
 
 def test_effort_sensors_see_friction_as_the_real_arms_do():
     simulation = arm(friction=True, brake_release_after=0.0)
     torque = MODEL.gravity(FER.home) + np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.3])
-    for _ in range(100):
-        before = simulation.read()
-        simulation.step(torque)
-    after = simulation.read()
+    before, after = stepped(simulation, torque, 99), stepped(simulation, torque)
     acceleration = (after.velocity - before.velocity) / STEP
     friction = FER.friction.torque(before.velocity)
     assert np.abs(friction).max() > 0.1
@@ -70,21 +71,19 @@ def test_effort_sensors_see_friction_as_the_real_arms_do():
     np.testing.assert_allclose(after.effort, expected, rtol=0, atol=1e-9)
 
 
+def rubbing(viscous, coulomb, slip=(), reach=()):
+    """Return a weightless arm whose joints have the same friction, its brakes open."""
+    parts = [np.full(7, one) for one in (viscous, coulomb, 0.0, 0.0)]
+    friction = MaxwellSlipFriction(*parts, np.outer(slip, np.ones(7)), list(reach))
+    return arm(replace(FER, friction=friction), friction=True, **WEIGHTLESS)
+
+
 @pytest.mark.parametrize('push_nm', [0.35, 0.5])
 def test_steep_friction_neither_chatters_nor_drives_light_joints(push_nm):
     # Joint 7 alone: 0.4 N m of Coulomb friction turned over at 0.01 rad/s on about 0.01 kg m^2
     # is 40 N m s/rad, which an explicit step of 1 ms would overshoot four times over.
-    friction = MaxwellSlipFriction(
-        *np.zeros((1, 7)), np.full(7, 0.4), *np.zeros((2, 7)), np.zeros((0, 7)), np.zeros(0)
-    )
-    simulation = ArmSimulation(
-        replace(FER, friction=friction),
-        SimulationSettings(friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)),
-    )
-    speeds = []
-    for _ in range(400):
-        simulation.step(np.array([0.0] * 6 + [push_nm]))
-        speeds.append(simulation.read().velocity[6])
+    simulation = rubbing(0.0, 0.4)
+    speeds = [stepped(simulation, push_nm * LAST).velocity[6] for _ in range(400)]
     # Below 0.4 N m it creeps where tanh(dq / 0.01) balances, above it accelerates; no step back.
     assert (np.diff(speeds) > -1e-9).all()
     creeping = 0.01 * np.arctanh(min(push_nm / 0.4, 0.999))
@@ -92,24 +91,14 @@ def test_steep_friction_neither_chatters_nor_drives_light_joints(push_nm):
 
 
 def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
-    # Given a joint with one element of 0.3 N m over 4 mrad, and viscous friction to settle.
-    reach, slip = 0.004, 0.3
-    friction = MaxwellSlipFriction(
-        np.full(7, 2.0), *np.zeros((3, 7)), np.full((1, 7), slip), [reach]
-    )
-    simulation = ArmSimulation(
-        replace(FER, friction=friction),
-        SimulationSettings(friction=True, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0)),
-    )
-    # When joint 7 is pushed with a third of that, for many time constants.
-    for _ in range(2000):
-        simulation.step(np.array([0.0] * 6 + [slip / 3.0]))
-    # Then it has moved by a third of the reach, by Hooke's law.
-    assert simulation.position[6] - FER.home[6] == pytest.approx(reach / 3.0, rel=1e-3)
-    # When pushed with more, then it slips at the speed of viscous friction.
-    for _ in range(2000):
-        simulation.step(np.array([0.0] * 6 + [slip + 0.1]))
-    assert simulation.read().velocity[6] == pytest.approx(0.1 / 2.0, rel=1e-3)
+    # Given joints with one element of 0.3 N m over 4 mrad, and viscous friction to settle.
+    simulation = rubbing(2.0, 0.0, [0.3], [0.004])
+    # When joint 7 is pushed with a third of that, it moves by a third of the reach (Hooke's law).
+    moved = stepped(simulation, 0.1 * LAST, 2000).position[6] - FER.home[6]
+    assert moved == pytest.approx(0.004 / 3.0, rel=1e-3)
+    # When pushed with more, it slips at the speed of viscous friction.
+    speed = stepped(simulation, 0.4 * LAST, 2000).velocity[6]
+    assert speed == pytest.approx(0.1 / 2.0, rel=1e-3)
 
 
 def test_noise_has_the_stated_deviation_and_is_repeatable():
@@ -127,17 +116,16 @@ def test_a_push_accelerates_the_arm_by_its_points_jacobian_until_it_ends(link, p
     force = np.array([3.0, 10.0, -5.0])
     at = {} if link is None else {'link': link, 'point': point}
     push = Push(tuple(force), 0.0, 1.5 * STEP, **at)
-    simulation = arm(push=push, brake_release_after=0.0, gravity=(0.0, 0.0, 0.0))
-    simulation.step(np.zeros(7))
+    simulation = arm(push=push, **WEIGHTLESS)
+    velocity = stepped(simulation, STILL).velocity
     linear, angular = np.split(MODEL.jacobian(FER.home, *([] if link is None else [link])), 2)
     place = MODEL.frames(FER.home)[-1 if link is None else link - 1, :3, :3] @ np.array(point)
     torque = (linear + np.cross(angular.T, place).T).T @ force
     expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
-    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(velocity, expected, rtol=0, atol=1e-6)
     # The push has ended, and without gravity the arm keeps its velocity.
-    for _ in range(3):
-        simulation.step(np.zeros(7))
-    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-3)
+    velocity = stepped(simulation, STILL, 3).velocity
+    np.testing.assert_allclose(velocity, expected, rtol=0, atol=1e-3)
     assert np.abs(expected).max() > 3e-3
 
 
@@ -145,10 +133,9 @@ def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
     load_in_hand = LinkInertia.from_center_of_mass(1.5, (0.03, -0.02, 0.1), 0.05 * np.eye(3))
     simulation, torque = arm(brake_release_after=0.0), np.linspace(5.0, -5.0, 7)
     simulation.carry(load_in_hand)
-    simulation.step(torque)
-    loaded, still = NewtonEulerModel(FER.with_payload(load_in_hand)), np.zeros(7)
-    expected = loaded.forward_dynamics(FER.home, still, torque) * STEP
-    np.testing.assert_allclose(simulation.read().velocity, expected, rtol=0, atol=1e-6)
+    loaded = NewtonEulerModel(FER.with_payload(load_in_hand))
+    expected = loaded.forward_dynamics(FER.home, STILL, torque) * STEP
+    np.testing.assert_allclose(stepped(simulation, torque).velocity, expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -163,24 +150,16 @@ def test_a_start_at_fault_names_the_joint(start, error, sentence):
         arm(start=start)
 
 
-def test_friction_for_simulation_alone_acts_and_is_commanded_nowhere():
-    # Given the FR3, for which friction between commanded torque and motion is published.
-    fr3 = load('fr3')
+def test_friction_for_simulation_alone_acts():
+    # The FR3, for which friction between commanded torque and motion is published, is pushed at
+    # its first joint by less than the Coulomb friction of 1.137 N m.
+    fr3, moved = load('fr3'), {}
     assert fr3.friction is None
-    moved = {}
     for friction in (False, True):
-        simulation = ArmSimulation(
-            fr3,
-            SimulationSettings(
-                friction=friction, gravity=(0.0, 0.0, 0.0), brake_release_after=0.0
-            ),
-        )
-        # When its first joint is pushed by less than its Coulomb friction of 1.137 N m.
-        for _ in range(300):
-            simulation.step(np.array([0.8, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
-        moved[friction] = abs(simulation.position[0] - fr3.home[0])
-    # Then friction holds it, but for the creep of a sign that is smoothed.
-    assert moved[True] < 0.2 * moved[False]
+        simulation = arm(fr3, friction=friction, **WEIGHTLESS)
+        moved[friction] = stepped(simulation, 0.8 * np.eye(7)[0], 300).position[0] - fr3.home[0]
+    # Friction holds it, but for the creep of a sign that is smoothed.
+    assert 0.0 <= moved[True] < 0.2 * moved[False]
 
 
 def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
@@ -193,20 +172,16 @@ def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
         before = simulation.position
         simulation.step(torque)
     assert 'ran away at' in simulation.ran_away
-    for _ in range(100):
-        simulation.step(torque)
+    reading = stepped(simulation, torque, 100)
     assert simulation.braked
-    np.testing.assert_array_equal(simulation.position, before)
-    np.testing.assert_array_equal(simulation.read().velocity, 0.0)
+    np.testing.assert_array_equal(reading.position, before)
+    np.testing.assert_array_equal(reading.velocity, 0.0)
 
 
 def test_a_joint_under_lasting_torque_stays_at_its_stop():
-    simulation = arm(brake_release_after=0.0, gravity=(0.0, 0.0, 0.0))
-    torque = np.zeros(7)
-    torque[0] = FER.limit('effort')[0]
-    for _ in range(3000):
-        simulation.step(torque)
-    assert 'fer_joint1' in simulation.at_stops
-    assert (simulation.position < FER.limit('upper') + 0.01).all()
-    assert (simulation.position > FER.limit('lower') - 0.01).all()
+    simulation = arm(**WEIGHTLESS)
+    position = stepped(simulation, FER.limit('effort') * np.eye(7)[0], 3000).position
+    assert 'fer_joint1' in simulation.at_stops and 'fer_joint4' not in simulation.at_stops
+    assert (position < FER.limit('upper') + 0.01).all()
+    assert (position > FER.limit('lower') - 0.01).all()
     assert not simulation.ran_away

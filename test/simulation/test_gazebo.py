@@ -34,11 +34,9 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     states = zip(q - start.position, dq, ddq)
     actual = [pin.rnea(model, model.createData(), *state) for state in states]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
-    for limit, found in zip(
-        ('lower', 'upper'), (model.lowerPositionLimit, model.upperPositionLimit)
-    ):
-        moved = description.limit(limit) - start.position
-        np.testing.assert_allclose(found, moved, rtol=0.0, atol=1e-15)
+    found = model.lowerPositionLimit, model.upperPositionLimit
+    moved = [description.limit(limit) - start.position for limit in ('lower', 'upper')]
+    np.testing.assert_allclose(found, moved, rtol=0.0, atol=1e-15)
 
 
 def test_a_start_is_home_with_pinocchios_gravity_torque():
@@ -66,27 +64,18 @@ MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the o
 def drift(arm, seconds, age):
     """Return the largest distance from the start of any joint, and the one at the end [rad]."""
     start = gazebo.start_of(arm)
-    simulation = ArmSimulation(
-        arm, SimulationSettings(start=start.position, brake_release_after=0.0)
-    )
-    controller = FeedforwardController(
-        arm,
-        Settings('gz_ros2_control', **dict(zip(('kp', 'kd'), map(tuple, default_gains(arm))))),
-    )
+    simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
+    kp, kd = map(tuple, default_gains(arm))
+    controller = FeedforwardController(arm, Settings('gz_ros2_control', kp=kp, kd=kd))
     controller.enable()
     states = [(start.position, np.zeros(arm.n))] * HELD
     for k in range(HELD + round(seconds / STEP)):
         late = max(k - age, 0)
         cycle = controller.update(STEP * k, *states[late], STEP * k)
         if k >= HELD:
-            since = k - HELD
-            simulation.step(
-                np.zeros(arm.n)
-                if since == 0
-                else start.torque
-                if since < UNTIL_THE_NODE_IS_HEARD
-                else cycle.command
-            )
+            lost, heard = k == HELD, k >= HELD + UNTIL_THE_NODE_IS_HEARD
+            held = 0.0 * start.torque if lost else start.torque
+            simulation.step(cycle.command if heard else held)
             reading = simulation.read()
             states.append((reading.position, reading.velocity))
     assert not simulation.braked

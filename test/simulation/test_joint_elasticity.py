@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from franka_dynamics.arm import JointLimits, LinkInertia, load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -27,14 +28,15 @@ K, D, B = 12e3, 10.0, 0.15
 STEP = 1e-3
 
 
-def single_joint(ripple=0.0, noise=0.0):
-    values = [K], [D], [B], [38.4], [[ripple]], [1.0], [noise]
-    return JointElasticity(*map(np.array, values))
+def single_arm(ripple=0.0):
+    values = [K], [D], [B], [38.4], [[ripple]], [1.0], [0.0]
+    elasticity = JointElasticity(*map(np.array, values))
+    return ArmSimulation(
+        SINGLE, SimulationSettings(elasticity=elasticity, brake_release_after=0.0)
+    )
 
 
 def test_a_torque_step_swings_as_the_two_mass_equations_say():
-    from scipy.integrate import solve_ivp
-
     # Given the link's own inertia, and a step of motor torque.
     inertia = NewtonEulerModel(SINGLE).mass_matrix(np.zeros(1))[0, 0]
     torque = 2.0
@@ -46,29 +48,24 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
 
     time = STEP * np.arange(1, 61)
     exact = solve_ivp(two_masses, (0.0, 0.06), [0.0] * 4, t_eval=time, rtol=1e-9, atol=1e-12).y
-    expected = K * (exact[0] - exact[1]) + D * (exact[2] - exact[3])
+    gear = K * (exact[0] - exact[1]) + D * (exact[2] - exact[3])
     # When simulated in steps of 1 ms.
-    arm = ArmSimulation(
-        SINGLE, SimulationSettings(elasticity=single_joint(), brake_release_after=0.0)
-    )
-    found = []
+    arm, found = single_arm(), []
     for _ in time:
         arm.step(np.array([torque]))
-        found.append(arm.read().effort[0])
-    # Then the torque sensor sees the same swing, to what two substeps of first order allow at a
-    # resonance of sqrt(K (1/B + 1/M)) = 305 rad/s: h w / 2 = 8 % of its amplitude.
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=0.08 * np.ptp(expected))
-    assert np.ptp(expected) > 1.0  # a rigid joint's would be constant
+        reading = arm.read()
+        found.append((reading.effort[0], reading.velocity[0]))
+    # Then the torque sensor and the motor's velocity show the same swing, to what two substeps of
+    # first order allow at a resonance of sqrt(K (1/B + 1/M)) = 305 rad/s: h w / 2 = 8 % of its
+    # amplitude.
+    for shown, expected in zip(np.transpose(found), (gear, exact[2])):
+        np.testing.assert_allclose(shown, expected, rtol=0.0, atol=0.08 * np.ptp(expected))
+    assert np.ptp(gear) > 1.0  # a rigid joint's would be constant
 
 
 def test_at_rest_the_gear_carries_gravity_without_a_jolt():
-    arm = ArmSimulation(
-        FER,
-        SimulationSettings(
-            elasticity=replace(franka_elasticity(FER), noise=np.zeros(7), ripple=np.zeros((3, 7))),
-            brake_release_after=0.1,
-        ),
-    )
+    smooth = replace(franka_elasticity(FER), noise=np.zeros(7), ripple=np.zeros((3, 7)))
+    arm = ArmSimulation(FER, SimulationSettings(elasticity=smooth, brake_release_after=0.1))
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     for _ in range(300):
         arm.step(gravity)
@@ -78,10 +75,7 @@ def test_at_rest_the_gear_carries_gravity_without_a_jolt():
 
 
 def test_the_gear_ripples_in_proportion_to_speed():
-    arm = ArmSimulation(
-        SINGLE, SimulationSettings(elasticity=single_joint(ripple=0.3), brake_release_after=0.0)
-    )
-    effort, speed = [], 0.8
+    arm, effort, speed = single_arm(ripple=0.3), [], 0.8
     for _ in range(6000):
         reading = arm.read()
         arm.step(2.0 * (speed - reading.velocity))

@@ -33,9 +33,8 @@ def test_steps_come_back_as_they_were_read(tmp_path):
     with (tmp_path / 'steps').open('ab') as file:
         file.write(b'1234')
     steps = read_steps(tmp_path / 'steps', FER.joint_names)
-    for found, name in zip((steps.q, steps.dq, steps.effort), ('position', 'velocity', 'effort')):
-        told = np.array([getattr(reading, name) for reading in readings])
-        np.testing.assert_array_equal(found, told)
+    told = np.array([(one.position, one.velocity, one.effort) for one in readings])
+    np.testing.assert_array_equal((steps.q, steps.dq, steps.effort), told.swapaxes(0, 1))
     # A double holds the time since 1970 to a quarter of a microsecond, as do the published stamps.
     np.testing.assert_allclose(np.diff(steps.stamp_ns), 10**6, atol=500)
 

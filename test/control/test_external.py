@@ -1,0 +1,248 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""External torque and wrench of simulated arms: known pushes, friction, gaps, singular poses."""
+
+from dataclasses import replace
+import functools
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.control.external_torque import (
+    BANDWIDTH,
+    DAMPING,
+    friction_in_effort,
+    MomentumObserver,
+)
+from franka_dynamics.control.external_wrench import (
+    SINGULAR_FORCE,
+    torque_deviation,
+    WrenchEstimator,
+)
+from franka_dynamics.control.guard_replay import replay_guard
+from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+
+FER = load('fer')
+PUSH = Push((0.0, 6.0, -8.0), 0.1, 9.0)  # 10 N at the flange
+
+
+def states_of(arm, seconds, law, **settings):
+    """Move an arm by torques law(simulation, reading); pair its states as a driver does."""
+    simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0, **settings))
+    reading, states = simulation.read(), []
+    while reading.time < seconds:
+        # The effort of this step is paired with the state before the step.
+        before = reading
+        simulation.step(law(simulation, before))
+        reading = simulation.read()
+        states.append((reading.time, before.position, before.velocity, reading.effort))
+    return states
+
+
+def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before():
+    model, before = PinocchioModel(FER), []
+    observer = MomentumObserver(model)
+
+    def law(_, at):  # the arm is held by gravity torque and damping
+        return model.gravity(at.position) - 2.0 * at.velocity
+
+    for time, q, dq, effort in states_of(FER, 0.3, law, push=PUSH):
+        torque = observer.update(time, q, dq, effort)
+        before += [torque] * (time < PUSH.start)
+    # 1e-9 N m: far above rounding, far below what any sensor resolves.
+    assert len(before) > 90 and np.abs(before).max() < 1e-9
+    expected = -NewtonEulerModel(FER).jacobian(q)[:3].T @ np.array(PUSH.force)
+    # The arm moves while pushed, and the observer lags by 12 ms.
+    np.testing.assert_allclose(torque, expected, rtol=0, atol=0.05 * np.abs(expected).max())
+
+
+def test_a_gap_in_the_states_starts_the_observer_over():
+    model = PinocchioModel(FER)
+    observer, dq = MomentumObserver(model), np.zeros(7)
+    for k in range(100):
+        observer.update(1e-3 * k, FER.home, dq, np.full(7, 10.0))
+    # The observer restarts as if the arm did not accelerate: with an effort of zero, something
+    # else must carry g.
+    torque = observer.update(10.0, FER.home, dq, np.zeros(7))
+    expected = -NewtonEulerModel(FER).gravity(FER.home)
+    np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
+
+
+def test_a_forgotten_torque_leaves_nothing_that_grows_again():
+    observer, still = MomentumObserver(PinocchioModel(FER)), np.zeros(7)
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    for k in range(5):  # 10 N m begin to act: the estimate still rises
+        observer.update(1e-3 * k, FER.home, still, gravity + 10.0 * (k > 0))
+    observer.forget_torque()
+    for k in range(5, 50):
+        torque = observer.update(1e-3 * k, FER.home, still, gravity)
+        np.testing.assert_allclose(torque, still, rtol=0, atol=1e-9)
+
+
+SLIP = MaxwellSlipFriction(*np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05])
+
+
+@functools.cache
+def swing(friction):
+    """Swing joints 4 and 5 by computed torque; return the states as a driver would pair them."""
+    model, joints = PinocchioModel(FER), np.isin(np.arange(7), (3, 4))
+
+    def law(_, at):
+        desired = 3.0 * np.cos(6.0 * at.time) * joints
+        return model.inverse_dynamics(at.position, at.velocity, desired)
+
+    return states_of(replace(FER, friction=friction), 2.0, law, friction=True)
+
+
+STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width=0.01)
+
+
+def by_guard(friction, states):
+    rows = map(np.array, zip(*states))
+    return replay_guard(replace(FER, friction=friction), *rows).residual.max()
+
+
+@pytest.mark.parametrize(
+    ('true', 'wrong', 'shown', 'left'),
+    [
+        # Half of joint 4's friction amplitude of 1.28 N m shows if friction is not subtracted. If
+        # it is, 2.5 % of it remains, because state and effort are half a time step apart.
+        (FER.friction, None, 0.4, 0.1),
+        # Without the state of the slip elements, their 0.6 N m would show at every turn.
+        (SLIP, STEADY, 0.2, 0.2),
+    ],
+)
+def test_friction_is_taken_out_and_slip_elements_are_followed(true, wrong, shown, left):
+    # The largest residual of an arm that nobody touches. It includes the first swing, before
+    # which the elements' state is unknown.
+    residual = by_guard(wrong, swing(true))
+    assert residual > shown
+    assert by_guard(true, swing(true)) < left * residual
+
+
+@pytest.mark.parametrize(
+    ('choice', 'target', 'taken_out'),
+    [('auto', 'fci', 1), ('auto', 'mujoco', 0), ('included', 'mujoco', 1), ('excluded', 'fci', 0)],
+)
+def test_friction_in_effort_is_the_arm_files_or_none_by_choice(choice, target, taken_out):
+    found = friction_in_effort(choice, FER, TARGETS[target])
+    assert found is (FER.friction if taken_out else None)
+
+
+def test_effort_friction_of_an_arm_without_friction_is_refused():
+    with pytest.raises(SettingsError, match=r'effort_friction is included, but .*fr3.* has no'):
+        friction_in_effort('included', load('fr3'), TARGETS['fci'])
+
+
+# The wrench. ----------------------------------------------------------------------------------
+
+FORCE, MOMENT = np.array([12.0, -8.0, 10.0]), np.array([1.0, 1.5, -0.8])  # amplitudes [N], [N m]
+KP = np.array([600.0] * 4 + [100.0, 100.0, 30.0])
+KD = np.array([30.0] * 4 + [1.0, 1.0, 0.2])
+SWING_RATES = np.linspace(1.1, 2.3, 7)  # [rad/s]
+STRAIGHT = np.zeros(7)  # stretched upwards: joints 1, 3 and 5 turn about one line
+
+
+def acting(time):
+    """Return a wrench on the flange, axes of the base, that turns slowly."""
+    return np.concatenate([FORCE, MOMENT]) * np.sin(2.0 * time + np.arange(6))
+
+
+def test_known_wrenches_in_mujoco_are_told_along_a_motion():
+    # Given an arm that moves about home, and a wrench on its flange that turns.
+    arm, w = load('fr3v2'), SWING_RATES
+    model, lag = PinocchioModel(arm), 2.0 * DAMPING / BANDWIDTH
+    observer, estimator = MomentumObserver(model), WrenchEstimator(model)
+
+    def law(simulation, at):
+        s, c = 0.4 * np.sin(w * at.time), 0.4 * np.cos(w * at.time)
+        wrench = tuple(acting(at.time))
+        simulation.push = Push(wrench[:3], 0.0, 1e9, wrench[3:])
+        torque = model.inverse_dynamics(at.position, at.velocity, -w * w * s)
+        return torque + KP * (arm.home + s - at.position) + KD * (w * c - at.velocity)
+
+    # When the wrench is estimated from the simulated sensors.
+    found, expected = [], []
+    for time, q, dq, effort in states_of(arm, 3.0, law):
+        external = observer.update(time, q, dq, effort)
+        if time > 0.2:
+            estimate = estimator.estimate(q, external)
+            assert not estimate.singular
+            assert estimate.unexplained < 0.5
+            found.append(estimate.wrench)
+            # The arm exerts the opposite wrench on its surroundings. Within the lag of the
+            # observer each joint turns by up to 20 mrad.
+            expected.append(-acting(time - lag))
+    # Then the estimate has the sign of O_F_ext_hat_K and the axes of the base.
+    error = np.abs(np.array(found) - expected).max(axis=0)
+    assert (error[:3] < 0.06 * np.linalg.norm(FORCE)).all(), error
+    assert (error[3:] < 0.08 * np.linalg.norm(MOMENT)).all(), error
+
+
+def test_away_from_singular_poses_it_is_plain_least_squares():
+    jacobian = NewtonEulerModel(FER).jacobian(FER.home)
+    torque = np.array([3.0, -5.0, 2.0, 4.0, -1.0, 0.5, 0.3])
+    weight = 1.0 / torque_deviation(FER)
+    weighed = (jacobian * weight).T
+    expected, *_ = np.linalg.lstsq(weighed, torque * weight, rcond=None)
+    estimate = WrenchEstimator(PinocchioModel(FER)).estimate(FER.home, torque)
+    np.testing.assert_allclose(estimate.wrench, expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        estimate.covariance, np.linalg.inv(weighed.T @ weighed), rtol=1e-7, atol=1e-12
+    )
+    assert not estimate.singular
+    assert 'standard deviation at most' in estimate.sentence()
+
+
+def test_a_singular_pose_is_said_and_damped():
+    # Given the arm stretched upwards, and the joint torques of 10 N on its flange along x, each
+    # with an error.
+    torque = 0.1 - 10.0 * NewtonEulerModel(FER).jacobian(STRAIGHT)[0]
+    estimate = WrenchEstimator(PinocchioModel(FER)).estimate(STRAIGHT, torque)
+    # Then the directions that no joint torque shows have a large deviation and no force.
+    assert estimate.singular
+    assert estimate.sentence().startswith('singular pose: ')
+    scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
+    variances, directions = np.linalg.eigh(estimate.covariance * np.outer(scale, scale))
+    blind = directions.T[variances > SINGULAR_FORCE**2]
+    assert len(blind) >= 1
+    assert np.abs(blind @ (estimate.wrench * scale)).max() < 1.0
+    # And the wrench stays of the size of the force.
+    assert np.linalg.norm(estimate.wrench) < 15.0
+
+
+def test_the_wrench_does_not_jump_into_a_singular_pose():
+    estimator = WrenchEstimator(PinocchioModel(FER))
+    model = NewtonEulerModel(FER)
+    wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
+    path = STRAIGHT + np.linspace(0.5, 0.0, 1001)[:, None] * (FER.home - STRAIGHT)
+    wrenches = np.einsum('kij,i->kj', model.jacobian(path), wrench)
+    estimates = [estimator.estimate(*state) for state in zip(path, wrenches)]
+    found = [estimate.wrench for estimate in estimates]
+    assert not estimates[0].singular and estimates[-1].singular
+    np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
+    # From one estimate to the next a joint moves by at most 1.2 mrad. Without damping the wrench
+    # would be noise divided by zero.
+    assert np.abs(np.diff(found, axis=0)).max() < 1.0
+
+
+def test_at_a_tool_center_the_moment_is_about_it():
+    model = PinocchioModel(FER)
+    tool = np.array([0.0, 0.05, 0.1])
+    arm = model.frames(FER.home)[-1][:3, :3] @ tool
+    force = np.array([4.0, 6.0, -2.0])
+    torque = model.jacobian(FER.home).T @ np.concatenate([force, np.cross(arm, force)])
+    estimate = WrenchEstimator(model, offset=tool).estimate(FER.home, torque)
+    # A force at the tool centre has no moment about it.
+    np.testing.assert_allclose(estimate.wrench, [*force, 0.0, 0.0, 0.0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize('offset', [(0.0, 1.0), (0.0, 0.0, float('nan')), (0.0, 0.0, 11.0)])
+def test_a_tool_center_that_is_no_point_is_refused(offset):
+    with pytest.raises(SettingsError, match='tool_center is'):
+        WrenchEstimator(PinocchioModel(FER), offset=offset)
