@@ -204,6 +204,17 @@ def test_a_difference_that_is_nan_counts_as_beyond_its_bound():
     assert 'fer_joint1' in said
 
 
+@pytest.mark.parametrize(('more', 'acts'), [(0.0, True), (30.0, False)])
+def test_only_an_effort_that_explains_the_motion_is_taken_as_the_torque_that_acts(more, acts):
+    terms, dq = TermModel(FER, MUJOCO), np.full(7, 0.1)
+    guard = Guard(terms)
+    for k in range(100):
+        q = FER.home + 1e-3 * k * dq
+        effort = terms.gravity(q) + terms.coriolis(q, dq) + more * np.eye(7)[0]
+        guard.observe(terms.at(1e-3 * k, q, dq, None), effort)
+    np.testing.assert_array_equal(guard.held_torque(), effort * acts)
+
+
 @pytest.mark.parametrize(('share', 'stopped'), [(1.1, False), (1.2, True)])
 def test_no_reference_lets_a_joint_pass_its_limit_by_more_than_15_percent(share, stopped):
     terms = TermModel(FER, MUJOCO)

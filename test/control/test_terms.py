@@ -1,20 +1,24 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Torque terms against the Newton-Euler recursion in DH frames, which shares no code."""
+"""Torque terms and their cross-check, against the independent recursion in DH frames."""
+
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.reference import ReferencePoint
+from franka_dynamics.control.running_crosscheck import RunningCrosscheck
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.validation.crosscheck import TOLERANCE
 
-FER = load('fer')
+from .closed_loop import FER, Loop
+
 STATES = sample_states(FER, 50, seed=5)
 LOAD = (1.5, 0.01, -0.02, 0.08, 4e-3, 1e-4, 0.0, 5e-3, 2e-4, 3e-3)
 TILTED = (3.0, -1.0, -9.28)
@@ -84,3 +88,41 @@ def test_the_arm_files_friction_is_gazs_formula():
     moving, still = (1.0 + np.exp(-5.1181 * (one + 0.039533)) for one in (dq[0], 0.0))
     expected = 0.54615 / moving - 0.54615 / still
     assert terms.friction.torque(dq)[0] == pytest.approx(expected, rel=1e-13)
+
+
+# The running cross-check. -----------------------------------------------------------------------
+
+TERMS = models(payload=LOAD, gravity_vector=TILTED)[0]
+
+
+def check_at(check, k, error=0.0):
+    dq = np.random.default_rng(k).uniform(-1, 1, 7)
+    state = TERMS.at(10.0 + 1e-3 * k, FER.home, dq, None)
+    check.offer(state._replace(gravity=state.gravity + error), TERMS)
+    return check.run()
+
+
+def test_models_that_agree_are_checked_once_per_period_and_quiet():
+    check = RunningCrosscheck(0.1, TOLERANCE)
+    assert [check_at(check, k) for k in range(1000)] == [''] * 1000
+    assert check.checks == 10
+    assert 0.0 < check.largest <= TOLERANCE
+
+
+def test_a_torque_off_by_a_hair_is_told_with_its_pose():
+    # An error of a hundred tolerances; joint 7's torque is below 1 N m, so it counts absolutely.
+    check, error = RunningCrosscheck(1e-3, TOLERANCE), 100 * TOLERANCE * np.eye(7)[6]
+    assert 'at q = [0.0, -0.7854' in check_at(check, 1, error)
+    assert check.largest == pytest.approx(100 * TOLERANCE, rel=0.5)
+
+
+def test_a_running_arm_whose_models_differ_stops_until_it_is_configured_again():
+    loop = Loop().run(0.3)
+    # No two recursions agree to less than rounding.
+    loop.controller.crosscheck = RunningCrosscheck(1e-3, 1e-20)
+    loop.run(0.01)
+    loop.controller.check_models(nullcontext())
+    assert 'cross-check' in loop.controller.fault
+    loop.controller.enable()
+    cleared, said = loop.controller.clear_fault()
+    assert not cleared and 'configure it again' in said
