@@ -213,8 +213,8 @@ class FeedforwardController:
             # the new target.
             self._last_torque_acts = False
             self.guard.restart()
-        if law.has_gains and not before.has_gains:
-            # The arm may have moved while the gains were zero, so the held position is outdated.
+        if law.has_gains != before.has_gains:
+            # Without gains a person may guide the arm away from the held position.
             self.reference.hold(None)
 
     def apply(self, settings: Settings) -> None:

@@ -105,10 +105,9 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
 
 def _drawn(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
     raw = rng.normal(0.0, deviation, (4, 4))
-    change = 0.5 * (raw + raw.T)
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
     # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
-    np.fill_diagonal(change, np.diag(raw))
+    change = 0.5 * (raw + raw.T)
     values, vectors = np.linalg.eigh(change)
     root = np.linalg.cholesky(link.pseudo_inertia())
     drawn = root @ (vectors * np.exp(values)) @ vectors.T @ root.T

@@ -63,12 +63,15 @@ def test_gains_back_on_after_hand_guiding_do_not_spring_back():
     loop.controller.apply(Settings(target='fci'))
     loop.run(0.1)
     # The arm is guided away and released; then the gains are switched on again.
-    for _ in range(41):
-        loop.arm.data.qpos[0] += 0.009
-        loop.run(0.003)
-    loop.run(0.1)
+    begun, turn = loop.arm.time, 0.7 * np.eye(7)[0]
+
+    def guide(*_):
+        loop.arm.data.qvel[:] = turn * np.sin(np.pi * (loop.arm.time - begun) / 0.8)
+
+    loop.run(0.8, guide)
     loop.controller.apply(Settings(target='fci', **GAINS))
-    loop.run(0.5)
+    loop.run(1.0)
+    assert loop.controller.mode is Mode.RUNNING
     assert loop.arm.position[0] > 0.3
     np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=0.1)
 

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import resting_torque
 from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.guard import Guard, GuardLimits
+from franka_dynamics.control.guard import FirstTorque, Guard, GuardLimits
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import TermModel
@@ -155,9 +155,9 @@ def test_a_fast_reference_is_followed_either_way(by):
     assert loop.controller.fault == ''
 
 
-def observer_of(target):
+def observer_of(target, limits=None):
     terms = TermModel(FER, Settings(target=target))
-    guard = Guard(terms)
+    guard = Guard(terms, limits)
 
     def observe(stamp, age=0.0, effort=None):
         guard.observe(terms.at(stamp, FER.home, NOTHING, None), effort, age=age)
@@ -195,23 +195,60 @@ def test_an_effort_equal_to_one_of_the_last_three_commands_is_no_measurement(ago
     assert guard.measured == measured
 
 
-def test_a_difference_that_is_nan_counts_as_beyond_its_bound():
-    guard, observe = observer_of('fci')
+FIRST = 30.0 * np.eye(7)[0]
+
+
+@pytest.mark.parametrize(
+    ('effort', 'command', 'factor', 'named'),
+    [
+        (GRAVITY, GRAVITY, 1.0, ''),
+        (GRAVITY + FIRST, GRAVITY + FIRST, 1.0, 'from what its motion needs'),
+        (GRAVITY, GRAVITY + FIRST, 1.0, 'what is commanded and target mujoco adds'),
+        (GRAVITY, GRAVITY + FIRST, 2.0, ''),
+        (NOTHING * np.nan, GRAVITY, 1.0, 'fer_joint1'),
+    ],
+)
+def test_a_measured_torque_unlike_the_model_or_the_command_stops_the_arm(
+    effort, command, factor, named
+):
+    guard, observe = observer_of('mujoco', GuardLimits(joint_factors=(factor,)))
     guard.begin(0.0, FER.home, moved=True)
     for k in range(100):
-        observe(1e-3 * k, effort=NOTHING * np.nan)
+        observe(1e-3 * k, effort=effort)
+        guard.commanded(command)
         said = guard.judge()
-    assert 'fer_joint1' in said
+    assert (named in said) if named else said == ''
+    assert (not guard.largest.max() <= 1.0) == bool(named)
 
 
-@pytest.mark.parametrize(('more', 'acts'), [(0.0, True), (30.0, False)])
-def test_only_an_effort_that_explains_the_motion_is_taken_as_the_torque_that_acts(more, acts):
-    terms, dq = TermModel(FER, MUJOCO), np.full(7, 0.1)
+def test_after_a_command_gravity_is_not_given_at_once():
+    # The command explains why the arm rests, as no torque at all explains why an arm falls.
+    guard, observe = observer_of('gz_ros2_control')
+    for k in range(40):
+        guard.commanded(GRAVITY)
+        observe(1e-3 * k)
+    begin = {'braked_until_commanded': False, 'held_until_commanded': False}
+    assert guard.first_torque(**begin)[0] is FirstTorque.RAMPED
+
+
+@pytest.mark.parametrize(
+    ('target', 'speed', 'carried', 'more', 'acts'),
+    [
+        ('mujoco', 0.1, 1.0, 0.0, True),
+        ('mujoco', 0.0, 1.0, 0.0, False),
+        ('mujoco', 0.1, 1.0, 30.0, False),
+        ('fci', 0.1, 0.0, 5.0, False),
+    ],
+)
+def test_only_an_effort_that_explains_a_motion_is_taken_as_the_torque_that_acts(
+    target, speed, carried, more, acts
+):
+    terms, dq = TermModel(FER, Settings(target=target)), np.full(7, speed)
     guard = Guard(terms)
     for k in range(100):
-        q = FER.home + 1e-3 * k * dq
-        effort = terms.gravity(q) + terms.coriolis(q, dq) + more * np.eye(7)[0]
-        guard.observe(terms.at(1e-3 * k, q, dq, None), effort)
+        state = terms.at(1e-3 * k, FER.home + 1e-3 * k * dq, dq, None)
+        effort = carried * state.gravity + state.coriolis + more * np.eye(7)[0]
+        guard.observe(state, effort)
     np.testing.assert_array_equal(guard.held_torque(), effort * acts)
 
 

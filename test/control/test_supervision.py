@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.possible_motion import Condition, PossibleMotion
 from franka_dynamics.control.supervision import StateSupervisor, SupervisionLimits
 
 FER = load('fer')
@@ -86,6 +86,12 @@ def test_the_fastest_legal_motion_stays_trusted():
         velocity = speed * np.array([1, 1, 1, 1, 1, -1, 1])
         stream.q = stream.q + velocity * STEP
         assert stream.send(dq=velocity).trusted
+
+
+def test_no_state_of_a_fast_real_arm_contradicts_the_one_before(fer_1khz_recording):
+    one, motion = fer_1khz_recording, PossibleMotion(FER)
+    rows = zip(one.q[1:], one.q, one.dq[1:], np.diff(one.time).tolist())
+    assert all(motion.unlike(*row) is None for row in rows)
 
 
 @pytest.mark.parametrize(
