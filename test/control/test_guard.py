@@ -221,12 +221,15 @@ def test_a_measured_torque_unlike_the_model_or_the_command_stops_the_arm(
     assert (not guard.largest.max() <= 1.0) == bool(named)
 
 
-def test_after_a_command_gravity_is_not_given_at_once():
+@pytest.mark.parametrize(
+    ('target', 'effort'), [('gz_ros2_control', None), ('mujoco', GRAVITY + 0.1)]
+)
+def test_after_a_command_gravity_is_not_given_at_once(target, effort):
     # The command explains why the arm rests, as no torque at all explains why an arm falls.
-    guard, observe = observer_of('gz_ros2_control')
+    guard, observe = observer_of(target)
     for k in range(40):
         guard.commanded(GRAVITY)
-        observe(1e-3 * k)
+        observe(1e-3 * k, effort=effort)
     begin = {'braked_until_commanded': False, 'held_until_commanded': False}
     assert guard.first_torque(**begin)[0] is FirstTorque.RAMPED
 

@@ -68,6 +68,15 @@ def test_a_gap_of_states_does_not_end_a_hold_with_a_load():
     assert loop.arm.data.site_xpos[loop.arm.flange_site][2] > height - 0.02
 
 
+@pytest.mark.parametrize(('off', 'resumed'), [(np.nan, True), (0.1, False)])
+def test_a_hold_goes_on_after_a_state_that_is_not_finite_but_not_after_a_jump(off, resumed):
+    loop = held()
+    stamp, q, dq = loop.controller.latest
+    loop.controller.update(stamp + 5e-4, q + off, dq, stamp + 5e-4)
+    loop.run(0.5)
+    assert loop.controller.holding == resumed
+
+
 @pytest.mark.parametrize('until', [ClearedBy.ACTIVATION, ClearedBy.CONFIGURATION])
 def test_a_graver_fault_ends_a_hold(until):
     loop = held()

@@ -111,15 +111,14 @@ def test_noise_has_the_stated_deviation_and_is_repeatable():
     assert np.std(readings(1) - FER.home) == pytest.approx(1e-4, rel=0.03)
 
 
-@pytest.mark.parametrize(('link', 'point'), [(None, (0.0, 0.0, 0.0)), (4, (0.1, -0.05, 0.2))])
+@pytest.mark.parametrize(('link', 'point'), [(0, (0.0, 0.0, 0.0)), (4, (0.1, -0.05, 0.2))])
 def test_a_push_accelerates_the_arm_by_its_points_jacobian_until_it_ends(link, point):
     force = np.array([3.0, 10.0, -5.0])
-    at = {} if link is None else {'link': link, 'point': point}
-    push = Push(tuple(force), 0.0, 1.5 * STEP, **at)
+    push = Push(tuple(force), 0.0, 1.5 * STEP, link=link, point=point)
     simulation = arm(push=push, **WEIGHTLESS)
     velocity = stepped(simulation, STILL).velocity
-    linear, angular = np.split(MODEL.jacobian(FER.home, *([] if link is None else [link])), 2)
-    place = MODEL.frames(FER.home)[-1 if link is None else link - 1, :3, :3] @ np.array(point)
+    linear, angular = np.split(MODEL.jacobian(FER.home, link or 'flange'), 2)
+    place = MODEL.frames(FER.home)[link - 1, :3, :3] @ np.array(point)
     torque = (linear + np.cross(angular.T, place).T).T @ force
     expected = np.linalg.solve(MODEL.mass_matrix(FER.home), torque) * STEP
     np.testing.assert_allclose(velocity, expected, rtol=0, atol=1e-6)
