@@ -180,8 +180,10 @@ def test_a_late_state_answers_to_a_command_that_is_older_by_as_much():
     for k in range(400):  # the lag of the first state is unknown; its effect decays
         prompt.commanded(torques[k])
         late.commanded(torques[k + 5])
-        observe(1e-3 * k)
+        observe(1e-3 * k, effort=torques[k])
         observe_late(1e-3 * k, age=5e-3)
+    # A prompt state responds to the latest command.
+    np.testing.assert_allclose(prompt.command_residual, prompt.external, rtol=0, atol=1e-9)
     np.testing.assert_allclose(late.command_residual, prompt.command_residual, rtol=0, atol=1e-6)
 
 
