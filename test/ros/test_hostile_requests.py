@@ -86,7 +86,6 @@ def entry(name, kind, **values):
         entry('scale', 0),
         entry('terms.gravity', 0),
         entry(MEGABYTE, 3),
-        entry(MEGABYTE, 0),
         entry('target', 4, string_value=MEGABYTE),
         entry('', 3, double_value=1.0),
         entry('payload', 8, double_array_value=[np.nan] * 10),
