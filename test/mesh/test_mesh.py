@@ -16,7 +16,7 @@ from franka_dynamics.mesh.mesh import (
     TriangleMesh,
     vertex_derivatives,
 )
-from franka_dynamics.spatial import exp6
+from franka_dynamics.spatial import exp6, pose_from_xyz_rpy
 
 from .meshes import bumpy_cuboid, cuboid
 from ..agreement import differences
@@ -64,12 +64,14 @@ def test_many_faces_agree_with_trimesh():
 
 
 def test_a_mesh_far_away_keeps_its_central_inertias_digits():
-    # Given a 6 cm part described 5 m from its frame's origin, as CAD exports sometimes are.
-    near = bumpy_cuboid(1)
-    far = near.moved([[1, 0, 0, 3.0], [0, 1, 0, 4.0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    # Given a 6 cm part described 13 m from its frame's origin, as CAD exports sometimes are.
+    near, offset = bumpy_cuboid(1), (3.0, 4.0, 12.0)
+    far = near.moved(pose_from_xyz_rpy(offset, np.zeros(3)))
     actual, expected = (mesh_inertia(mesh, DENSITY) for mesh in (far, near))
-    # Then only the parallel-axis term of 25 m^2 against 4e-4 m^2 takes digits: 1e-11 measured;
-    # sums about the far origin lose 1e-9 and more.
+    center = expected.center_of_mass + offset
+    np.testing.assert_allclose(actual.center_of_mass, center, rtol=0.0, atol=1e-13)
+    # Then only the parallel-axis term of 169 m^2 against 4e-4 m^2 takes digits: 2e-11 measured;
+    # sums about the far origin lose 4e-10.
     np.testing.assert_allclose(
         actual.inertia_at_center_of_mass,
         expected.inertia_at_center_of_mass,
