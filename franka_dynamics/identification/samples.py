@@ -255,7 +255,7 @@ class Part:
         return self.name.partition(STRETCH)[0]
 
     def error(self, theta: Array, unit: Unit) -> float:
-        """Return E of `theta` (p,): root mean square torque error over all joints, in `unit`."""
+        """Return E of `theta` (p,), the norm of the joints' root mean square errors, in `unit`."""
         return ResidualRms.of_squares(
             self.factors.squares(theta), self.factors.samples, unit
         ).whole

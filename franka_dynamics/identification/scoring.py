@@ -49,7 +49,7 @@ class PartScore:
 
     @property
     def error(self) -> float:
-        """E, the root mean square torque error over all joints, in `unit`."""
+        """E, the norm of the joints' root mean square torque errors, in `unit`."""
         return ResidualRms.of_squares(self.filtered, self.samples, self.unit).whole
 
     @property

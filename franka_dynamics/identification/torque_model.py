@@ -25,7 +25,7 @@ VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
 # pre-sliding of bearings and seals, one for the wind-up of the drive. The first pair of
 # displacements is used unless another pair predicts parts left out of the fit clearly better. A
 # slip element that saturates above 0.3 rad acts as a spring in most motions and is confused with
-# gravity: on a real FER 0.6 rad raises the error on a left-out stretch from 0.2 to 0.5 N m.
+# gravity: on a real FER 0.6 rad raises E on a left-out stretch from 0.25 to 0.50 N m.
 SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
 # Velocity v [rad/s] of the Stribeck term, which decreases as exp(-(dq / v)^2).
 STRIBECK_VELOCITY = 0.1

@@ -3,7 +3,7 @@
 """
 The decision whether the identified arm is better than the published sets.
 
-E is the root mean square torque error over all joints. An identified arm is better than the
+E is the norm of the joints' root mean square torque errors. An identified arm is better than the
 published sets if it meets three conditions:
 
 1. The identified arm's E is lower than that of the best published set, with friction fitted to the
