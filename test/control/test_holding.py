@@ -27,6 +27,7 @@ def held(settings=MUJOCO, arm=FER):
     own = settings.target == 'fci'
     loop = Loop(settings, description=arm, gravity_compensation=own, friction=True).run(0.5)
     loop.controller.latch_fault('a test', ClearedBy.ACKNOWLEDGEMENT)
+    assert not loop.controller.clear_fault()[0]  # while the arm is braked
     loop.run(0.3)
     assert loop.controller.holding
     return loop
