@@ -31,6 +31,8 @@ def test_the_executables_that_launch_finds_here_are_those_of_this_package(setup_
 
 
 HELD = {'held_until_commanded': True}
+# The files of most targets have another number.
+OWN = '/**:\n  ros__parameters: {max_restarts: 7}\n'
 
 
 @pytest.mark.parametrize(
@@ -44,18 +46,19 @@ HELD = {'held_until_commanded': True}
     ],
 )
 def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, expected):
-    file = tmp_path / 'own.yaml'
-    file.write_text('/**:\n  ros__parameters: {scale: 0.5}\n')
-    node = launched(name, params_file=str(file), **given)['feedforward_node']
-    has(node, scale=0.5, **expected)
+    (tmp_path / 'own.yaml').write_text(OWN)
+    node = launched(name, params_file=f'{tmp_path}/own.yaml', **given)['feedforward_node']
+    has(node, max_restarts=7, **expected)
     assert node.remappings[COMMAND] == 'effort_controller/commands'
     assert name == 'feedforward' or node.on_exit is not None
 
 
-def test_every_target_has_a_file_and_by_default_nothing_moves(launched):
+def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path):
+    (tmp_path / 'own.yaml').write_text(OWN)
     for target in ('', *TARGETS):
-        node = launched('feedforward', target=target)['feedforward_node']
-        assert node.values['target'] == (target or DEFAULT_TARGET)
+        given = {'target': target, 'params_file': f'{tmp_path}/own.yaml'}
+        node = launched('feedforward', **given)['feedforward_node']
+        has(node, target=target or DEFAULT_TARGET, max_restarts=7)
         assert node.remappings[COMMAND] == COMMAND
 
 
