@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs in every supported format, written by the libraries that users write them with."""
 
+from dataclasses import replace
+from functools import partial
+import sys
+
 import numpy as np
 import pytest
 from scipy.io import savemat
@@ -9,11 +13,7 @@ from scipy.io import savemat
 from franka_dynamics.arm import load
 from franka_dynamics.errors import MissingDependencyError, RecordingError
 from franka_dynamics.recordings.log_file import read_log
-from franka_dynamics.recordings.log_import import (
-    ColumnMap,
-    import_log,
-    recording_from_arrays,
-)
+from franka_dynamics.recordings.log_import import ColumnMap, import_log, recording_from_arrays
 
 NAMES = load('fer').joint_names
 ROWS = 50
@@ -21,41 +21,47 @@ TIME = 0.004 * np.arange(ROWS) + 12.5
 Q = 0.5 * np.sin(3.0 * TIME[:, None] + np.arange(7))
 DQ = 1.5 * np.cos(3.0 * TIME[:, None] + np.arange(7))
 EFFORT = np.random.default_rng(0).normal(0.0, 5.0, (ROWS, 7))
-TABLE = np.column_stack([TIME, Q, DQ, EFFORT])
-HEADER = [*['t'], *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8))]
+TABLE, DATA = np.column_stack([TIME, Q, DQ, EFFORT]), {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}
+HEADER = ['t', *(f'{name}{i}' for name in ('q', 'dq', 'tau') for i in range(1, 8))]
 NAMED = ColumnMap('q{}', 'tau{}', 'dq{}', stamp='t')
 NUMBERED = ColumnMap('2-8', '16-22', '9-15', stamp='1')
 ARRAYS = ColumnMap('q', 'tau', 'dq', stamp='t')
 STRUCT = ColumnMap('log.q', 'log.tau', 'log.dq', stamp='log.t')
-# Text has 18 digits, so that every number is read back exactly.
-TEXT = {'fmt': '%.17e'}
 
 
-def write_csv(path, delimiter=','):
-    np.savetxt(
-        path, TABLE, delimiter=delimiter, header=delimiter.join(HEADER), comments='', **TEXT
-    )
+def text(delimiter=',', edit=str, header=HEADER, comments=''):
+    """Return a function that writes the table as text, with all 18 digits, and edits the text."""
+
+    def write(path):
+        head = {'header': delimiter.join(header), 'comments': comments}
+        np.savetxt(path, TABLE, delimiter=delimiter, fmt='%.17e', **head)
+        path.write_text(edit(path.read_text()))
+
+    return write
 
 
-def write_matlab_rows(path):
-    savemat(path, {'log': {'t': TIME[None, :], 'q': Q.T, 'dq': DQ.T, 'tau': EFFORT.T}})
+def commented(written):
+    return '# by hand; twice\n% another\n\n' + written.replace('\n', '\n# open, closed\n', 5)
+
+
+def quoted(written):
+    head, rest = written.split('\n', 1)
+    return ','.join(f'"{name}; raw, 1"' for name in head.split(',')) + '\n' + rest
 
 
 def write_structured(path):
-    table = np.zeros(
-        ROWS, dtype=[('t', float), ('q', float, 7), ('dq', float, 7), ('tau', float, 7)]
-    )
-    table['t'], table['q'], table['dq'], table['tau'] = TIME, Q, DQ, EFFORT
+    table = np.zeros(ROWS, [('t', float), *((name, float, 7) for name in ('q', 'dq', 'tau'))])
+    for name, values in DATA.items():
+        table[name] = values
     np.save(path, table)
 
 
-def write_hdf5(path, arrays, effort):
+def write_hdf5(path):
     """Write arrays as h5py's users do, beside a picture and a text."""
-    h5py = pytest.importorskip('h5py')
-    with h5py.File(path, 'w') as opened:
+    with pytest.importorskip('h5py').File(path, 'w') as opened:
         opened['camera/picture'] = np.zeros((ROWS, 4, 4, 3), dtype=np.uint8)
         opened['instruction'] = 'lift the cup'
-        for name, array in {**arrays, 'tau': effort}.items():
+        for name, array in DATA.items():
             opened[name] = array
 
 
@@ -64,53 +70,30 @@ def write_parquet(path):
     pyarrow = pytest.importorskip('pyarrow', reason='pyarrow is not installed')
     from pyarrow import parquet
 
-    lists = {'q': list(Q), 'dq': list(DQ), 'tau': list(EFFORT)}
-    parquet.write_table(pyarrow.table({'t': TIME, **lists}), path)
-
-
-def edited(edit):
-    """Return a function that writes a CSV file and edits its text."""
-
-    def write(path):
-        write_csv(path)
-        path.write_text(edit(path.read_text()))
-
-    return write
-
-
-def quoted(text):
-    head, rest = text.split('\n', 1)
-    return ','.join(f'"{name}, raw"' for name in head.split(',')) + '\n' + rest
+    parquet.write_table(pyarrow.table({name: list(array) for name, array in DATA.items()}), path)
 
 
 FORMS = {
-    'comma.csv': (write_csv, NAMED),
-    'semicolon.csv': (lambda path: write_csv(path, ';'), NAMED),
-    'tabs.tsv': (lambda path: write_csv(path, '\t'), NAMED),
-    'blanks.txt': (lambda path: np.savetxt(path, TABLE, header=' '.join(HEADER), **TEXT), NAMED),
-    'bare.dat': (lambda path: np.savetxt(path, TABLE, **TEXT), NUMBERED),
+    'commented.csv': (text(edit=commented), NAMED),
+    'quoted.csv': (text(edit=quoted), NUMBERED),
+    'semicolon.csv': (text(';'), NAMED),
+    'tabs.tsv': (text('\t'), NAMED),
+    'blanks.txt': (text(' ', comments='# '), NAMED),
+    'bare.dat': (text(' ', header=()), NUMBERED),
     'matrix.npy': (lambda path: np.save(path, TABLE), NUMBERED),
     'structured.npy': (write_structured, ARRAYS),
-    'arrays.npz': (lambda path: np.savez(path, t=TIME, q=Q, dq=DQ, tau=EFFORT, name='x'), ARRAYS),
-    'objects.npz': (
-        lambda path: np.savez(path, t=TIME, q=Q, dq=DQ, tau=EFFORT, notes={'arm': 'x'}),
-        ARRAYS,
-    ),
-    'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER, TABLE.T))), NAMED),
-    'variables.mat': (
-        lambda path: savemat(path, {'t': TIME, 'q': Q, 'dq': DQ, 'tau': EFFORT}),
-        ARRAYS,
-    ),
-    'struct.mat': (write_matlab_rows, STRUCT),
-    'arrays.h5': (lambda path: write_hdf5(path, {'t': TIME, 'q': Q, 'dq': DQ}, EFFORT), ARRAYS),
-    'lists.parquet': (write_parquet, ARRAYS),
-    'comments_above.csv': (edited(lambda text: f'# by hand; twice\n% another\n\n{text}'), NAMED),
-    'comment_among.csv': (edited(lambda text: text.replace('\n', '\n# open, closed\n', 5)), NAMED),
-    'quoted.csv': (edited(quoted), NUMBERED),
+    'objects.npz': (lambda path: np.savez(path, **DATA, name='x', notes={'arm': 'x'}), ARRAYS),
     'wider.npz': (
-        lambda path: np.savez(path, t=TIME, q=np.column_stack([Q, TIME]), dq=DQ, tau=EFFORT),
-        ColumnMap('q[1-7]', 'tau', 'dq', stamp='t'),
+        lambda path: np.savez(path, **{**DATA, 'q': np.column_stack([Q, TIME])}),
+        replace(ARRAYS, position='q[1-7]'),
     ),
+    'variables.mat': (lambda path: savemat(path, DATA), ARRAYS),
+    'rows.mat': (
+        lambda path: savemat(path, {'log': {name: one.T for name, one in DATA.items()}}),
+        STRUCT,
+    ),
+    'arrays.h5': (write_hdf5, ARRAYS),
+    'lists.parquet': (write_parquet, ARRAYS),
 }
 
 
@@ -119,16 +102,14 @@ def test_every_form_gives_the_same_recording(form, tmp_path):
     write, columns = FORMS[form]
     write(tmp_path / form)
     recording = import_log(tmp_path / form, columns, NAMES)
-    np.testing.assert_array_equal(recording.q, Q)
-    np.testing.assert_array_equal(recording.dq, DQ)
-    np.testing.assert_array_equal(recording.effort, EFFORT)
+    np.testing.assert_array_equal([recording.q, recording.dq, recording.effort], [Q, DQ, EFFORT])
     np.testing.assert_allclose(recording.stamp_ns, 1e9 * TIME, rtol=0.0, atol=0.5)
     assert recording.joint_names == NAMES
 
 
 def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
     for module in ('pyarrow', 'pyarrow.parquet', 'pandas'):
-        monkeypatch.setitem(__import__('sys').modules, module, None)
+        monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / 'log.parquet'
     path.write_bytes(b'PAR1')
     with pytest.raises(MissingDependencyError, match='takes pyarrow: pip install'):
@@ -140,31 +121,13 @@ def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
 )
 def test_units_become_si(unit, per_rad, tmp_path):
     constants = np.array([1.2, -3.0, 2.0, 0.5, 0.1, 0.2, 0.3])
-    np.savez(
-        tmp_path / 'log.npz',
-        t=1e6 * TIME,
-        q=np.degrees(Q),
-        dq=per_rad * DQ,
-        i=1e3 * EFFORT / constants,
-    )
-    recording = import_log(
-        tmp_path / 'log.npz',
-        ColumnMap(
-            'q',
-            'i',
-            'dq',
-            stamp='t',
-            position_unit='deg',
-            velocity_unit=unit,
-            stamp_unit='us',
-            effort_scale=tuple(1e-3 * constants),
-        ),
-        NAMES,
-    )
-    np.testing.assert_allclose(recording.q, Q, rtol=1e-14)
-    np.testing.assert_allclose(recording.dq, DQ, rtol=1e-14)
-    np.testing.assert_allclose(recording.effort, EFFORT, rtol=1e-14)
-    np.testing.assert_allclose(recording.stamp_ns, 1e9 * TIME, rtol=0.0, atol=2.0)
+    arrays = {'t': 1e6 * TIME, 'q': np.degrees(Q), 'dq': per_rad * DQ}
+    np.savez(tmp_path / 'log.npz', **arrays, tau=1e3 * EFFORT / constants)
+    units = {'position_unit': 'deg', 'velocity_unit': unit, 'stamp_unit': 'us'}
+    columns = replace(ARRAYS, **units, effort_scale=tuple(1e-3 * constants))
+    found = import_log(tmp_path / 'log.npz', columns, NAMES)
+    np.testing.assert_allclose([found.q, found.dq, found.effort], [Q, DQ, EFFORT], rtol=1e-14)
+    np.testing.assert_allclose(found.stamp_ns, 1e9 * TIME, rtol=0.0, atol=2.0)
 
 
 @pytest.mark.parametrize(('unit', 'said'), [(1.0, 0), (1e3, 1)])
@@ -181,7 +144,7 @@ def test_without_velocity_it_is_derived_and_said_so():
 
 
 def lines(*rows):
-    return '\n'.join(['t,' + ','.join(HEADER[1:]), *rows, ''])
+    return '\n'.join([','.join(HEADER), *rows, ''])
 
 
 GOOD = ','.join(['0.0'] * 22)
@@ -189,55 +152,35 @@ TWO = lines(GOOD, GOOD)
 
 
 @pytest.mark.parametrize(
-    ('content', 'columns', 'sentence'),
+    ('name', 'content', 'columns', 'sentence'),
     [
-        (lines(GOOD, GOOD.replace('0.0', 'x', 1)), NAMED, "row 2, column 1: 'x' is not"),
-        (lines(GOOD, '1,2,3'), NAMED, 'row 2: it has 3 columns where the first line has 22'),
-        (TWO.replace(',', ';').replace('0.0', '0,0'), NAMED, 'a decimal comma must be a point'),
-        ('', NAMED, 'a.csv is empty'),
-        (lines(), NAMED, 'a.csv holds no rows of numbers'),
-        ('q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
-        (TWO, NAMED, 'row 2: the stamp 0.000000000 s does not come'),
-        (lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
-        (lines(GOOD, '1.0' + 21 * ',nan'), NAMED, 'row 2: position of fer_joint1 is nan'),
-        (
-            TWO,
-            ColumnMap('joint{}', 'tau{}', 'dq{}', stamp='t'),
-            "has no column 'joint1' for position; it has t, q1, q2",
-        ),
-        (
-            lines(GOOD).partition('\n')[2],
-            NAMED,
-            '22 columns without names: give their numbers, such as --position 2-8',
-        ),
-        (
-            TWO,
-            ColumnMap('2-7', '16-22', '9-15', stamp='1'),
-            "position '2-7' names 6 columns, but 7 are needed",
-        ),
-        (
-            TWO,
-            ColumnMap('2-8', '17-23', '9-15', stamp='1'),
-            'has 22 columns, so there is no column 23 for effort',
-        ),
-        (b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
+        ('a.csv', lines(GOOD, f'x{GOOD[3:]}'), NAMED, "row 2, column 1: 'x' is not"),
+        ('a.csv', lines(GOOD, '1,2,3'), NAMED, 'row 2: it has 3 columns where the first line has'),
+        ('a.csv', TWO.replace(',', ';').replace('.', ','), NAMED, 'decimal comma must be a point'),
+        ('a.csv', '', NAMED, 'a.csv is empty'),
+        ('a.csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
+        ('a.csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
+        ('a.csv', TWO, NAMED, 'row 2: the stamp 0.000000000 s does not come'),
+        ('a.csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
+        ('a.csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, 'row 2: position of fer_joint1 is nan'),
+        ('a.csv', TWO, replace(NAMED, position='p{}'), "no column 'p1' for position; it has t, q"),
+        ('a.csv', f'{GOOD}\n', NAMED, '22 columns without names: give their numbers'),
+        ('a.csv', TWO, replace(NUMBERED, position='2-7'), "position '2-7' names 6 columns, but 7"),
+        ('a.csv', TWO, replace(NUMBERED, effort='17-23'), 'there is no column 23 for effort'),
+        ('a.csv', b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
+        ('a.npy', b'nonsense', ARRAYS, 'a.npy cannot be read as numpy arrays'),
+        ('a.npz', b'nonsense', ARRAYS, '(ValueError: its first bytes are not'),
+        ('a.mat', b'nonsense' * 40, ARRAYS, 'a.mat cannot be read as a MATLAB file'),
+        ('a.xlsx', b'', ARRAYS, "end in '.xlsx' cannot be imported; export .csv"),
     ],
 )
-def test_bad_tables_get_one_sentence(content, columns, sentence, tmp_path):
-    assert_refused(tmp_path / 'a.csv', content, columns, sentence)
-
-
-@pytest.mark.parametrize(
-    ('name', 'content', 'sentence'),
-    [
-        ('a.npy', b'nonsense', 'a.npy cannot be read as numpy arrays'),
-        ('a.npz', b'nonsense', '(ValueError: its first bytes are not'),
-        ('a.mat', b'nonsense' * 40, 'a.mat cannot be read as a MATLAB file'),
-        ('a.xlsx', b'', "end in '.xlsx' cannot be imported; export .csv"),
-    ],
-)
-def test_bad_files_get_one_sentence(name, content, sentence, tmp_path):
-    assert_refused(tmp_path / name, content, ARRAYS, sentence)
+def test_a_bad_file_gets_one_sentence(name, content, columns, sentence, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(RecordingError) as caught:
+        import_log(path, columns, NAMES)
+    assert sentence in str(caught.value)
+    assert len(str(caught.value)) < 500 and '\n' not in str(caught.value)
 
 
 def test_columns_of_different_lengths_are_refused(tmp_path):
@@ -246,50 +189,32 @@ def test_columns_of_different_lengths_are_refused(tmp_path):
         read_log(tmp_path / 'a.npz').choose('q{}', 7, 'position')
 
 
-def assert_refused(path, content, columns, sentence):
-    """Write a file, and require one sentence when it is imported."""
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(RecordingError) as caught:
-        import_log(path, columns, NAMES)
-    assert sentence in str(caught.value)
-    assert len(str(caught.value)) < 500 and '\n' not in str(caught.value)
+COLUMNS = partial(ColumnMap, 'q', 'tau')
+RECORDING = partial(recording_from_arrays, q=Q, dq=DQ, effort=EFFORT, joint_names=NAMES)
 
 
 @pytest.mark.parametrize(
-    ('given', 'sentence'),
+    ('make', 'given', 'sentence'),
     [
-        ({'stamp': 't', 'position_unit': 'furlong'}, "position is 'furlong'; known are rad, deg"),
-        ({'stamp': 't', 'rate': 100.0}, 'either the stamp column or the rate'),
-        ({}, 'either the stamp column or the rate'),
+        (COLUMNS, {'stamp': 't', 'position_unit': 'furlong'}, "'furlong'; known are rad, deg"),
+        (COLUMNS, {'stamp': 't', 'rate': 100.0}, 'either the stamp column or the rate'),
+        (COLUMNS, {}, 'either the stamp column or the rate'),
+        (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
+        (RECORDING, {'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
+        (RECORDING, {'q': Q[:, :6], 'rate': 9.0}, r'position .* \(50, 6\), expected \(rows, 7\)'),
+        (RECORDING, {'dq': DQ[:-1], 'rate': 9.0}, r'velocity .* \(49, 7\), but position has \(50'),
+        (RECORDING, {'stamp': TIME, 'rate': 9.0}, 'give either the stamp column or the rate'),
+        (RECORDING, {'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
     ],
 )
-def test_columns_without_sense_are_refused(given, sentence):
+def test_columns_and_arrays_that_disagree_get_one_sentence(make, given, sentence):
     with pytest.raises(RecordingError, match=sentence):
-        ColumnMap('q', 'tau', **given)
-
-
-@pytest.mark.parametrize(
-    ('change', 'sentence'),
-    [
-        ({'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
-        ({'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
-        ({'q': Q[:, :6]}, r'position has shape \(50, 6\), expected \(rows, 7\)'),
-        ({'dq': DQ[:-1]}, r'velocity has shape \(49, 7\), but position has \(50, 7\)'),
-        ({'rate': 100.0}, 'give either the stamp column or the rate'),
-        ({'stamp': None, 'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
-    ],
-)
-def test_arrays_that_disagree_get_one_sentence(change, sentence):
-    given = {'q': Q, 'dq': DQ, 'effort': EFFORT, 'joint_names': NAMES, 'stamp': TIME, **change}
-    with pytest.raises(RecordingError, match=sentence):
-        recording_from_arrays(**given)
+        make(**given)
 
 
 def test_a_last_row_that_breaks_off_is_left_out_and_said(tmp_path):
     path = tmp_path / 'stopped.csv'
-    write_csv(path)
-    path.write_text(path.read_text().rstrip()[:-120])
+    text(edit=lambda written: written.rstrip()[:-120])(path)
     recording = import_log(path, NAMED, NAMES)
-    assert len(recording) == ROWS - 1
     assert recording.remarks == (f'the last row, number {ROWS}, breaks off and was left out',)
     np.testing.assert_array_equal(recording.effort, EFFORT[:-1])
