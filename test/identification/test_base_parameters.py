@@ -24,12 +24,13 @@ from franka_dynamics.identification.base_parameters import (
 
 from .trees import random_tree_of_rows
 from ..agreement import assert_close
-from ..arms import make_random_arm
+from ..arms import make_random_arm, with_row
 from ..dynamics.trees import random_tree
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
-GRAVITIES = {'vertical': VERTICAL, 'tilted': TILTED, 'none': NO_GRAVITY}
-CONVENTIONS = list(Convention)
+GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, ANY_GRAVITY)
+FER = load('fer')
+STATES = sample_states(FER, 10, 0)
 # Coefficients of up to 3 from a least-squares solution; measured 2.3e-14.
 ATOL_COEFFICIENT = 1e-12
 # The published inertias have four decimals, and errors of masses times squared lengths add up; the
@@ -38,23 +39,16 @@ ATOL_QUOTED = 5.1e-7
 
 
 @pytest.mark.parametrize(
-    'name, counts',
-    [
-        ('fer', (43, 45, 39)),
-        ('fr3', (43, 45, 39)),
-        ('scemi', (36, 38, 34)),
-        ('rpr', (11, 13, 11)),
-    ],
+    ('name', 'counts'),
+    [('fer', (43, 45, 39)), ('fr3', (43, 45, 39)), ('scemi', (36, 38, 34)), ('rpr', (11, 13, 11))],
 )
 def test_a_known_arm_has_the_known_number_of_base_parameters(name, counts):
-    for gravity, count in zip(GRAVITIES.values(), counts):
-        assert len(base_parameters(load(name), gravity)) == count
-    assert len(base_parameters(load(name), ANY_GRAVITY)) == counts[1]
+    found = [len(base_parameters(load(name), gravity)) for gravity in GRAVITIES]
+    assert found == [*counts, counts[1]]
 
 
 def test_the_fers_regrouped_values_are_those_quoted():
     found = base_parameters(load('fer', 'ledezma2021'))
-    values = dict(zip(found.names, found.values()))
     quoted = {
         'ZZR_1': 0.0373,
         'XXR_2': 1.067532,
@@ -67,13 +61,12 @@ def test_the_fers_regrouped_values_are_those_quoted():
         'ZZR_6': 0.051549,
         'XXR_7': 0.0024,
     }
-    np.testing.assert_allclose(
-        [values[name] for name in quoted], list(quoted.values()), rtol=0.0, atol=ATOL_QUOTED
-    )
+    values = dict(zip(found.names, found.values()))
+    assert {name: values[name] for name in quoted} == pytest.approx(quoted, rel=0, abs=ATOL_QUOTED)
 
 
 def test_the_fers_relations_read_as_in_the_paper():
-    written = {relation.name: str(relation) for relation in base_parameters(load('fer')).relations}
+    written = {relation.name: str(relation) for relation in base_parameters(FER).relations}
     assert written['ZZR_1'] == 'ZZR_1 = ZZ_1 + YY_2'
     assert written['XXR_5'] == 'XXR_5 = XX_5 - YY_5 + YY_6 + 0.007744 m_7'
     assert written['mYR_4'] == 'mYR_4 = mY_4 + mZ_5 + 0.384 (m_5 + m_6 + m_7)'
@@ -85,7 +78,7 @@ def test_the_fers_relations_read_as_in_the_paper():
 @pytest.mark.parametrize('seed', range(12))
 def test_a_random_trees_base_parameters_keep_its_torques(seed):
     tree = random_tree_of_rows(seed, special=(0.6, 0.85, 0.95)[seed % 3])
-    gravity = [*GRAVITIES.values(), ANY_GRAVITY][seed % 4]
+    gravity = GRAVITIES[seed % 4]
     found = base_parameters(tree, gravity)
     rank, lost = found.confirmed()
     assert rank == len(found)
@@ -110,7 +103,7 @@ def test_joints_along_any_axis_of_their_bodies_are_regrouped():
     np.testing.assert_allclose(*poses, rtol=0.0, atol=1e-13)
 
 
-@pytest.mark.parametrize('convention', CONVENTIONS)
+@pytest.mark.parametrize('convention', Convention)
 @pytest.mark.parametrize('seed', range(12))
 def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     # With general angles and lengths (20) and (21) have all their terms; with zero lengths and
@@ -120,119 +113,83 @@ def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
         seed, convention=convention, special=special, rotors=rotors, base=seed % 2
     )
     states = sample_states(arm, 10, seed)
-    for gravity in GRAVITIES.values():
-        found = base_parameters(arm, gravity)
+    for gravity in GRAVITIES:
+        found, vector = base_parameters(arm, gravity), np.atleast_2d(gravity)[-1]
         rank, lost = found.confirmed()
         assert rank == len(found) and lost < ATOL_COEFFICIENT
         assert rotors or len(found) <= upper_bound(arm)
-        expected = NewtonEulerModel(arm, gravity).inverse_dynamics(*states)
-        assert_close(found.regressor(*states) @ found.values(), expected)
-        assert_close(
-            NewtonEulerModel(found.grouped(), gravity).inverse_dynamics(*states), expected
-        )
-
-
-def test_parameters_for_any_gravity_give_each_gravitys_torque():
-    arm = load('fer')
-    found = base_parameters(arm, ANY_GRAVITY)
-    states = sample_states(arm, 10, 0)
-    for gravity in (VERTICAL, TILTED):
-        assert_close(
-            found.regressor(*states, gravity) @ found.values(),
-            NewtonEulerModel(arm, gravity).inverse_dynamics(*states),
-        )
-    with pytest.raises(BaseParameterError, match='give the gravity vector'):
-        found.regressor(*states)
+        expected = NewtonEulerModel(arm, vector).inverse_dynamics(*states)
+        assert_close(found.regressor(*states, vector) @ found.values(), expected)
+        assert_close(NewtonEulerModel(found.grouped(), vector).inverse_dynamics(*states), expected)
 
 
 def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
     # Both turn with dq_1 about one axis; behind the wrist nothing else does.
-    found = base_parameters(load('fer'), rotor_inertia=True)
+    found = base_parameters(FER, rotor_inertia=True)
     assert 'ZZR_1 = ZZ_1 + YY_2 + Ia_1' in map(str, found.relations)
     assert {'Ia_3', 'Ia_4', 'Ia_5', 'Ia_6', 'Ia_7'} < set(found.names)
 
 
-def test_lengths_in_millimetres_keep_the_base_parameters():
-    # The rank decision must not depend on the unit of length.
-    arm = load('fer')
-    small = replace(
-        arm,
-        joints=tuple(
-            replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
-            for joint in arm.joints
-        ),
+def test_neither_the_unit_of_length_nor_a_distant_base_changes_rank_decisions():
+    joints = tuple(
+        replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
+        for joint in FER.joints
     )
-    assert base_parameters(small).columns == base_parameters(arm).columns
-
-
-def test_an_arm_far_from_the_space_frame_keeps_its_rank_gap():
-    pose = np.eye(4)
+    pose, scemi = np.eye(4), load('scemi')
     pose[:3, 3] = (3e6, -2e6, 5e6)
-    far = replace(load('scemi'), base=pose)
-    assert base_parameters(far).columns == base_parameters(load('scemi')).columns
-    assert base_parameters(far).rank_gap.smallest_kept > 1e-3
+    for arm, changed in ((FER, replace(FER, joints=joints)), (scemi, replace(scemi, base=pose))):
+        found = base_parameters(changed)
+        assert found.columns == base_parameters(arm).columns
+        assert found.rank_gap.smallest_kept > 1e-3
 
 
 def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
     # Axes 1 and 2 are parallel to within 3.7e-6 rad: the arm has more base parameters than with
     # parallel axes.
     arm = load('scemi')
-
-    def twisted(alpha):
-        first, second, *others = arm.joints
-        second = replace(second, row=replace(second.row, alpha=alpha))
-        return base_parameters(replace(arm, joints=(first, second, *others)))
-
-    assert base_parameters(arm).rank_gap.smallest_kept > 1e-3
-    assert twisted(0.0).rank_gap.smallest_kept > 1e-3
-    assert twisted(3.7e-6).rank_gap.smallest_kept < 1e-5
+    twisted = (with_row(arm, 1, alpha=alpha) for alpha in (arm.joints[1].row.alpha, 0.0, 3.7e-6))
+    kept = [base_parameters(one).rank_gap.smallest_kept for one in twisted]
+    assert min(kept[:2]) > 1e-3 and kept[2] < 1e-5
 
 
 @pytest.mark.parametrize(
-    'gravity, sentence',
+    ('call', 'sentence'),
     [
-        ((0.0, -9.81), r'three finite numbers .* got \[0.0, -9.81\]'),
-        ((0.0, 0.0, np.nan), 'three finite numbers'),
-        (np.zeros((0, 3)), 'three finite numbers'),
+        (
+            lambda: base_parameters(FER, (0.0, -9.81)),
+            r'three finite numbers .* got \[0.0, -9.81\]',
+        ),
+        (lambda: base_parameters(FER, (0.0, 0.0, np.nan)), 'three finite numbers'),
+        (lambda: base_parameters(FER, np.zeros((0, 3))), 'three finite numbers'),
+        (lambda: base_parameters(FER, ANY_GRAVITY).regressor(*STATES), 'give the gravity vector'),
+        (
+            lambda: base_parameters(FER, VERTICAL).regressor(*STATES, TILTED),
+            r'under \[3.0, -5.0, -7.0\] more parameters',
+        ),
+        (
+            lambda: base_parameters(FER).values(load('scemi')),
+            'scemi has another geometry than fer',
+        ),
     ],
 )
-def test_given_bad_gravity_when_asked_then_the_sentence_names_it(gravity, sentence):
+def test_gravity_and_geometry_that_do_not_fit_are_refused(call, sentence):
     with pytest.raises(BaseParameterError, match=sentence):
-        base_parameters(load('fer'), gravity)
+        call()
 
 
-def test_vertical_parameters_are_refused_under_tilted_gravity():
-    found = base_parameters(load('fer'), VERTICAL)
-    states = sample_states(load('fer'), 1, 0)
-    with pytest.raises(BaseParameterError, match=r'under \[3.0, -5.0, -7.0\] more parameters'):
-        found.regressor(*states, TILTED)
+def test_parameters_for_vertical_gravity_hold_without_gravity():
     # Half the gravity vector, and none, lie in its span.
-    assert found.regressor(*states, NO_GRAVITY).shape == (1, 7, 43)
-
-
-def test_values_of_another_geometry_are_refused():
-    with pytest.raises(BaseParameterError, match='scemi has another geometry than fer'):
-        base_parameters(load('fer')).values(load('scemi'))
-
-
-def of_rows(*rows):
-    """Return an arm with rows (kind, a, alpha, d, theta) and arbitrary links."""
-    joints = (Joint(f'j{i}', kind, DHRow(*row)) for i, (kind, *row) in enumerate(rows))
-    return ArmDescription(
-        'general', Convention.MODIFIED, tuple(joints), load('scemi').links[: len(rows)]
-    )
+    assert base_parameters(FER, VERTICAL).regressor(*STATES, NO_GRAVITY).shape == (10, 7, 43)
 
 
 def test_theorem_1_as_printed_misses_an_idle_combination():
     # A turntable with two slides that are not parallel. Every parameter of link 2 affects torques,
     # as the printed theorem demands; yet of its tensor only the inertia about axis 1 is
     # identifiable, and a seventh parameter of link 3 is eliminated.
-    slide = JointKind.PRISMATIC
-    arm = of_rows(
-        (JointKind.REVOLUTE, 0.0, 0.0, 0.0, 0.0),
-        (slide, 0.3, 0.6, 0.0, 0.5),
-        (slide, 0.2, 0.8, 0.0, 0.4),
-    )
+    rows = DHRow(), DHRow(0.3, 0.6, 0.0, 0.5), DHRow(0.2, 0.8, 0.0, 0.4)
+    kinds = JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.PRISMATIC
+    joints = tuple(Joint(f'j{i}', kind, row) for i, (kind, row) in enumerate(zip(kinds, rows)))
+    arm = ArmDescription('general', Convention.MODIFIED, joints, load('scemi').links[:3])
     columns = torque_regressor(arm, *sample_states(arm, 30, 0))[..., 10:20].reshape(-1, 10)
     assert (np.abs(columns).max(axis=0) > 0.01).all()
     found = base_parameters(arm)
@@ -241,9 +198,6 @@ def test_theorem_1_as_printed_misses_an_idle_combination():
 
 
 def test_values_with_a_payload_predict_the_loaded_arm():
-    arm, loaded = load('fer'), load('fer', hand='franka_hand')
-    found, states = base_parameters(arm), sample_states(arm, 10, 0)
-    assert_close(
-        found.regressor(*states) @ found.values(loaded),
-        NewtonEulerModel(loaded).inverse_dynamics(*states),
-    )
+    found, loaded = base_parameters(FER), load('fer', hand='franka_hand')
+    expected = NewtonEulerModel(loaded).inverse_dynamics(*STATES)
+    assert_close(found.regressor(*STATES) @ found.values(loaded), expected)
