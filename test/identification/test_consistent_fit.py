@@ -18,6 +18,8 @@ from franka_dynamics.identification.samples import QRFactors
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
+from ..arms import with_link
+
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
 PRIOR = Prior.towards(FER, MODEL, np.ones(7))
@@ -27,26 +29,24 @@ FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -
 def equations_of(simulate, model, arm, friction=FRICTION, noise=0.01, **kwargs):
     """Return weighted equations of a motion whose torques are exactly the model's of `arm`."""
     motion = prepare(simulate(FER, **kwargs))
-    theta = np.concatenate(
-        [
-            model.base.values(arm),
-            np.stack([friction.viscous, friction.coulomb, friction.offset], axis=1).ravel(),
-        ]
-    )
+    rubbing = np.stack([friction.viscous, friction.coulomb, friction.offset], axis=1)
+    theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     factors = QRFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque))
     return factors.weighted(np.full(7, 1.0 / noise)), theta
 
 
-@pytest.mark.parametrize('rotor_inertia', [False, True])
+def fitted(simulate, arm, *, start=FER, **kwargs):
+    """Return the arm fitted to torques of `arm`, with a prior of precision one."""
+    equations, _ = equations_of(simulate, MODEL, arm, **kwargs)
+    return fit_consistent(equations, Prior.towards(start, MODEL, np.ones(7)), 1.0, start=start).arm
+
+
+@pytest.mark.parametrize('rotor_inertia', [0.0, 0.05])
 def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_inertia):
-    truth = replace(
-        load('fer', hand='franka_hand'),
-        joints=tuple(
-            replace(joint, rotor_inertia=0.05 if rotor_inertia else 0.0) for joint in FER.joints
-        ),
-    )
-    model = TorqueModel.of(FER, rotor_inertia=rotor_inertia)
+    joints = tuple(replace(joint, rotor_inertia=rotor_inertia) for joint in FER.joints)
+    truth = replace(load('fer', hand='franka_hand'), joints=joints)
+    model = TorqueModel.of(FER, rotor_inertia=rotor_inertia > 0.0)
     equations, theta = equations_of(simulate, model, truth, duration=30.0)
     prior = Prior.towards(FER, model, np.ones(7))
     fit = fit_consistent(equations, prior, 0.01, start=FER)
@@ -56,96 +56,74 @@ def test_a_physical_arms_torques_give_its_base_parameters_back(simulate, rotor_i
     np.testing.assert_allclose(fit.theta[b:], theta[b:], rtol=0.0, atol=1e-3)
     assert all(link.consistency_margin() > 0.0 for link in fit.arm.links)
     np.testing.assert_allclose(model.base.values(fit.arm), fit.theta[:b], rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(
-        fit.arm.friction.torque(np.full(7, 1.0)),
-        FRICTION.torque(np.full(7, 1.0)),
-        rtol=0.0,
-        atol=1e-3,
-    )
+    speed = np.ones(7)
+    found, expected = fit.arm.friction.torque(speed), FRICTION.torque(speed)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-3)
 
 
 def test_an_impossible_arms_torques_give_a_possible_arm(simulate):
     impossible = load('fer', 'franka_description')
     assert impossible.inconsistencies()
-    equations, _ = equations_of(simulate, MODEL, impossible)
-    fit = fit_consistent(
-        equations, Prior.towards(impossible, MODEL, np.ones(7)), 1.0, start=impossible
-    )
-    assert fit.arm.inconsistencies() == ()
-    assert min(link.consistency_margin() for link in fit.arm.links) > 0.0
+    arm = fitted(simulate, impossible, start=impossible)
+    assert arm.inconsistencies() == ()
+    assert min(link.consistency_margin() for link in arm.links) > 0.0
 
 
 def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
-    heavy = FER.map_links(lambda link: link + link + link + link)
-    equations, _ = equations_of(simulate, MODEL, heavy)
-    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
-    ratios = np.array([link.mass / own.mass for link, own in zip(fit.arm.links, FER.links)])
-    assert (ratios <= 3.0 + 1e-6).all()
-    assert (ratios >= 1.0 / 3.0 - 1e-6).all()
-    assert ratios.max() > 2.99
+    arm = fitted(simulate, FER.map_links(lambda link: link + link + link + link))
+    ratios = np.array([link.mass / own.mass for link, own in zip(arm.links, FER.links)])
+    assert 1.0 / 3.0 - 1e-6 <= ratios.min() and 2.99 < ratios.max() <= 3.0 + 1e-6
 
 
 def test_centres_of_mass_stop_where_their_links_end(simulate):
     away = LinkInertia.from_center_of_mass(0.8, np.array([0.5, 0.0, 0.1]), 1e-2 * np.eye(3))
-    equations, _ = equations_of(
-        simulate, MODEL, replace(FER, links=(*FER.links[:6], FER.links[6] + away))
-    )
-    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
+    arm = fitted(simulate, with_link(FER, 6, FER.links[6] + away))
     room = [
         np.min([link.center_of_mass - low, high - link.center_of_mass])
-        for link, (low, high) in zip(fit.arm.links, center_bounds(FER))
+        for link, (low, high) in zip(arm.links, center_bounds(FER))
     ]
     # Within the solver's accuracy the last centre is at its bound, and none is beyond.
-    assert min(room) > -1e-4
-    assert room[6] < 1e-4
+    assert min(room) > -1e-4 and room[6] < 1e-4
 
 
 def test_bounds_of_a_centre_are_its_capsules_ends_and_60_mm():
     low, high = center_bounds(FER)[4]
-    ends = [
-        one.pose[:3, 3] + sign * 0.5 * one.size[1] * one.pose[:3, 2]
-        for one in load_shapes('fer')[5]
-        for sign in (-1.0, 1.0)
-    ]
-    radius = max(one.size[0] for one in load_shapes('fer')[5])
-    assert (low >= np.min(ends, axis=0) - radius - 0.06 - 1e-12).all()
-    assert (high <= np.max(ends, axis=0) + radius + 0.06 + 1e-12).all()
+    ends, tips = [], []
     for one in load_shapes('fer')[5]:
-        half = (0.5 * one.size[1] + one.size[0]) * one.pose[:3, 2]
-        tips = one.pose[:3, 3] + np.outer([-1, 1], half)
-        assert (tips - low > 0.06 - 1e-12).all() and (high - tips > 0.06 - 1e-12).all()
+        for half in (0.5 * one.size[1] * one.pose[:3, 2], -0.5 * one.size[1] * one.pose[:3, 2]):
+            ends.append(one.pose[:3, 3] + half)
+            tips.append(ends[-1] + one.size[0] * half / np.linalg.norm(half))
+    radius = max(one.size[0] for one in load_shapes('fer')[5])
+    margins = np.min(tips, axis=0) - low, high - np.max(tips, axis=0)
+    assert (np.array(margins) > 0.06 - 1e-12).all()
+    # Across its axis a capsule ends at its radius.
+    margins = np.min(ends, axis=0) - low, high - np.max(ends, axis=0)
+    assert (np.array(margins) < 0.06 + radius + 1e-12).all()
 
 
-def test_friction_that_would_drive_is_fitted_as_braking_or_zero(simulate):
-    driving = ViscousCoulombFriction(np.full(7, -0.2), np.full(7, -0.3), np.full(7, -0.1))
-    equations, _ = equations_of(simulate, MODEL, FER, driving)
-    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
-    assert (fit.arm.friction.viscous >= 0.0).all()
-    assert (fit.arm.friction.coulomb >= 0.0).all()
-    assert (fit.arm.friction.offset < 0.0).any()
+def test_friction_that_drives_everywhere_is_zero(simulate):
+    # Every friction term ends at its bound, with which the solver failed in a former version.
+    driving = ViscousCoulombFriction(np.full(7, -0.4), np.full(7, -0.3), np.full(7, -0.1))
+    friction = fitted(simulate, FER, friction=driving).friction
+    assert not friction.viscous.any() and not friction.coulomb.any()
+    assert (friction.offset < 0.0).any()
 
 
 def test_without_information_the_fit_is_the_reference(simulate):
-    equations, _ = equations_of(simulate, MODEL, load('fer', hand='franka_hand'), noise=1e6)
-    fit = fit_consistent(equations, PRIOR, 1.0, start=FER)
-    for link, reference in zip(fit.arm.links, PRIOR.reference.links):
+    arm = fitted(simulate, load('fer', hand='franka_hand'), noise=1e6)
+    for link, reference in zip(arm.links, PRIOR.reference.links):
         # The solver's relative tolerance is 1e-8 of a divergence, which is a square.
         np.testing.assert_allclose(link.parameters(), reference.parameters(), rtol=0.0, atol=1e-3)
 
 
 def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatch):
-    first = {'max_iter': 3}
     equations, _ = equations_of(simulate, MODEL, load('fer', hand='franka_hand'), duration=30.0)
-    expected = fit_consistent(equations, PRIOR, 1.0, start=FER)
-    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first, {}))
+    expected = fit_consistent(equations, PRIOR, 1.0, start=FER).theta
+    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', ({'max_iter': 3}, {}))
+    found = fit_consistent(equations, PRIOR, 1.0, start=FER).theta
     # Both costs are within the solver's tolerance of 1e-8 of the optimum, where the cost is flat.
-    np.testing.assert_allclose(
-        fit_consistent(equations, PRIOR, 1.0, start=FER).theta,
-        expected.theta,
-        rtol=0.0,
-        atol=1e-4,
-    )
-    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', (first,))
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-4)
+    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', ({'max_iter': 3},))
     with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
         fit_consistent(equations, PRIOR, 1.0, start=FER)
 
@@ -157,9 +135,5 @@ def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypat
     # These torques belong to a last link that is lighter than the hand alone.
     own = load_hand(hand).expressed_in(FER.flange_transform())
     light = LinkInertia.from_parameters(start.links[6].parameters() - 0.9 * own.parameters())
-    equations, _ = equations_of(simulate, MODEL, replace(start, links=(*start.links[:6], light)))
-    prior = Prior.towards(start, MODEL, np.ones(7))
-    fit = fit_consistent(equations, prior, 1.0, start=start)
-    rest = fit.arm.links[6] - own
-    assert rest.mass > 0.0
-    assert rest.consistency_margin() > 0.0
+    rest = fitted(simulate, with_link(start, 6, light), start=start).links[6] - own
+    assert rest.mass > 0.0 and rest.consistency_margin() > 0.0
