@@ -27,7 +27,7 @@ from ..arms import drawn_around
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
-B = len(MODEL.base)
+PRIOR, B = Prior.towards(FER, MODEL, np.ones(7)), len(MODEL.base)
 NOISE = Noise(np.where(FER.limit('effort') > 50.0, 0.3, 0.1), np.full(7, 6.0))
 FRICTION = np.tile([0.3, 0.3, 0.0], 7)
 TOO_STRONG = 1000.0  # stated for a set with errors of 10 %, whose precision is 100
@@ -39,11 +39,10 @@ def divergence(link, reference):
 
 
 def test_the_distance_of_a_small_change_is_twice_the_divergence():
-    prior = Prior.towards(FER, MODEL, np.ones(7))
     rng = np.random.default_rng(0)
-    for i, link in enumerate(prior.reference.links):
+    for i, link in enumerate(PRIOR.reference.links):
         block = slice(10 * i, 10 * i + 10)
-        covariance = prior.covariance[block, block]
+        covariance = PRIOR.covariance[block, block]
         direction = np.linalg.cholesky(covariance) @ rng.standard_normal(10)
         direction *= 1e-4 / np.sqrt(direction @ np.linalg.solve(covariance, direction))
         changed = LinkInertia.from_parameters(link.parameters() + direction)
@@ -58,15 +57,12 @@ def test_a_rotor_is_held_to_what_its_joints_limit_accelerates_at_100_rad_per_s2(
 
 
 def test_the_prior_is_the_least_over_arms_with_these_parameters():
-    prior = Prior.towards(FER, MODEL, np.ones(7))
-    rng = np.random.default_rng(1)
-    deviations = prior.deviations[:B]
-    change = 0.01 * rng.standard_normal(B) * deviations
-    actual = np.sum((prior.root @ change) ** 2)
+    deviations = PRIOR.deviations[:B]
+    change = 0.01 * np.random.default_rng(1).standard_normal(B) * deviations
     # The smallest standard change with these base parameters, in units of the prior.
-    whitened = MODEL.base.matrix @ np.linalg.cholesky(prior.covariance)
+    whitened = MODEL.base.matrix @ np.linalg.cholesky(PRIOR.covariance)
     smallest, *_ = np.linalg.lstsq(whitened / deviations[:, None], change / deviations, rcond=None)
-    assert actual == pytest.approx(smallest @ smallest, rel=1e-6)
+    assert np.sum((PRIOR.root @ change) ** 2) == pytest.approx(smallest @ smallest, rel=1e-6)
 
 
 @pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
@@ -104,61 +100,53 @@ def drawn_equations(samples, arm, rng):
 
 
 def scores(equations, truth, prior, regularization):
-    """Return errors over standard deviations, without and with the prior's misfit, (b,) each."""
+    """Return errors over standard deviations, without and with the prior's misfit, (2, b)."""
     misfit = prior_misfit(prior, regularization, shown_precision(equations, prior))
     found = estimate(equations, prior, regularization)
-    off = np.abs(found.theta - truth)
-    return [(off / one.deviations)[:B] for one in (found, replace(found, misfit=misfit))]
+    off = np.abs(found.theta - truth)[:B]
+    return [off / one.deviations[:B] for one in (found, replace(found, misfit=misfit))]
 
 
 def test_the_covariance_is_what_estimates_scatter_by(samples):
-    precision = ShownPrecision(30.0, 3.0)
-    prior = Prior.towards(FER, MODEL, np.ones(7))
-    misfit = prior_misfit(prior, TOO_STRONG, precision)
+    misfit = prior_misfit(PRIOR, TOO_STRONG, ShownPrecision(30.0, 3.0))
     triangle, _ = samples.weighted(NOISE.weights)
-    rng = np.random.default_rng(0)
+    rng, errors = np.random.default_rng(0), []
     # theta0 - theta is drawn so that s P (theta0 - theta) has the covariance misfit + s P.
-    pull = TOO_STRONG * prior.root.T @ prior.root
+    pull = TOO_STRONG * PRIOR.root.T @ PRIOR.root
     spread = np.linalg.solve(pull, np.linalg.cholesky(misfit + pull))
-    errors = []
     for _ in range(400):
-        truth = prior.center.copy()
-        truth[:B] += spread @ rng.standard_normal(spread.shape[1])
-        truth[B:] = prior.friction_deviations * rng.standard_normal(21)
-        effort = triangle @ truth + rng.standard_normal(len(truth))
-        errors.append(estimate((triangle, effort), prior, TOO_STRONG).theta - truth)
-    stated = replace(estimate((triangle, effort), prior, TOO_STRONG), misfit=misfit).deviations
+        away = spread @ rng.standard_normal(B), PRIOR.friction_deviations * rng.standard_normal(21)
+        truth = PRIOR.center + np.concatenate(away)
+        found = estimate((triangle, triangle @ truth + rng.standard_normal(64)), PRIOR, TOO_STRONG)
+        errors.append(found.theta - truth)
+    stated = replace(found, misfit=misfit).deviations
     # The standard deviation of 400 draws is known to 3.5 %; 4.2 of that in 64 of them.
     np.testing.assert_allclose(np.std(errors, axis=0) / stated, 1.0, rtol=0.0, atol=0.15)
 
 
 @pytest.mark.parametrize('deviation', [0.03, 0.3])
 def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
-    prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(0)
-    regularization = 10.0 / deviation**2  # a third of the true relative deviation
-    claimed, shown = [], []
+    rng, found = np.random.default_rng(0), []
     for seed in range(20):
-        equations, truth = drawn_equations(samples, drawn_around(FER, seed, size=deviation), rng)
-        one, other = scores(equations, truth, prior, regularization)
-        claimed.append(one)
-        shown.append(other)
-    assert np.mean(np.array(claimed) > 3.0) > 0.05
+        drawn = drawn_equations(samples, drawn_around(FER, seed, size=deviation), rng)
+        # The prior is a third of the true relative deviation wide.
+        found.append(scores(*drawn, PRIOR, 10.0 / deviation**2))
+    claimed, shown = np.swapaxes(found, 0, 1)
+    assert np.mean(claimed > 3.0) > 0.05
     # 0.27 % should be outside; draws of one arm are not independent, so that 1 % is allowed.
-    assert np.mean(np.array(shown) > 3.0) <= 0.01
+    assert np.mean(shown > 3.0) <= 0.01
     # The deviations are not useless: a third should exceed one, and a twentieth at least does.
-    assert np.mean(np.array(shown) > 1.0) > 0.05
+    assert np.mean(shown > 1.0) > 0.05
 
 
 def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
-    prior, rng = Prior.towards(FER, MODEL, np.ones(7)), np.random.default_rng(4)
+    rng = np.random.default_rng(4)
     for deviation in (0.03, 0.1, 0.3):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
-        found = [shown_precision(drawn_equations(samples, arm, rng)[0], prior) for arm in arms]
-        masses, inertias = (
-            np.median([getattr(one, name) for one in found]) * deviation**2
-            for name in ('masses', 'inertias')
-        )
+        found = [shown_precision(drawn_equations(samples, arm, rng)[0], PRIOR) for arm in arms]
+        precisions = np.array([(one.masses, one.inertias) for one in found])
+        masses, inertias = np.median(precisions, axis=0) * deviation**2
         # The smallest precision that agrees with the samples is mostly below the true precision.
         assert 0.3 < masses < 1.2
         assert 0.03 < inertias < masses
