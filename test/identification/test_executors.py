@@ -40,13 +40,10 @@ def cluster():
 
 @pytest.fixture(scope='module')
 def paths(simulate, tmp_path_factory):
-    found, folder = [], tmp_path_factory.mktemp('bags')
-    for seed in range(3):
-        found.append(folder / f'bag{seed}')
-        write_recording(
-            simulate(REAL, duration=12.0, friction=FRICTION, noise=0.2, seed=seed),
-            found[-1],
-        )
+    found = [tmp_path_factory.mktemp('bags') / f'bag{seed}' for seed in range(3)]
+    for seed, path in enumerate(found):
+        recording = simulate(REAL, duration=12.0, friction=FRICTION, noise=0.2, seed=seed)
+        write_recording(recording, path)
     return found
 
 
@@ -60,14 +57,15 @@ def here(paths):
     return identified(paths)
 
 
+def numbers(result):
+    errors = [one.test.whole for one in result.scores]
+    found = result.base.theta, result.base.deviations, result.consistent.theta, errors
+    return np.concatenate(found)
+
+
 def assert_same(one, other):
     """Require equal results to the last bit: sums have the same order everywhere."""
-    np.testing.assert_array_equal(one.base.theta, other.base.theta)
-    np.testing.assert_array_equal(one.base.deviations, other.base.deviations)
-    np.testing.assert_array_equal(one.consistent.theta, other.consistent.theta)
-    for own, theirs in zip(one.scores, other.scores, strict=True):
-        assert own.name == theirs.name
-        assert own.test.whole == theirs.test.whole
+    np.testing.assert_array_equal(numbers(one), numbers(other))
     assert one.recorded.bags == other.recorded.bags
     assert one.recorded.notes == other.recorded.notes
 
@@ -87,14 +85,13 @@ def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
         assert 'This piece was left out' * left_out in ' '.join(other.remarks)
         # Each of four pieces is trimmed separately; a piece without effort is left out.
         assert (0.8 - 0.3 * left_out) * one.samples < other.samples < one.samples
-        theta = summarise.model.base.values(REAL)
         friction = np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1)
-        theta = np.concatenate([theta, friction.ravel()])
+        theta = np.concatenate([summarise.model.base.values(REAL), friction.ravel()])
         for stretch, alone in zip(pieces.summary.stretches, whole.summary.stretches, strict=True):
-            if not left_out:
-                assert stretch.factors.samples == pytest.approx(alone.factors.samples, rel=0.25)
-            left = stretch.factors.squares(theta).sum() / max(1, stretch.factors.samples)
-            assert left < 1.5 * alone.factors.squares(theta).sum() / alone.factors.samples
+            own, all_of_it = stretch.factors.samples, alone.factors.samples
+            assert left_out or own == pytest.approx(all_of_it, rel=0.25)
+            left = stretch.factors.squares(theta).sum() / max(1, own)
+            assert left < 1.5 * alone.factors.squares(theta).sum() / all_of_it
 
 
 def test_a_cluster_whose_worker_is_killed_finds_the_same_digits(cluster, here, paths):
@@ -121,23 +118,19 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
         identified(bags)
     found = identified(bags, skip_failures=True)
     assert len(found.recorded.notes) == 2
-    assert (
-        len(found.recorded.failures) == 1 and 'bag2 cannot be read' in found.recorded.failures[0]
-    )
+    (failure,) = found.recorded.failures
+    assert 'bag2 cannot be read' in failure
 
 
-def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(
-    cluster, paths, tmp_path, capsys
-):
+def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(cluster, paths, tmp_path):
     here, there, page = (tmp_path / name for name in ('here.yaml', 'there.yaml', 'page.html'))
     start = tmp_path / 'start.yaml'
     start.write_text(arm_file_text(ARM))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
-    names += ['--friction', 'viscous_coulomb']
-    two = ['--processes', '2', '--output', str(here)]
-    assert main(['identify', 'arm', *names, *two]) == 0
+    command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--output']
+    assert main([*command, str(here), '--processes', '2']) == 0
     options = ['--dask', cluster.scheduler_address, '--report', str(page)]
-    assert main(['identify', 'arm', *names, '--output', str(there), *options]) == 0
+    assert main([*command, str(there), *options]) == 0
     assert here.read_text() == there.read_text()
     assert page.read_text().count('measured and predicted torques of') == 2
 

@@ -8,7 +8,7 @@ import functools
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import available_hands, LinkInertia, load, ViscousCoulombFriction
+from franka_dynamics.arm import available_hands, LinkInertia, load
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.bags import BagNote
 from franka_dynamics.identification.consistent_fit import center_bounds
@@ -25,16 +25,12 @@ from ..slow_work import drawn_friction, slow_work
 
 FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
 HANDS = [load('fr3', hand=hand) for hand in ('none', *available_hands())]
-FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
 
 
-def columns(arm, options=SLIP):
-    return options.torque_model(arm).friction.columns
-
-
 def prepared(recording, arm=FER, options=SLIP, **signal):
-    return prepare(recording, SignalOptions(**signal), columns=columns(arm, options))
+    columns = options.torque_model(arm).friction.columns
+    return prepare(recording, SignalOptions(**signal), columns=columns)
 
 
 def runs(draw):

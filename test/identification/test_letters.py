@@ -42,16 +42,6 @@ SCEMI = {
 ATOL_MAP = 1e-12
 
 
-def matrix_of(letters, names):
-    """Return the map with numbers in place of the letters."""
-    matrix = np.zeros((len(letters.relations), len(names)))
-    for row, terms in zip(matrix, letters.relations.values()):
-        for factor, members in terms:
-            for name in members:
-                row[names.index(name)] = float(sp.sympify(factor).subs(letters.values))
-    return matrix
-
-
 def test_scemi_in_letters_is_the_papers_section_9():
     letters = base_parameters_in_letters(load('scemi'))
     lines = letters.as_text().splitlines()
@@ -59,32 +49,34 @@ def test_scemi_in_letters_is_the_papers_section_9():
     assert letters.regrouped.keys() == written.keys() == SCEMI.keys()
     for name, expected in SCEMI.items():
         assert sp.expand(sp.sympify(written[name]) - sp.sympify(expected)) == 0, name
-    assert {str(letter): value for letter, value in letters.values.items()} == {
-        'D3': 0.5,
-        'RL4': 0.4,
-    }
+    values = {str(letter): value for letter, value in letters.values.items()}
+    assert values == {'D3': 0.5, 'RL4': 0.4}
 
 
-@pytest.mark.parametrize('gravity', [(0, 0, -9.81), ANY_GRAVITY, NO_GRAVITY])
-@pytest.mark.parametrize('name', ['fer', 'stanford', 'scemi'])
-def test_letters_with_numbers_are_an_arms_eliminations(name, gravity):
-    found = base_parameters(load(name), gravity, rotor_inertia=True)
-    letters = base_parameters_in_letters(load(name), gravity, rotor_inertia=True)
+VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
+KNOWN = [
+    (load(name), gravity, True)
+    for name in ('fer', 'stanford', 'scemi')
+    for gravity in (VERTICAL, ANY_GRAVITY, NO_GRAVITY)
+]
+RANDOM = [
+    (make_random_arm(seed, n=5, special=(0.0, 0.5, 0.9)[seed]), gravity, None)
+    for seed in range(3)
+    for gravity in (TILTED, NO_GRAVITY)
+]
+
+
+@pytest.mark.parametrize(('arm', 'gravity', 'rotors'), [*KNOWN, *RANDOM])
+def test_letters_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
+    found = base_parameters(arm, gravity, rotor_inertia=rotors)
+    letters = base_parameters_in_letters(arm, gravity, rotor_inertia=rotors)
     assert tuple(letters.relations) == found.names
-    np.testing.assert_allclose(
-        matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
-    )
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_letters_with_numbers_are_a_random_arms_eliminations(seed):
-    arm = make_random_arm(seed, n=5, special=(0.0, 0.5, 0.9)[seed % 3])
-    for gravity in ((3.0, -5.0, -7.0), NO_GRAVITY):
-        found = base_parameters(arm, gravity)
-        letters = base_parameters_in_letters(arm, gravity)
-        np.testing.assert_allclose(
-            matrix_of(letters, found.standard_names), found.matrix, rtol=0.0, atol=ATOL_MAP
-        )
+    matrix = np.zeros(found.matrix.shape)
+    for row, terms in zip(matrix, letters.relations.values()):
+        for factor, members in terms:
+            for name in members:
+                row[found.standard_names.index(name)] = sp.sympify(factor).subs(letters.values)
+    np.testing.assert_allclose(matrix, found.matrix, rtol=0.0, atol=ATOL_MAP)
 
 
 def test_the_python_form_gives_the_arms_values():
@@ -105,7 +97,7 @@ def test_the_python_form_gives_lengths_alone_the_unit_of_length():
     assert all(line.endswith('  # m') == (line[0] in 'DR') for line in values)
 
 
-def test_given_the_latex_form_when_read_then_it_is_one_document():
+def test_the_latex_form_is_one_document():
     text = base_parameters_in_letters(load('scemi')).as_latex()
     assert text.count(r'\begin{') == text.count(r'\end{') == 2
     assert r'\mathit{ZZR}_{1} &= \mathit{ZZ}_{1} + \mathit{YY}_{2}' in text

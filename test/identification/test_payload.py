@@ -22,9 +22,8 @@ from franka_dynamics.simulation.arm_simulation import SimulationSettings
 from franka_dynamics.simulation.play import play
 
 FER = load('fer')
-ONE_KG = LinkInertia.from_center_of_mass(
-    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002]
-)
+ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))
+NOTHING = LinkInertia.zero()
 SENSORS = {'friction': True, 'effort_noise': 0.2, 'velocity_noise': 1e-3, 'position_noise': 1e-5}
 HARMONICS = 2.0 * np.pi * np.array([0.1, 0.2, 0.3])
 A, B = np.random.default_rng(0).uniform(-0.25, 0.25, (2, 3, 7))
@@ -54,21 +53,25 @@ def from_pose_to_pose(arm, count, seed):
     return recording_from_arrays(q, dq, torque, joint_names=arm.joint_names, rate=100.0)
 
 
-def played(motion, duration, **settings):
-    return play(FER, motion, duration, SimulationSettings(**{**SENSORS, **settings}))
+def played(seed, payload=NOTHING):
+    """Return the prepared motion of a simulated arm that swings for 15 s."""
+    settings = SimulationSettings(**SENSORS, seed=seed, payload=payload)
+    return prepare(play(FER, swing, 15.0, settings))
+
+
+def body_of(found):
+    mass, *rest = found.payload
+    return LinkInertia.from_center_of_mass(mass, rest[:3], rest[3:])
 
 
 def test_a_kilogram_on_the_simulator_is_identified():
-    without = prepare(played(swing, 15.0, seed=1))
-    loaded = prepare(played(swing, 15.0, seed=2, payload=ONE_KG))
-    found = identify_payload([without], [loaded], FER)
+    found = identify_payload([played(1)], [played(2, ONE_KG)], FER)
     truth = payload_array(ONE_KG)
     assert np.abs((found.values - truth) / found.deviations).max() < 3.0
     assert found.values[0] == pytest.approx(1.0, rel=0.02)
     np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
     assert found.inertia_shown
-    body = LinkInertia.from_center_of_mass(found.payload[0], found.payload[1:4], found.payload[4:])
-    assert body.is_physical()
+    assert body_of(found).is_physical()
 
 
 def test_static_samples_give_mass_and_centre_without_inertia():
@@ -83,24 +86,18 @@ def test_static_samples_give_mass_and_centre_without_inertia():
     np.testing.assert_array_equal(found.payload[4:], 0.0)
 
 
-def test_a_payload_is_found_with_another_arm_file(
-    simulate,
-):
+def with_and_without(simulate, body, friction, **kwargs):
+    """Return a list with the FER's motion without a load, and one with its motion with it."""
+    return [
+        [prepare(simulate(arm, rate=100.0, friction=friction, seed=seed, **kwargs))]
+        for seed, arm in enumerate((FER, FER.with_payload(body)))
+    ]
+
+
+def test_a_payload_is_found_with_another_arm_file(simulate):
     # The arm's friction and inertias are estimated too, so that another set gives the same load.
-    other = load('fer', 'franka_description')
-    friction = FER.friction
-    without = prepare(simulate(FER, duration=40.0, rate=100.0, friction=friction, noise=0.1))
-    loaded = prepare(
-        simulate(
-            FER.with_payload(ONE_KG),
-            duration=40.0,
-            rate=100.0,
-            friction=friction,
-            noise=0.1,
-            seed=0,
-        )
-    )
-    found = identify_payload([without], [loaded], other)
+    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=40.0, noise=0.1)
+    found = identify_payload(*motions, load('fer', 'franka_description'))
     np.testing.assert_allclose(found.values[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.005)
 
 
@@ -112,15 +109,11 @@ def test_one_of_two_recordings_is_refused(simulate, without, loaded):
 
 
 def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
-    body = LinkInertia.from_center_of_mass(
-        1.0, [0.0, 0.0, 0.1], [0.001, 0.0, 0.0, 0.001, 0.0, 0.004]
-    )
+    body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
     assert not body.is_physical()
-    found = PayloadEstimate.of(
-        body.parameters(), 1e-6 * np.eye(10), noise=np.ones(7), arm_mass=18.0
-    )
-    near = LinkInertia.from_center_of_mass(found.payload[0], found.payload[1:4], found.payload[4:])
-    assert near.is_physical()
+    covariance = 1e-6 * np.eye(10)
+    found = PayloadEstimate.of(body.parameters(), covariance, noise=np.ones(7), arm_mass=18.0)
+    assert body_of(found).is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
     # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to
     # zero.
@@ -131,16 +124,8 @@ def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
     # A former version limited friction to 2 % of 1 N m without torque limits and missed the load.
     rubbing = ViscousCoulombFriction(np.full(7, 3.0), np.full(7, 3.0), np.zeros(7))
     body = LinkInertia.from_center_of_mass(0.3, [0.0, 0.0, 0.08], 5e-4 * np.eye(3))
-    free = replace(
-        FER,
-        joints=tuple(
-            replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints
-        ),
-    )
-    without, loaded = (
-        prepare(simulate(arm, duration=20.0, rate=100.0, friction=rubbing, noise=0.2, seed=seed))
-        for seed, arm in enumerate((FER, FER.with_payload(body)))
-    )
-    found = identify_payload([without], [loaded], free)
+    joints = (replace(one, limits=replace(one.limits, effort=np.inf)) for one in FER.joints)
+    motions = with_and_without(simulate, body, rubbing, duration=20.0, noise=0.2)
+    found = identify_payload(*motions, replace(FER, joints=tuple(joints)))
     assert found.values[0] == pytest.approx(0.3, abs=0.03)
     assert found.deviations[0] < 0.03

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streamed factors give the same residuals and estimates as the whole regressor."""
 
-from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 from operator import add
@@ -21,7 +20,7 @@ from franka_dynamics.identification.samples import (
     Summary,
 )
 from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.preprocessing import Motion, prepare, SignalOptions
 
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
@@ -33,44 +32,35 @@ def motion(simulate):
     return prepare(simulate(FER, duration=60.0, friction=FER.friction, noise=0.2))
 
 
-@pytest.fixture
-def theta():
-    return np.random.default_rng(3).normal(size=len(MODEL.names))
+THETA = np.random.default_rng(3).normal(size=len(MODEL.names))
 
 
-def test_residual_squares_of_factors_are_the_regressors(motion, theta):
+def test_residual_squares_of_factors_are_the_regressors(motion):
     factors = QRFactors.of(MODEL, motion)
-    predicted = MODEL.regressor(*MODEL.blocks(motion)) @ theta
+    predicted = MODEL.regressor(*MODEL.blocks(motion)) @ THETA
     for unfiltered, effort in ((False, motion.effort), (True, motion.effort_unfiltered)):
-        np.testing.assert_allclose(
-            factors.squares(theta, unfiltered=unfiltered),
-            np.sum((effort - predicted) ** 2, axis=0),
-            rtol=RELATIVE,
-            atol=0.0,
-        )
+        found = factors.squares(THETA, unfiltered=unfiltered)
+        expected = np.sum((effort - predicted) ** 2, axis=0)
+        np.testing.assert_allclose(found, expected, rtol=RELATIVE, atol=0.0)
     assert factors.samples == len(motion)
 
 
-def test_joined_pieces_have_the_same_squares_in_any_order(motion, theta):
+def test_joined_pieces_have_the_same_squares_in_any_order(motion):
     edges = [0, 3, 500, 517, 1100, len(motion)]
     parts = [QRFactors.of(MODEL, motion.part(slice(a, b))) for a, b in pairwise(edges)]
     whole = QRFactors.of(MODEL, motion)
-    left = reduce(add, parts)
-    right = parts[4] + ((parts[2] + parts[0]) + (parts[3] + parts[1]))
-    for joined in (left, right):
+    for joined in (reduce(add, parts), parts[4] + ((parts[2] + parts[0]) + (parts[3] + parts[1]))):
         assert joined.samples == whole.samples
-        np.testing.assert_allclose(
-            joined.squares(theta), whole.squares(theta), rtol=RELATIVE, atol=0.0
-        )
+        found, expected = joined.squares(THETA), whole.squares(THETA)
+        np.testing.assert_allclose(found, expected, rtol=RELATIVE, atol=0.0)
 
 
 def test_weighted_factors_solve_as_all_rows_do_weighted(motion):
     weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
     triangle, effort = QRFactors.of(MODEL, motion).weighted(weights)
-    rows = (MODEL.regressor(*MODEL.blocks(motion)) * weights[:, None]).reshape(
-        -1, len(MODEL.names)
-    )
-    expected, *_ = np.linalg.lstsq(rows, (motion.effort * weights).ravel(), rcond=None)
+    rows = MODEL.regressor(*MODEL.blocks(motion)) * weights[:, None]
+    torques = (motion.effort * weights).ravel()
+    expected, *_ = np.linalg.lstsq(rows.reshape(len(torques), -1), torques, rcond=None)
     # Condition number about 100: rounding of both solutions is a few 1e-13.
     np.testing.assert_allclose(np.linalg.solve(triangle, effort), expected, rtol=0.0, atol=1e-10)
 
@@ -90,68 +80,46 @@ def test_inflation_is_that_of_the_filters_impulse_response(cutoff):
     )
 
 
-def inflation_of(residual, piece, motion):
-    """Return the inflation found for a given residual, (N, 7)."""
-    zeros = np.zeros_like(residual)
-    made = replace(
-        motion,
-        time=np.arange(len(residual)) / 30.0,
-        q=zeros,
-        dq=zeros,
-        ddq=zeros,
-        effort=residual,
-        effort_unfiltered=residual,
-        piece=piece,
-    )
-    none = np.zeros(len(MODEL.names))
-    return residual_inflation(
-        QRFactors.of(MODEL, made).squares(none), QRFactors.of_windows(MODEL, made).squares(none)
-    )
-
-
 def test_windows_hold_newey_and_wests_sum_of_lags(motion):
     # Of two pieces, neither shorter nor longer than the blocks they are factored in.
     residual = np.cumsum(np.random.default_rng(1).standard_normal((2500, 7)), axis=0) * 0.1
-    piece = np.repeat([0, 1], [1100, 1400])
-    sums = np.zeros((31, 7))
+    piece, sums = np.repeat([0, 1], [1100, 1400]), np.zeros((31, 7))
     for k in (0, 1):
         one = residual[piece == k]
         for lag in range(31):
             sums[lag] += np.sum(one[lag:] * one[: len(one) - lag], axis=0)
     weights = 1.0 - np.arange(31) / 31.0
     weights[1:] *= 2.0
-    np.testing.assert_allclose(
-        inflation_of(residual, piece, motion), weights @ sums / sums[0], rtol=1e-9, atol=0.0
+    still, time = np.zeros_like(residual), np.arange(2500) / 30.0
+    made = Motion(time, still, still, still, residual, residual, piece, motion.options)
+    found = residual_inflation(
+        *(of(MODEL, made).squares(0.0 * THETA) for of in (QRFactors.of, QRFactors.of_windows))
     )
+    np.testing.assert_allclose(found, weights @ sums / sums[0], rtol=1e-9, atol=0.0)
 
 
-def test_friction_of_the_samples_themselves_is_taken_off(motion, theta):
-    factors, b = QRFactors.of(MODEL, motion), len(MODEL.base)
+def test_friction_of_the_samples_themselves_is_taken_off(motion):
+    base = THETA[: len(MODEL.base)]
+    found = QRFactors.of(MODEL, motion).squares_beside_friction(MODEL, base)
     rigid, rubbing = MODEL.blocks(motion)
-    left = motion.effort - rigid @ theta[:b]
     # Viscous and Coulomb, without the offset.
     expected = [
-        np.linalg.lstsq(own[:, :2], one, rcond=None)[1][0]
-        for own, one in zip(np.moveaxis(rubbing, 1, 0), left.T)
+        np.linalg.lstsq(own[:, :2], left, rcond=None)[1][0]
+        for own, left in zip(np.moveaxis(rubbing, 1, 0), (motion.effort - rigid @ base).T)
     ]
-    np.testing.assert_allclose(
-        factors.squares_beside_friction(MODEL, theta[:b]), expected, rtol=1e-9, atol=0.0
-    )
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0.0)
 
 
-def test_the_stretches_of_pieces_add_up_to_those_of_the_whole(motion, theta):
-    edges = [0, 500, 1300, len(motion)]
+def test_the_stretches_of_pieces_add_up_to_those_of_the_whole(motion):
     pieces = [
         Summary.of(MODEL, motion.part(slice(a, b)), 'bag', (a / len(motion), b / len(motion)))
-        for a, b in pairwise(edges)
+        for a, b in pairwise([0, 500, 1300, len(motion)])
     ]
-    for joined, whole in zip(
-        reduce(add, pieces).stretches, Summary.of(MODEL, motion, 'bag').stretches, strict=True
-    ):
+    stretches = reduce(add, pieces).stretches, Summary.of(MODEL, motion, 'bag').stretches
+    for joined, whole in zip(*stretches, strict=True):
         assert (joined.name, joined.factors.samples) == (whole.name, whole.factors.samples)
-        np.testing.assert_allclose(
-            joined.factors.squares(theta), whole.factors.squares(theta), rtol=RELATIVE, atol=0.0
-        )
+        found, expected = (one.factors.squares(THETA) for one in (joined, whole))
+        np.testing.assert_allclose(found, expected, rtol=RELATIVE, atol=0.0)
 
 
 def test_of_many_bags_each_is_in_one_part(simulate):
@@ -165,9 +133,7 @@ def test_of_many_bags_each_is_in_one_part(simulate):
 
 
 def test_a_summary_is_as_large_for_any_number_of_samples(simulate):
-    def size(duration):
-        summary = Summary.of(MODEL, prepare(simulate(FER, duration=duration)))
-        return len(pickle.dumps(summary))
-
+    motions = (prepare(simulate(FER, duration=duration)) for duration in (12.0, 40.0))
+    short, long = (len(pickle.dumps(Summary.of(MODEL, motion))) for motion in motions)
     # The pickled number of samples has one digit more.
-    assert abs(size(12.0) - size(40.0)) < 100
+    assert abs(short - long) < 100

@@ -188,13 +188,3 @@ def test_published_friction_is_the_least_of_squares_and_prior():
         slope = (cost(theta + step) - cost(theta - step)) / (2.0 * 0.01)
         # Gradient of the prior's cost, which balances that of the squares.
         assert abs(slope) < 0.01 * 2.0 * 0.01 * theta[place] / deviation + 1e-4
-
-
-def test_a_published_sets_strong_friction_is_not_held_back(simulate):
-    # Coulomb friction of 15 % of the torque limit, where the prior expects 2 %.
-    limit = FER.limit('effort')
-    strong = ViscousCoulombFriction(0.02 * limit, 0.15 * limit, 0.0 * limit, WIDTH)
-    samples = QRFactors.of(MODEL, prepare(simulate(FER, friction=strong, noise=0.2), OPTIONS))
-    noise = Noise(np.full(7, 0.5), np.full(7, 20.0))
-    theta = friction_alone(samples, noise, PRIOR, MODEL.base.values(FER))
-    np.testing.assert_allclose(theta[B:].reshape(7, -1)[:, 1], strong.coulomb, rtol=0.1)

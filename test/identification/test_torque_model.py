@@ -3,39 +3,21 @@
 """Friction as columns of a regressor."""
 
 import numpy as np
+import pytest
 
 from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.identification.torque_model import FrictionTerms
 
 
-def along(terms, q, dq, values):
-    return np.einsum('tjk,jk->tj', terms.columns(q, dq), values.reshape(terms.n, -1))
-
-
-def test_friction_columns_times_values_are_the_models_torque():
-    rng = np.random.default_rng(0)
-    terms = FrictionTerms(3, width=0.05)
-    values, dq = rng.uniform(0.1, 1.0, 9), rng.uniform(-2.0, 2.0, (50, 3))
-    np.testing.assert_allclose(
-        along(terms, dq, dq, values),
-        terms.model(values, values).torque(dq),
-        rtol=0.0,
-        atol=1e-15,
-    )
-
-
-def test_slip_columns_are_the_torque_along_the_motion():
+@pytest.mark.parametrize('reaches', [(), (0.004, 0.3)])
+def test_friction_columns_times_values_are_the_models_torque_along_the_motion(reaches):
     rng = np.random.default_rng(1)
-    terms = FrictionTerms(3, 0.01, reaches=(0.004, 0.3))
+    terms = FrictionTerms(3, width=0.05, reaches=reaches)
     q = np.cumsum(rng.normal(0.0, 0.01, (200, 3)), axis=0)
-    dq = rng.uniform(-0.3, 0.3, (200, 3))
-    values = rng.uniform(0.1, 1.0, len(terms.names))
-    np.testing.assert_allclose(
-        along(terms, q, dq, values),
-        friction_along(terms.model(values, values), q, dq),
-        rtol=0.0,
-        atol=1e-14,
-    )
+    dq, values = rng.uniform(-2.0, 2.0, (200, 3)), rng.uniform(0.1, 1.0, len(terms.names))
+    found = np.einsum('tjk,jk->tj', terms.columns(q, dq), values.reshape(3, -1))
+    expected = friction_along(terms.model(values, values), q, dq)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14)
 
 
 def test_elements_without_amplitude_are_left_out_of_the_model():
@@ -43,5 +25,4 @@ def test_elements_without_amplitude_are_left_out_of_the_model():
     gone = [name.startswith('fz2mrad') for name in terms.names]
     model = terms.model(np.where(gone, 0.0, 0.5), np.full(14, 0.1))
     np.testing.assert_array_equal(model.reach, [0.004, 0.3])
-    assert model.slip.shape == (2, 2)
-    assert model.deviations.shape == (6, 2)
+    assert (model.slip.shape, model.deviations.shape) == ((2, 2), (6, 2))

@@ -12,23 +12,16 @@ from franka_dynamics.recordings.replay import ResidualRms, Unit
 SAMPLES, NM = 100, Unit('N m', (1.0,))
 
 
-def part(name, error, rigid=1.0):
-    def squares(value):
-        return np.array([SAMPLES * value**2])
-
-    return PartScore(
-        name, SAMPLES, squares(error), squares(9.0), squares(rigid), squares(error), NM
-    )
-
-
-def judged(arm, published, *, rigid=(1.0, 1.0), name='run{}'):
-    own = [part(name.format(k), error, rigid[0]) for k, error in enumerate(arm)]
-    theirs = [part(name.format(k), error, rigid[1]) for k, error in enumerate(published)]
-    return judge(score('own', own), [score('published', theirs)], score('start', theirs))
-
-
-def score(name, parts):
+def score(name, errors, rigid=1.0, part='run{}'):
+    """Return a score with errors [N m] on unseen parts, and errors of inertias alone."""
+    squares = [SAMPLES * np.square([[error], [9.0], [rigid], [error]]) for error in errors]
+    parts = [PartScore(part.format(k), SAMPLES, *own, NM) for k, own in enumerate(squares)]
     return Score(name, np.zeros(1), ResidualRms.of_squares(np.ones(1), 1, NM), tuple(parts))
+
+
+def judged(arm, published, rigid=1.0, part='run{}'):
+    own, theirs = score('own', arm, rigid, part), score('published', published, part=part)
+    return judge(own, [theirs], theirs)
 
 
 PUBLISHED = np.array([0.50, 0.51, 0.49, 0.50])
@@ -53,24 +46,21 @@ def test_a_gain_beyond_the_spread_is_better(arm, published, beyond, better):
 def test_one_lost_bag_is_enough_to_be_no_better():
     arm, published = [0.30, 0.30, 0.30, 0.30, 0.41], [0.50, 0.50, 0.50, 0.50, 0.40]
     said = judged(arm, published)
-    assert said.gain > said.spread
-    assert said.lost == ('run4',)
+    assert said.gain > said.spread and said.lost == ('run4',)
     assert not said.better
     # Being worse on one stretch of a bag does not count.
-    assert judged(arm, published, name='run, stretch {} of 5').better
+    assert judged(arm, published, part='run, stretch {} of 5').better
 
 
 def test_worse_inertias_are_no_better():
-    assert not judged([0.3] * 4, [0.5, 0.51, 0.5, 0.5], rigid=(1.01, 1.0)).better
+    assert not judged([0.3] * 4, [0.5, 0.51, 0.5, 0.5], rigid=1.01).better
 
 
 def test_the_best_published_set_is_the_rival():
-    arm = score('own', [part(f'run{k}', 0.3) for k in range(4)])
-    good, poor = (score(f'{e}', [part(f'run{k}', e) for k in range(4)]) for e in (0.31, 0.6))
+    good, poor = (score(f'{error}', [error] * 4) for error in (0.31, 0.6))
     for published in ((good, poor), (poor, good)):
-        said = judge(arm, published, poor)
-        assert said.best == '0.31'
-        assert not said.better
+        said = judge(score('own', [0.3] * 4), published, poor)
+        assert said.best == '0.31' and not said.better
         assert said.gain == pytest.approx(0.01)
 
 
