@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gautier and Khalil's direct method: its energies, and its map against `base_parameters`."""
+"""Gautier and Khalil's direct method: its recursions, and its map against `base_parameters`."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,12 @@ from franka_dynamics.identification.base_parameters import (
     base_parameters,
     NO_GRAVITY,
 )
-from franka_dynamics.identification.direct_method import direct_base_parameters
+from franka_dynamics.identification.direct_method import (
+    direct_base_parameters,
+    f_,
+    lambda_,
+    rows_of,
+)
 from franka_dynamics.identification.energy_regressors import energy_regressors
 
 from ..arms import make_random_arm
@@ -43,6 +48,26 @@ ARMS = {
     'rpr': in_modified_convention(load('rpr')),
     'puma': puma(),
 }
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
+    # `energy_regressors` is Pinocchio's, which uses neither lambda nor f.
+    arm = make_random_arm(seed, n=4, special=(0.0, 0.6)[seed % 2], base=True)
+    q, dq = np.random.default_rng(seed).uniform(-2.0, 2.0, (2, 4))
+    expected = np.reshape(energy_regressors(arm, q, dq, TILTED), (2, 4, 10))
+    found = np.zeros((2, 10))
+    found[1, 6:] = -np.asarray(TILTED) @ arm.base[:3]
+    omega, velocity = np.zeros(3), np.zeros(3)
+    for j, (joint, row, pose) in enumerate(zip(arm.joints, rows_of(arm), arm.joint_transforms(q))):
+        turns, rates = joint.kind is JointKind.REVOLUTE, np.array([0.0, 0.0, dq[j]])
+        angle = joint.row.theta + q[j] * turns
+        at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))
+        found = found @ lambda_(at).T
+        found[0] += f_(at, omega, velocity, dq[j], turns)
+        velocity = pose[:3, :3].T @ (velocity + np.cross(omega, pose[:3, 3])) + rates * (not turns)
+        omega = pose[:3, :3].T @ omega + rates * turns
+        np.testing.assert_allclose(found, expected[:, j], rtol=0.0, atol=ATOL_ENERGY)
 
 
 @pytest.mark.parametrize('convention', Convention)

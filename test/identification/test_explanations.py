@@ -20,6 +20,7 @@ from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.samples import Summary, total
 from franka_dynamics.identification.solve import estimate, find_noise
 from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.report.diagnosis import diagnosis_lines
 from franka_dynamics.report.identification import verdict
 
@@ -37,21 +38,22 @@ def sound(simulate):
     return simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0)
 
 
-def diagnosis(motion, arm=FER, options=OPTIONS):
-    """Return the diagnosis of one motion by a fit to all of it, and the prior."""
-    model = options.torque_model(arm)
+def prepared(recording, options=OPTIONS):
+    """Return a motion with the columns of all slip elements that a fit may choose."""
+    return prepare(recording, columns=options.torque_model(FER).friction.columns)
+
+
+def diagnosis(log, options=OPTIONS):
+    """Return the diagnosis of a recording, or of a prepared motion, by a fit to all of it."""
+    motion = prepared(log, options) if isinstance(log, Recording) else log
+    model = options.torque_model(FER)
     parts = Summary.of(model, motion).stretches
     factors = total(part.factors for part in parts)
-    prior = Prior.towards(arm, model, np.abs(motion.effort).max(axis=0))
-    noise = find_noise(factors, prior, np.full(arm.n, 6.0))
+    prior = Prior.towards(FER, model, np.abs(motion.effort).max(axis=0))
+    noise = find_noise(factors, prior, np.full(7, 6.0))
     theta = estimate(factors.weighted(noise.weights), prior, 10.0).theta
     left = np.sqrt(factors.squares(theta) / factors.samples)
-    return diagnose(left, parts, prior, 10.0, noise, theta), prior
-
-
-def prepared(recording):
-    columns = OPTIONS.torque_model(FER).friction.columns
-    return prepare(recording, columns=columns)
+    return diagnose(left, parts, prior, 10.0, noise, theta)
 
 
 def identified(motion, options=OPTIONS):
@@ -77,7 +79,7 @@ def test_sound_logs_are_sound(simulate, seed):
     recording = simulate(
         drawn_around(FER, seed), duration=30.0, friction=FRICTION, noise=0.2, seed=seed
     )
-    found, _ = diagnosis(prepared(recording))
+    found = diagnosis(recording)
     assert found.sound and found.rotors is None
     assert found.times.max() < 1.0
 
@@ -86,7 +88,7 @@ def test_sound_logs_are_sound(simulate, seed):
     ('joint', 'gain'), [(0, 0.5), (1, 0.8), (2, 1.3), (3, 2.0), (3, 1.3), (4, 2.0), (5, 0.8)]
 )
 def test_a_joints_gain_is_found(sound, joint, gain):
-    fault = diagnosis(prepared(scaled(sound, joint, gain)))[0].fault
+    fault = diagnosis(scaled(sound, joint, gain)).fault
     assert (fault.kind, fault.joints) == ('gain', (joint,))
     assert fault.values[0] == pytest.approx(gain, rel=0.15)
 
@@ -116,25 +118,24 @@ def test_what_explains_no_residual_or_lies_within_its_deviation_is_no_fault():
 def test_signs_and_exchanged_efforts_of_joints_are_found(sound, kind, joints):
     effort = sound.effort.copy()
     effort[:, joints] = -effort[:, joints] if kind == 'sign' else effort[:, joints[::-1]]
-    fault = diagnosis(prepared(replace(sound, effort=effort)))[0].fault
+    fault = diagnosis(replace(sound, effort=effort)).fault
     assert (fault.kind, fault.joints) == (kind, joints)
 
 
 @pytest.mark.parametrize('seconds', [0.01, 0.02, 0.1, -0.03])
 def test_a_delay_is_found(sound, seconds):
-    found, _ = diagnosis(prepared(late(sound, seconds)))
-    assert found.fault.kind == 'delay'
-    assert found.fault.values[0] == pytest.approx(seconds, rel=0.1)
+    fault = diagnosis(late(sound, seconds)).fault
+    assert (fault.kind, fault.values[0]) == ('delay', pytest.approx(seconds, rel=0.1))
 
 
 def test_gravity_that_points_elsewhere_is_found(sound):
     angle = np.radians(10.0)
     gravity = np.array([0.0, 9.81 * np.sin(angle), -9.81 * np.cos(angle)])
-    found, prior = diagnosis(prepared(sound), options=replace(OPTIONS, gravity=gravity))
-    assert found.fault.kind == 'tilt'
-    np.testing.assert_allclose(
-        tilted_gravity(prior, found.fault), [0.0, 0.0, -9.81], rtol=0.0, atol=0.15
-    )
+    options = replace(OPTIONS, gravity=gravity)
+    fault = diagnosis(sound, options).fault
+    assert fault.kind == 'tilt'
+    along = tilted_gravity(Prior.towards(FER, options.torque_model(FER), np.ones(7)), fault)
+    np.testing.assert_allclose(along, [0.0, 0.0, -9.81], rtol=0.0, atol=0.15)
 
 
 def test_a_load_put_on_halfway_is_found_and_weighed(sound):
@@ -142,33 +143,29 @@ def test_a_load_put_on_halfway_is_found_and_weighed(sound):
     loaded = with_load(motion, FER, 1.0)
     later = (motion.time > 0.5 * motion.time[-1])[:, None]
     effort = np.where(later, loaded.effort, motion.effort)
-    found, _ = diagnosis(replace(motion, effort=effort))
-    assert found.fault.kind == 'load'
-    assert found.fault.values[0] == pytest.approx(1.0, abs=0.2)
+    fault = diagnosis(replace(motion, effort=effort)).fault
+    assert (fault.kind, fault.values[0]) == ('load', pytest.approx(1.0, abs=0.2))
     # The load changes in the middle of a stretch: this stretch or the next one is named.
-    assert found.fault.where.endswith(('stretch 3 of 5', 'stretch 4 of 5'))
+    assert fault.where.endswith(('stretch 3 of 5', 'stretch 4 of 5'))
 
 
 def test_rotor_inertia_is_said_but_is_no_fault(simulate):
     truth = replace(FER, joints=tuple(replace(joint, rotor_inertia=1.0) for joint in FER.joints))
     recording = simulate(truth, duration=30.0, friction=FRICTION, noise=0.1)
-    found, _ = diagnosis(prepared(recording))
+    found = diagnosis(recording)
     assert found.fault is None
-    assert found.rotors is not None
     np.testing.assert_allclose(found.rotors.values[3:], 1.0, rtol=0.0, atol=0.4)
-    asked, _ = diagnosis(prepared(recording), options=replace(OPTIONS, rotor_inertia=True))
-    assert asked.rotors is None
+    assert diagnosis(recording, replace(OPTIONS, rotor_inertia=True)).rotors is None
 
 
 def test_what_nothing_explains_is_refused_by_its_size(sound):
     # A joint whose effort is unrelated to its torque.
     effort = sound.effort.copy()
     effort[:, 4] = 9.0 * np.sign(np.sin(7.0 * sound.time))
-    found, _ = diagnosis(prepared(replace(sound, effort=effort)))
+    found = diagnosis(replace(sound, effort=effort))
     assert found.suspicious_joints == (4,) and not found.sound
 
 
-# A motion is prepared with the columns of all Maxwell-slip elements that a fit may choose.
 @pytest.mark.parametrize('friction', ['viscous_coulomb', 'maxwell_slip'])
 def test_contacts_are_found_where_the_verdict_is_no(sound, friction):
     options = replace(OPTIONS, friction=friction)
@@ -176,9 +173,7 @@ def test_contacts_are_found_where_the_verdict_is_no(sound, friction):
     for begin in (8.0, 20.0):
         touched = (sound.time > begin) & (sound.time < begin + 1.0)
         effort[touched, :4] += 10.0
-    columns = options.torque_model(FER).friction.columns
-    touched = prepare(replace(sound, effort=effort), columns=columns)
-    result = identified(touched, options)
+    result = identified(prepared(replace(sound, effort=effort), options), options)
     fault = result.diagnosis.fault
     assert not result.accepted and fault.kind == 'contact'
     times = np.reshape(fault.values, (-1, 2))
@@ -237,7 +232,7 @@ def test_a_scale_that_motion_does_not_show_changes_no_inertia(sound, usual):
 @pytest.mark.parametrize('name', ['slow', 'fast'])
 def test_real_logs_are_sound_until_they_are_broken(fer_recording, fer_1khz_recording, name):
     recording = {'slow': fer_recording, 'fast': fer_1khz_recording}[name]
-    assert diagnosis(prepared(recording))[0].sound
+    assert diagnosis(recording).sound
     for broken, kind in (
         (scaled(recording, 3, 1.3), 'gain'),
         (scaled(recording, 4, 1.3), 'gain'),
@@ -245,7 +240,7 @@ def test_real_logs_are_sound_until_they_are_broken(fer_recording, fer_1khz_recor
         (late(recording, 0.05), 'delay'),
         (replace(recording, effort=recording.effort[:, [0, 1, 2, 3, 5, 4, 6]]), 'exchanged'),
     ):
-        assert diagnosis(prepared(broken))[0].fault.kind == kind
+        assert diagnosis(broken).fault.kind == kind
 
 
 # On the fast log, with no other gain free, joint 6 has a gain of 1.08, and of 0.88 with 0.8 times
@@ -253,8 +248,5 @@ def test_real_logs_are_sound_until_they_are_broken(fer_recording, fer_1khz_recor
 # 0.85.
 @pytest.mark.parametrize('gain', [1.0, 0.8, 1.25])
 def test_a_wrong_gain_shows_beside_its_neighbours(fer_1khz_recording, gain):
-    options = IdentificationOptions()
-    columns = options.torque_model(FER).friction.columns
-    motion = prepare(scaled(fer_1khz_recording, 5, gain), columns=columns)
-    fault = diagnosis(motion, options=options)[0].fault
+    fault = diagnosis(scaled(fer_1khz_recording, 5, gain), IdentificationOptions()).fault
     assert (fault is None) if gain == 1.0 else (fault.kind, fault.joints) == ('gain', (5,))

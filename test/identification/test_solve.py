@@ -68,37 +68,17 @@ def test_a_joint_that_fits_nearly_exactly_has_at_most_twice_the_mean_weight():
     np.testing.assert_allclose(noise.weights, [1.0, 0.5, 2.0 / mean], rtol=1e-12)
 
 
-class Repeated:
-    """One motion, factored once, whose torques are replaced in each run."""
-
-    def __init__(self, motion):
-        rows = np.moveaxis(np.concatenate(MODEL.blocks(motion), axis=-1), 1, 0)
-        self.orthogonal, self.triangle = np.linalg.qr(rows)
-
-    def factors(self, effort):
-        projected = np.einsum('jnp,nj->jp', self.orthogonal, effort)
-        rest = np.linalg.norm(effort - np.einsum('jnp,jp->nj', self.orthogonal, projected), axis=0)
-        p = self.triangle.shape[-1]
-        r_factors = np.zeros((7, p + 2, p + 2))
-        r_factors[:, :p, :p] = self.triangle
-        r_factors[:, :p, p] = r_factors[:, :p, p + 1] = projected
-        r_factors[:, p, p] = r_factors[:, p, p + 1] = rest
-        return QRFactors(r_factors, 3, len(effort))
-
-
 def test_three_sigma_under_filtered_noise_cover_the_truth(simulate):
     from scipy.stats import binom
 
     recording = simulate(FER, duration=60.0, friction=FRICTION, seed=3)
-    repeated = Repeated(prepare(recording, OPTIONS))
-    inflation = np.full(7, filter_inflation(OPTIONS))
-    rng, scores = np.random.default_rng(0), []
+    inflation, rng, scores = np.full(7, filter_inflation(OPTIONS)), np.random.default_rng(0), []
     for _ in range(40):
         noise = NOISE_NM * rng.standard_normal(recording.q.shape)
         noisy = prepare(replace(recording, effort=recording.effort + noise), OPTIONS)
-        factors = repeated.factors(noisy.effort)
-        noise = find_noise(factors, PRIOR, inflation)
-        result = without_prior(factors.weighted(noise.weights))
+        factors = QRFactors.of(MODEL, noisy)
+        weights = find_noise(factors, PRIOR, inflation).weights
+        result = without_prior(factors.weighted(weights))
         scores.append((result.theta - TRUTH) / result.deviations)
     size = np.abs(np.array(scores))
     # 64 parameters in 40 runs, of which 0.27 % should lie outside.

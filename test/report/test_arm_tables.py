@@ -10,15 +10,12 @@ from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.report.arm import arm_tables, dh_rows, inertia_rows, origins
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
-ORIGINS = (
-    (0, 0, 0.333),
-    (0, 0, 0.333),
-    (0, 0, 0.649),
-    (0.0825, 0, 0.649),
-    (0, 0, 1.033),
-    (0, 0, 1.033),
-    (0.088, 0, 1.033),
-    (0.088, 0, 0.926),
+ORIGINS = np.transpose(
+    (
+        (0, 0, 0, 0.0825, 0, 0, 0.088, 0.088),
+        (0, 0, 0, 0, 0, 0, 0, 0),
+        (0.333, 0.333, 0.649, 0.649, 1.033, 1.033, 1.033, 0.926),
+    )
 )
 
 
