@@ -205,14 +205,15 @@ def usual(sound):
 
 
 @pytest.mark.parametrize(
-    ('gain', 'lost', 'sentence'),
+    ('gain', 'spread', 'lost', 'sentence'),
     [
-        (-2.34, ('bag',), 'worse on bag (its E is 2.34 N m larger on average'),
-        (0.50, (), 'better (its E is 0.50 N m smaller on average'),
+        (-2.34, 0.25, ('bag',), 'worse on bag (its E is 2.34 N m larger on average'),
+        (-0.02, 0.05, (), 'the spread (its E is 0.020 N m larger on average'),
+        (0.50, 0.05, (), 'better (its E is 0.500 N m smaller on average'),
     ],
 )
-def test_a_larger_error_is_told_without_a_minus_sign(usual, gain, lost, sentence):
-    judged = replace(usual.verdict, gain=gain, spread=0.25, lost=lost)
+def test_a_larger_error_is_told_without_a_minus_sign(usual, gain, spread, lost, sentence):
+    judged = replace(usual.verdict, gain=gain, spread=spread, lost=lost)
     assert sentence in ' '.join(verdict(replace(usual, verdict=judged)))
 
 
