@@ -81,7 +81,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
         with_minimum_gyration(LinkInertia.zero())
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def samples(simulate):
     """Return the samples of a slow minute, their torques to be replaced."""
     return QRFactors.of(MODEL, prepare(simulate(FER, duration=60.0)))

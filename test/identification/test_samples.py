@@ -28,7 +28,7 @@ MODEL = TorqueModel.of(FER)
 RELATIVE = 1e-12  # of sums of squares; rounding of a QR factorisation of 2500 rows
 
 
-@pytest.fixture
+@pytest.fixture(scope='module')
 def motion(simulate):
     return prepare(simulate(FER, duration=60.0, friction=FER.friction, noise=0.2))
 
