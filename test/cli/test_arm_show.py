@@ -27,9 +27,9 @@ def test_a_pose_prints_the_origins_in_space(answered):
 
 def test_json_holds_the_pose_and_a_picture_is_written(tmp_path, answered):
     path = tmp_path / 'new' / 'frames.png'
-    data = json.loads(answered('arm show --arm rpr --json --q home --plot', path)[1])
-    arm = load('rpr')
-    assert data['q'] == arm.home.tolist() and data['convention'] == 'standard'
+    data = json.loads(answered('arm show --arm fer --json --q home --plot', path)[1])
+    arm = load('fer')
+    assert data['q'] == arm.home.tolist() and data['convention'] == 'modified'
     centers = [link['center_of_mass'] for link in data['links']]
     frames = NewtonEulerModel(arm).frames(arm.home)
     expected = [
