@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import ClearedBy
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
@@ -49,6 +49,16 @@ def test_a_held_arm_that_is_pushed_stays_held(name, target, force):
     loop.fastest = 0.0
     loop.run(0.5)
     assert loop.fastest < 0.1
+
+
+def test_an_arm_is_held_against_gravity_even_if_gravity_is_switched_off():
+    # Before the fault the gains alone carry the arm, 2.5 cm below its reference.
+    gains = {'kp': (400.0,) * 4 + (100.0,) * 3, 'kd': (30.0,) * 4 + (1.0,) * 3}
+    loop = held(replace(MUJOCO, terms=Terms(gravity=False), **gains))
+    place = loop.arm.read().position
+    loop.run(0.5)
+    assert loop.controller.holding
+    np.testing.assert_allclose(loop.arm.read().position, place, rtol=0, atol=0.01)
 
 
 def test_a_gap_of_states_does_not_end_a_hold_with_a_load():
