@@ -125,7 +125,7 @@ test-numpy1: $(NUMPY1_VENV)/ready
 # missing there is skipped, and said.
 ROS_PYTHON ?= python3
 ROS_TESTS := test/launch_files test/ros/test_launch.py \
-	test/test_gazebo_and_franka_ros2_files.py test/test_installation.py \
+	test/urdf/test_xacro.py test/test_installation.py \
 	test/codegen/test_ros2_control.py test/ros/test_cpp_example.py \
 	test/ros/test_trajectory_controller.py
 

@@ -176,3 +176,9 @@ def test_package_xml_lists_every_ros_import_and_controller_as_a_dependency(packa
     optional = {'joint_state_broadcaster'}
     assert controllers - optional == {'forward_command_controller', 'joint_trajectory_controller'}
     assert controllers - optional <= declared
+
+
+def test_every_test_that_the_makefile_names_is_there():
+    folder = Path(__file__).parents[1]
+    named = re.findall(r'\btest/[\w/.]+', (folder / 'Makefile').read_text())
+    assert named and [one for one in named if not (folder / one).exists()] == []

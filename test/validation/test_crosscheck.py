@@ -19,6 +19,7 @@ from franka_dynamics.errors import CrosscheckError, InertiaError
 from franka_dynamics.validation.crosscheck import compare_formulations, crosscheck, TOLERANCE
 
 from ..agreement import assert_near
+from ..dynamics import lagrangian
 
 STATES = 4
 # Relative to max(1, |value|) of each entry; measured 8e-13 on 1,000 random arms.
@@ -38,6 +39,22 @@ def test_all_formulations_agree_on_any_arm_in_every_quantity(seed):
     agreement = compare_formulations(arm, gravity=gravity, count=STATES, seed=seed)
     agreement.require()
     assert 0.0 < agreement.largest <= TOLERANCE
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_the_backends_equations_are_lagranges(seed):
+    arm, gravity, states = random_case(seed)
+    model = PinocchioModel(arm, gravity)
+    for q, dq, _ in zip(*states):
+        mass = lagrangian.mass_matrix(arm, q)
+        for found, expected in (
+            (model.mass_matrix(q), mass),
+            (model.kinetic_energy(q, dq), 0.5 * dq @ mass @ dq),
+            (model.coriolis_matrix(q, dq), lagrangian.coriolis_matrix(arm, q, dq)),
+            (model.potential_energy(q), lagrangian.potential_energy(arm, q, gravity)),
+            (model.gravity(q), lagrangian.potential_energy(arm, q, gravity, 1)),
+        ):
+            assert_near(found, expected, RTOL)
 
 
 @pytest.mark.parametrize('reference_frame', REFERENCE_FRAMES)
