@@ -55,6 +55,7 @@ def commands():
         for line in (*blocks.splitlines(), *inline):
             if not line.strip().startswith('ros2 '):
                 continue
+            line = line.partition(' > ')[0]  # the shell, not ros2, reads a redirection
             words = shlex.split(re.sub(r'\$\([^)]*\)', 'VALUE', line), comments=True)
             # `ros2 param` or `ros2 param load` alone is a name, not a command.
             if len(words) > 3:
