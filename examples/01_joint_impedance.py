@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 import rclpy
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -34,6 +35,8 @@ AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
 # Time after which the awaited topics are printed, and between two printed tracking errors [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
+# Longest time until every subscriber has confirmed the last torque, which is zero.
+DELIVERY = Duration(seconds=5.0)
 
 
 class Controller(Node):
@@ -53,11 +56,17 @@ class Controller(Node):
         self._command.publish(Float64MultiArray(data=torque.tolist()))
 
     def stop(self):
-        """Ramp the torque to zero in 0.1 s, because a receiver may hold the last torque."""
+        """
+        Ramp the torque to zero in 0.1 s, because a receiver may hold the last torque.
+
+        Wait at most DELIVERY until subscribers have confirmed the zero: DDS sends a lost message
+        again only while its publisher exists.
+        """
         last = self._torque
         for share in np.linspace(1.0, 0.0, 101):
             self.command(share * last)
             time.sleep(1e-3)
+        self._command.wait_for_all_acked(DELIVERY)
 
 
 class JointImpedance(Controller):

@@ -84,6 +84,14 @@ def run_python(*words, **environment) -> tuple[int, str, str]:
     return process.returncode, output, errors
 
 
+def wait_for(done: Callable[[], object], what: str) -> None:
+    """Wait, without spinning, until `done` returns True."""
+    give_up = time.monotonic() + TIMEOUT_S
+    while not done():
+        time.sleep(0.01)
+        assert time.monotonic() < give_up, f'never happened: {what}'
+
+
 # Importing takes most of a node's start. So Python's fork server imports all of it once, and each
 # node is a copy of the fork server with its own environment, output, arguments and program.
 PROCESSES = get_context('forkserver')

@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example controllers with the simulated arm and the node's terms."""
 
+import os
 import re
+import signal
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
+import rclpy
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from .conftest import start_python, wait_for
 from ..messages import stamp
 from ..scripts import example as example_file
+from ..scripts import loaded
 
 FER = load('fer')
 # Time at rest, and half a period of the examples' motions [s].
@@ -83,3 +88,52 @@ def test_with_the_terms_an_example_tracks_its_motion(
     printed = float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     np.testing.assert_allclose(1e-3 * printed, rms, rtol=0.25, atol=0.0)
     assert rms < most
+
+
+RECEIVER = """
+import rclpy
+from std_msgs.msg import Float64MultiArray
+rclpy.init()
+node = rclpy.create_node('receiver')
+node.create_subscription(
+    Float64MultiArray, 'effort_controller/commands', lambda m: print(m.data[0], flush=True), 10
+)
+rclpy.spin(node)
+"""
+
+
+def test_a_receiver_that_stood_still_gets_the_last_torque_which_is_zero(tmp_path):
+    heard = tmp_path / 'torques'
+    rclpy.init()
+    with loaded(example_file('joint_impedance')) as shared, heard.open('w') as file:
+
+        class Controller(shared.Controller):
+            def command(self, torque):
+                super().command(torque)
+                if not torque.any():
+                    # A thread could not, because rclpy keeps Python's lock while it waits.
+                    os.system(f'(sleep 0.3; kill -CONT {receiver.pid}) &')
+
+        controller = Controller('controller')
+        receiver = start_python('-c', RECEIVER, stdout=file)
+    try:
+
+        def last():
+            return heard.read_text().split()[-1:]
+
+        def sent_and_heard():
+            controller.command(np.ones(7))
+            return last()
+
+        wait_for(sent_and_heard, 'the receiver hears a torque')
+        receiver.send_signal(signal.SIGSTOP)
+        # More torques than DDS keeps for a process that does not read.
+        for _ in range(3000):
+            controller.command(np.ones(7))
+        controller.stop()
+        controller.destroy_node()
+        wait_for(lambda: last() == ['0.0'], 'the receiver hears the zero')
+    finally:
+        rclpy.try_shutdown()
+        receiver.kill()
+        receiver.communicate()

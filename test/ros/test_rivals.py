@@ -3,7 +3,6 @@
 """Other publishers on the node's topics; a moving arm is braked before its node ends."""
 
 import signal
-import time
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -21,7 +20,7 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.rivals import CommandWatch, PublisherCounts
 
-from .conftest import COMMAND, INCLINED, TIMEOUT_S
+from .conftest import COMMAND, INCLINED, wait_for
 
 FER = load('fer')
 COMMANDS = 'feedforward: Command'
@@ -114,14 +113,6 @@ def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
         publisher.publish(ours)
     wait_for(lambda: '(1 messages that are not ours)' in watch.check(), 'the other is found')
     watch.close()
-
-
-def wait_for(done, what):
-    """Wait, without spinning, until `done` returns True."""
-    give_up = time.monotonic() + TIMEOUT_S
-    while not done():
-        time.sleep(0.01)
-        assert time.monotonic() < give_up, f'never happened: {what}'
 
 
 @pytest.mark.parametrize('by', ['signal', 'transition'])
