@@ -46,6 +46,17 @@ def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, 
     assert captured.out + captured.err == ''
 
 
+def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
+    text, other = write_urdf(load('fer')), load('fer', 'franka_description')
+    states = sample_states(other, 50)
+    between = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (load('fer'), other)]
+    shifted = np.eye(4)
+    shifted[1, 3] = 0.1  # m
+    torque, place = reading_differences(text, other, shifted, 'fer_link8')
+    assert torque == pytest.approx(np.abs(between[0] - between[1]).max(), rel=1e-9)
+    assert torque > 1.0 and place == pytest.approx(0.1, abs=1e-12)
+
+
 @ARMS
 @pytest.mark.parametrize('suffix', ['urdf', 'xml'])
 def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd):
