@@ -32,8 +32,8 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 # Assumed number of samples with independent noise per second of a recording. Filtered samples are
-# correlated, but the assumed noise is larger than measured: on recordings of two FERs the predicted
-# deviations are 1.5 and 1.0 times (median of the base parameters) those that `identify` states.
+# correlated, but the assumed noise is larger than measured: for recordings of two FERs the
+# predicted deviations are 1.5 and 1.0 times (median of the base parameters) those of `identify`.
 _RATE_HZ = 30.0
 _LEAST_NM = 1.0  # smallest static torque assumed for a joint without torque limit
 # A parameter is identifiable if the motion leaves at most IDENTIFIABLE times its prior standard

@@ -97,6 +97,21 @@ def test_a_graver_fault_ends_a_hold(until):
     assert loop.controller.fault == 'somebody else commands'
 
 
+def test_a_brake_that_drives_the_arm_is_given_up_for_good():
+    loop = Loop().run(0.5).swing()
+    step, gravity = loop.arm.step, NewtonEulerModel(FER).gravity
+
+    def weakly_reversed_about_gravity(torque, fresh):
+        return step(1.2 * gravity(loop.arm.read().position) - 0.2 * torque, fresh=fresh)
+
+    loop.arm.step = weakly_reversed_about_gravity
+    loop.controller.latch_fault('a test', ClearedBy.ACKNOWLEDGEMENT)
+    modes = []
+    loop.run(0.3, lambda _, cycle: modes.append(loop.controller.mode))
+    assert 'it gains energy' in loop.controller.stop_reason
+    assert Mode.BRAKING not in modes[modes.index(Mode.STOPPING) :]
+
+
 def test_a_joint_is_not_kept_moving_by_the_compensation_of_its_friction():
     # The wrist of an FR3 has little inertia and much friction.
     arm = load('fr3')
