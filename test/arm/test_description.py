@@ -18,10 +18,16 @@ FIRST, SECOND = (Joint(name, JointKind.REVOLUTE, DHRow(a=0.5)) for name in ('fir
 @pytest.mark.parametrize(
     ('joints', 'links', 'base', 'sentence'),
     [
-        ((FIRST, SECOND), (UNIT,), np.eye(4), 'toy has 2 joints and 1 links'),
+        (
+            (FIRST, SECOND),
+            (UNIT,),
+            np.eye(4),
+            'toy has 2 joints and 1 links; an arm needs one link per joint',
+        ),
         ((), (), np.eye(4), 'toy has 0 joints'),
         ((FIRST, FIRST), (UNIT, UNIT), np.eye(4), "more than one joint named 'first'"),
         ((FIRST,), (UNIT,), np.diag([1.0, 1.0, 2.0, 1.0]), 'base pose of toy is at fault'),
+        ((FIRST,), (UNIT,), np.eye(3), 'base pose of toy is at fault'),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_in_one_sentence(joints, links, base, sentence):

@@ -86,8 +86,8 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
         found = payload_array(read_payload(given))
         # The file has nine digits.
         np.testing.assert_allclose(found, numbers, rtol=1e-8, atol=1e-12)
-    point = payload_array(read_payload('0.2,0,0,0.05'))
-    np.testing.assert_allclose(point, [0.2, 0.0, 0.0, 0.05, *[0.0] * 6], rtol=1e-12, atol=0.0)
+    point = LinkInertia.from_center_of_mass(0.2, (0.0, 0.0, 0.05), np.zeros(6))
+    assert read_payload('0.2,0,0,0.05') == point
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
     ('changes', 'sentence'),
     [
         ({'mass': None}, 'mass is missing'),
-        ({'mass': '0.9'}, 'mass must be a number'),
+        ({'mass': '0.9'}, "mass must be a number or an angle such as '-pi/2', not '0.9'"),
         ({'mass': 900}, 'Are these grams'),
         ({'centerOfMass': [0, 0]}, 'centerOfMass must be a list of 3 numbers'),
         ({'inertia': [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 'inertia is not symmetric'),

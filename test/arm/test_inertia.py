@@ -112,6 +112,7 @@ LOPSIDED = [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]
         (lambda: LinkInertia.from_parameters(np.zeros(9)), 'ten inertial parameters'),
         (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),
         (lambda: LinkInertia.zero().expressed_in(np.eye(3)), r'shape \(4, 4\)'),
+        (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
     ],
 )
 def test_a_malformed_body_is_refused_in_one_sentence(build, sentence):

@@ -125,10 +125,13 @@ def test_a_crank_out_of_reach_says_how_far_open_it_is():
 
 
 def test_lined_up_links_are_named_as_a_singularity():
-    chain = planar_four_bar(0.2, 0.4, 0.2, 0.4)  # a parallelogram folded flat
-    np.testing.assert_array_equal(chain.closure_error(np.zeros(4)), 0.0)
+    # Coupler and rocker are the long side of a triangle 3-4-5. The crank is not in line with them,
+    # so the loop's equations are singular by the passive joints only.
+    chain, along = planar_four_bar(0.3, 0.3, 0.2, 0.4), np.arctan2(-0.3, 0.4)
+    q = np.array([0.5 * np.pi, along - 0.5 * np.pi, along + np.pi, -np.pi])
+    np.testing.assert_allclose(chain.closure_error(q), 0.0, rtol=0.0, atol=1e-12)
     with pytest.raises(LoopError, match='motors do not determine the passive joints here'):
-        chain.passive_jacobian(np.zeros(4))
+        chain.passive_jacobian(q)
 
 
 TWO_BODIES = BodyTree((-1, -1), [np.eye(4)] * 2, [TURN_Z] * 2, [LinkInertia.zero()] * 2)

@@ -49,6 +49,19 @@ def test_a_tool_wrench_of_three_numbers_is_refused_by_name():
         differentiate(tree, *np.zeros((3, tree.n)), tool_wrench=[0.0, 0.0, -20.0])
 
 
+@pytest.mark.parametrize(
+    ('ddq', 'message'),
+    [
+        (np.zeros(4), r'ddq has shape \(4,\), expected \(\.\.\., 5\): one value per joint'),
+        ([0, 0, np.nan, 0, 0], r'ddq of joint 3 is nan; every value must be a finite number'),
+        (np.zeros((2, 5)), r'do not broadcast: q \(3, 5\), dq \(5,\), ddq \(2, 5\)'),
+    ],
+)
+def test_a_bad_vector_is_named(ddq, message):
+    with pytest.raises(JointVectorError, match=message):
+        tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
+
+
 @both_trees
 def test_a_moving_trees_linearization_agrees_with_pinocchios_aba(parents):
     tree, rng = random_tree(1, parents), np.random.default_rng(2)

@@ -43,17 +43,18 @@ def test_a_stack_gives_what_its_states_give(states, name, quantity):
 
 def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many(states):
     model, wrench, (q, dq, ddq) = PinocchioModel(load('fer')), np.arange(6.0), states
-    one = q[1, 2], dq[1, 2], ddq[1, 2]
-    for found, expected in (
-        (
-            model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench),
-            model.inverse_dynamics(*one, wrench),
-        ),
-        (model.coriolis(q[1, 2], dq), model.coriolis(*one[:2])),
-        (model.jacobian(q, 3, reference_frame='LOCAL'), model.jacobian(one[0], 3, 'LOCAL')),
-    ):
-        np.testing.assert_array_equal(found[1, 2], expected)
-    np.testing.assert_array_equal(model.gravity(one[0].tolist()), model.gravity(one[0]))
+    first = q[0, 0]
+    pushed = model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench)
+    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), pushed)
+    jacobians = model.jacobian(q, 3, reference_frame='LOCAL')
+    for at in np.ndindex(SHAPE):
+        for found, expected in (
+            (pushed[at], model.inverse_dynamics(q[at], dq[at], ddq[at], wrench)),
+            (model.coriolis(first, dq)[at], model.coriolis(first, dq[at])),
+            (jacobians[at], model.jacobian(q[at], 3, 'LOCAL')),
+        ):
+            np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(model.gravity(first.tolist()), model.gravity(first))
 
 
 def test_an_empty_stack_gives_an_empty_result():

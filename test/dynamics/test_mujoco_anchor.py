@@ -126,6 +126,7 @@ def assert_mujoco_agrees(description, gravity, bodies, states):
             actual = getattr(one, quantity)(*states[:inputs])
             if quantity == 'frames':
                 actual = actual[:, :-1, :3, 3]
+                assert np.abs(actual - expected).max() <= AGREEMENT  # [m], also far away
             assert_near(actual, np.array(expected), AGREEMENT, f'{quantity}, {type(one).__name__}')
 
 
