@@ -40,7 +40,7 @@ class InertialSet:
     base_link: Body | None = None
 
     def __post_init__(self) -> None:
-        """Raise FieldError for unknown hands and inconsistent bodies."""
+        """Raise FieldError for an unknown hand or a missing `inertia_about`."""
         if self.hand != NO_HAND and not hand_file(self.hand).is_file():
             raise FieldError(
                 f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '

@@ -75,7 +75,8 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
 
     The standard frame {i} follows a and alpha of row i; the modified frame {i} lies before a and
     alpha, on the axis of joint i, and link i is expressed in the modified frame. The flange's a
-    and alpha are dropped, because a modified row ends with d: unless both are 0, its pose changes.
+    and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's pose
+    changes.
     """
     if description.convention is Convention.MODIFIED:
         return description

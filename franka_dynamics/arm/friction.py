@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Joint friction models, evaluated for all joints at once."""
+"""
+Joint friction models, evaluated for all joints at once.
+
+For a prismatic joint read N for N m and m for rad.
+"""
 
 from __future__ import annotations
 
@@ -263,7 +267,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return friction with one joint reversed: its offset is negated. Users' models stay as is."""
+    """Return friction with one joint reversed: its offset is negated; a user's model unchanged."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]

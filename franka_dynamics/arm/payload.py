@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes payloads: ten numbers, a ROS parameter file, or the file of Franka's Desk."""
+"""Reads and writes payloads: as numbers, a ROS parameter file, or the file of Franka's Desk."""
 
 from __future__ import annotations
 

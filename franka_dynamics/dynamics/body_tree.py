@@ -107,7 +107,7 @@ class BodyTree:
         """
         Return a serial arm as a tree.
 
-        Body i's frame is the DH frame of joint i, and the tool's frame is the flange.
+        Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange.
         """
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]

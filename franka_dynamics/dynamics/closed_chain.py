@@ -278,9 +278,9 @@ class ClosedChain:
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
         """
-        Return the motors' torques tau_a + J_p^T tau_p (Kwon, (13)), shape (..., active) [N m].
+        Return the motors' torques tau_a + J_p^T tau_p (Kwon, (13)), shape (..., active).
 
-        tau_a and tau_p are the torques of active and passive joints in the cut tree
+        tau_a and tau_p [N m or N] are the torques of active and passive joints in the cut tree
         (`tree_dynamics`), where tau_p need not be zero.
         """
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The model whose torques the node commands: Pinocchio, built from an arm description."""
+"""An arm's dynamics by Pinocchio; with them the ROS 2 node computes the torques it commands."""
 
 from __future__ import annotations
 
