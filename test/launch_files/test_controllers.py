@@ -28,8 +28,9 @@ def loaded(spawner):
     controller = spawner.command[at - 1]
     text = Path(spawner.command[at + 1]).read_text('utf-8')
     table = yaml.safe_load(text)
-    section = table.get(f'/**/{controller}') or table[controller]
-    return controller, section['ros__parameters']
+    # A file that configures the controller manager too is for controllers without a namespace.
+    section = controller if 'controller_manager' in table else f'/**/{controller}'
+    return controller, table[section]['ros__parameters']
 
 
 def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):

@@ -84,6 +84,13 @@ def run_python(*words, **environment) -> tuple[int, str, str]:
     return process.returncode, output, errors
 
 
+def printed(*words, **environment) -> str:
+    """Run Python, which must end without an error; return its output."""
+    status, output, errors = run_python(*words, **environment)
+    assert status == 0, errors
+    return output
+
+
 def wait_for(done: Callable[[], object], what: str) -> None:
     """Wait, without spinning, until `done` returns True."""
     give_up = time.monotonic() + TIMEOUT_S

@@ -4,7 +4,7 @@
 
 import subprocess
 
-from .conftest import run_python, start_python
+from .conftest import printed, start_python
 
 # Runs a node, and prints the sockets and shared memory of its process.
 SCRIPT = """
@@ -32,7 +32,7 @@ LOOPBACK, GROUP = '0100007F', '0100FFEF'
 
 
 def test_a_node_on_the_loopback_network_binds_nothing_else():
-    lines = [line.split() for line in run_python('-u', '-c', SCRIPT)[1].splitlines()]
+    lines = [line.split() for line in printed('-u', '-c', SCRIPT).splitlines()]
     addresses = {line[1] for line in lines if line[0] == 'socket'}
     assert LOOPBACK in addresses
     assert addresses <= {LOOPBACK, GROUP}

@@ -26,7 +26,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .conftest import ArmStream, COMMAND, run_python, start_python, TIMEOUT_S
+from .conftest import ArmStream, COMMAND, printed, start_python, TIMEOUT_S
 from ..launch_files import launching
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER
 
@@ -235,7 +235,7 @@ def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path
     launch, _ = launched('simulation', 'arm_prefix:=left_')
     probe.until_says('simulator: Simulated arm', 'False')
     dump, cli = tmp_path / 'dump.yaml', 'from ros2cli.cli import main; exit(main())'
-    dump.write_text(run_python('-c', cli, 'param', 'dump', '/feedforward', '--no-daemon')[1])
+    dump.write_text(printed('-c', cli, 'param', 'dump', '/feedforward', '--no-daemon'))
     launch.send_signal(signal.SIGINT)
     assert launch.wait(TIMEOUT_S) == 0
     given = {'target': 'fci', 'robot_type': 'fr3v2', 'arm_prefix': 'right_'}

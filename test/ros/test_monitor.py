@@ -42,6 +42,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, probe, c
     # The rate of received states: on a busy machine some are lost.
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
     assert node['statuses']['Guard']['values']['effort'] == 'measured'
+    assert node['statuses']['Command']['values']['mode'] == 'running'
     assert node['command_rate_hz'] > 0.0
     expected = {'gravity': NewtonEulerModel(ARM).gravity(ARM.home), 'coriolis': np.zeros(7)}
     for term, torque in expected.items():

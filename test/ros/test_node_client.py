@@ -118,8 +118,8 @@ def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world,
 def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, capfd):
     def clear():
         capfd.readouterr()
-        status = main(['node', 'clear'])
-        return status, ''.join(capfd.readouterr())
+        status, said = main(['node', 'clear']), capfd.readouterr()
+        return status, said.err if status else said.out
 
     world.arm.until(lambda: len(world.commands) > 5, 'commands')
     world.arm.send(1, position=[math.nan] * 7)

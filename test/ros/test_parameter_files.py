@@ -62,13 +62,14 @@ def path(tmp_path):
         (
             section('scale: 0.5', 'feedforward'),
             ('-r', '__ns:=/left'),
-            r'sections are /feedforward. Name one /\*\* or /left/feedforward',
+            r'no section for /left/feedforward; its sections are /feedforward\. '
+            r'Name one /\*\* or /left/feedforward',
         ),
-        (section('payload: [0.5'), (), 'cannot be read as YAML'),
+        (section('payload: [0.5'), (), '/parameters.yaml cannot be read as YAML'),
         (
             section('scale: 0.5'),
             ('-p', 'scale:='),
-            "the command line was not understood: .*'-p scale:='",
+            "^the command line was not understood: .*'-p scale:='",
         ),
     ],
 )

@@ -36,10 +36,10 @@ PARAMETER_FILES = sorted(
 
 @pytest.fixture
 def declared(make_node):
-    """Return a function that declares the parameters of a node on a node with a parameter file."""
+    """Return a function that declares the parameters of a node on a node with ROS arguments."""
 
-    def make(name, path):
-        node = make_node(Node, '--params-file', path, node_name=name)
+    def make(name, *arguments):
+        node = make_node(Node, *arguments, node_name=name)
         declare(node, table(name))
         return node
 
@@ -71,7 +71,7 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
 @pytest.mark.parametrize('name', PARAMETER_FILES)
 def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, declared):
     path = share_directory() / name
-    node = declared(path.parent.name, path)
+    node = declared(path.parent.name, '--params-file', path)
     for parameter, value in read_sections(path)['/**'].items():
         actual = node.get_parameter(parameter).value
         assert (list(actual) if isinstance(value, list) else actual) == value, parameter
@@ -79,7 +79,7 @@ def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, declared):
 
 @pytest.mark.parametrize('name', sorted(NAMES))
 def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
-    node = declared(name, share_directory() / f'config/{name}/default.yaml')
+    node = declared(name)
     for spec in table(name):
         parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
         assert parameter.type_ is Parameter.Type[spec.kind.upper()]
@@ -98,11 +98,8 @@ def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node):
         make_node(SimulatorNode, *both, '-r', '__node:=refused')
 
 
-def test_the_quality_of_service_of_a_topic_may_be_given_too(make_node):
-    node = make_node(
-        Node, '-p', 'qos_overrides./joint_states.subscription.depth:=5', node_name='a'
-    )
-    declare(node, table('simulator'))
+def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
+    declared('simulator', '-p', 'qos_overrides./joint_states.subscription.depth:=5')
 
 
 @pytest.mark.parametrize('name', sorted(NAMES))
@@ -112,11 +109,12 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, declared, tmp_path)
         found = node.get_parameters(node.list_parameters([], depth=0).names)
         return {one.name: getattr(one.value, 'tolist', lambda o=one: o.value)() for one in found}
 
-    first = dump(declared(name, share_directory() / f'config/{name}/default.yaml'))
+    shipped = share_directory() / f'config/{name}/default.yaml'
+    first = dump(declared(name, '--params-file', shipped))
     assert 'use_sim_time' in first
     path = tmp_path / 'dump.yaml'
     path.write_text(yaml.safe_dump({f'/{name}': {'ros__parameters': first}}))
-    assert dump(declared(name, path)) == first
+    assert dump(declared(name, '--params-file', path)) == first
 
 
 @pytest.mark.parametrize('name', SCHEMAS)

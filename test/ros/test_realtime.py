@@ -4,7 +4,7 @@
 
 import pytest
 
-from .conftest import run_python
+from .conftest import printed
 
 IMPORT = 'import os, resource; from franka_dynamics.ros.realtime import request_realtime; '
 ASK = (
@@ -25,7 +25,7 @@ def ask(monkeypatch):
     """Return a function: has a process SCHED_FIFO, does it say why not, and its transports."""
     for name in OURS:
         monkeypatch.delenv(name, raising=False)
-    return lambda before='', **given: run_python('-c', IMPORT + before + ASK, **given)[1].split()
+    return lambda before='', **given: printed('-c', IMPORT + before + ASK, **given).split()
 
 
 @pytest.fixture
@@ -70,4 +70,4 @@ def test_services_run_below_all_that_brings_and_sends_torques(permitted, priorit
         'serve = lambda: (lower_priority(), print(os.sched_getparam(0).sched_priority)); '
         'thread = threading.Thread(target=serve); thread.start(); thread.join()'
     )
-    assert run_python('-c', program)[1].split() == ['40']
+    assert printed('-c', program).split() == ['40']

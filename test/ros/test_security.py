@@ -16,6 +16,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.node_process import guest_node
+from franka_dynamics.ros.parameter_tables import NODES
 from franka_dynamics.ros.qos import DESCRIPTION_QOS
 
 from .conftest import run_python, start_python
@@ -71,7 +72,7 @@ def seen(probe, node):
     }
 
 
-@pytest.mark.parametrize('node', PARAMETERS)
+@pytest.mark.parametrize('node', sorted([*NODES, 'gazebo_direct']))
 def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if node == 'trajectory_action':
         pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')

@@ -37,8 +37,9 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
     node = start_node(target=target, **parameters)
     arm.until(lambda: len(commands) > 300, 'three hundred commands')
     assert np.abs(commands[-1].data).max() > 1.0
+    node.send(signals[0])
     while node.running:
-        for number in signals:
+        for number in signals[1:]:
             node.send(number)
         probe.spin(0.005)
     assert node.wait() == 0

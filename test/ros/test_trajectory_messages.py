@@ -78,8 +78,8 @@ def test_points_that_are_not_alike_are_refused(made, sentence):
 
 
 def test_a_message_that_is_too_long_is_not_read():
-    with pytest.raises(ReferenceRefusedError, match='are read; send at most 2000 points'):
-        read_trajectory(bytes(1 << 21))
+    with pytest.raises(ReferenceRefusedError, match='1048576 are read; send at most 2000 points'):
+        read_trajectory(bytes((1 << 20) + 1))
 
 
 def test_a_message_without_points_ends_what_is_followed():

@@ -31,7 +31,7 @@ def test_steps_come_back_as_they_were_read(tmp_path):
     log.close()
     # The last row is cut in the middle, as of an arm that was killed.
     with (tmp_path / 'steps').open('ab') as file:
-        file.write(bytes(24))
+        file.write(bytes(28))
     steps = read_steps(tmp_path / 'steps', FER.joint_names)
     told = np.array([(one.position, one.velocity, one.effort) for one in readings])
     np.testing.assert_array_equal((steps.q, steps.dq, steps.effort), told.swapaxes(0, 1))
