@@ -66,6 +66,7 @@ def numbers(result):
 def assert_same(one, other):
     """Require equal results to the last bit: sums have the same order everywhere."""
     np.testing.assert_array_equal(numbers(one), numbers(other))
+    assert [own.name for own in one.scores] == [theirs.name for theirs in other.scores]
     assert one.recorded.bags == other.recorded.bags
     assert one.recorded.notes == other.recorded.notes
 

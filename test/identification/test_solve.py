@@ -103,10 +103,10 @@ def test_a_stronger_prior_moves_parameters_from_data_to_start(simulate):
     np.testing.assert_allclose(found[-1], prior.center[:B], rtol=0.0, atol=1e-4)
 
 
-@pytest.mark.parametrize('moving', [None, 3])
-def test_joints_that_rest_have_no_estimate_without_a_prior(simulate, moving):
+@pytest.mark.parametrize(('moving', 'rest'), [(None, 0.0), (3, 1e-9)])
+def test_joints_that_rest_have_no_estimate_without_a_prior(simulate, moving, rest):
     motion, turns = exact_motion(simulate), np.arange(7) == moving
-    states = {name: np.where(turns, getattr(motion, name), 1e-9) for name in ('dq', 'ddq')}
+    states = {name: np.where(turns, getattr(motion, name), rest) for name in ('dq', 'ddq')}
     still = replace(motion, q=np.where(turns, motion.q, motion.q[0]), **states)
     assert without_prior(QRFactors.of(MODEL, still).weighted(np.ones(7))) is None
 

@@ -87,6 +87,7 @@ FORMS = {
         lambda path: np.savez(path, **{**DATA, 'q': np.column_stack([Q, TIME])}),
         replace(ARRAYS, position='q[1-7]'),
     ),
+    'columns.npz': (lambda path: np.savez(path, **dict(zip(HEADER, TABLE.T))), NAMED),
     'variables.mat': (lambda path: savemat(path, DATA), ARRAYS),
     'rows.mat': (
         lambda path: savemat(path, {'log': {name: one.T for name, one in DATA.items()}}),
@@ -148,34 +149,44 @@ def lines(*rows):
 
 
 GOOD = ','.join(['0.0'] * 22)
-TWO = lines(GOOD, GOOD)
+TWO, FAR = lines(GOOD, GOOD), replace(NUMBERED, effort='17-23')
 
 
 @pytest.mark.parametrize(
-    ('name', 'content', 'columns', 'sentence'),
+    ('suffix', 'content', 'columns', 'sentence'),
     [
-        ('a.csv', lines(GOOD, f'x{GOOD[3:]}'), NAMED, "row 2, column 1: 'x' is not"),
-        ('a.csv', lines(GOOD, '1,2,3'), NAMED, 'row 2: it has 3 columns where the first line has'),
-        ('a.csv', TWO.replace(',', ';').replace('.', ','), NAMED, 'decimal comma must be a point'),
-        ('a.csv', '', NAMED, 'a.csv is empty'),
-        ('a.csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
-        ('a.csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
-        ('a.csv', TWO, NAMED, 'row 2: the stamp 0.000000000 s does not come'),
-        ('a.csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
-        ('a.csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, 'row 2: position of fer_joint1 is nan'),
-        ('a.csv', TWO, replace(NAMED, position='p{}'), "no column 'p1' for position; it has t, q"),
-        ('a.csv', f'{GOOD}\n', NAMED, '22 columns without names: give their numbers'),
-        ('a.csv', TWO, replace(NUMBERED, position='2-7'), "position '2-7' names 6 columns, but 7"),
-        ('a.csv', TWO, replace(NUMBERED, effort='17-23'), 'there is no column 23 for effort'),
-        ('a.csv', b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
-        ('a.npy', b'nonsense', ARRAYS, 'a.npy cannot be read as numpy arrays'),
-        ('a.npz', b'nonsense', ARRAYS, '(ValueError: its first bytes are not'),
-        ('a.mat', b'nonsense' * 40, ARRAYS, 'a.mat cannot be read as a MATLAB file'),
-        ('a.xlsx', b'', ARRAYS, "end in '.xlsx' cannot be imported; export .csv"),
+        ('csv', lines(GOOD, f'x{GOOD[3:]}'), NAMED, "row 2, column 1: 'x' is not"),
+        ('csv', lines(GOOD, '1,2'), NAMED, 'row 2: it has 2 columns where the first line has 22'),
+        ('csv', TWO.replace(',', ';').replace('.', ','), NAMED, 'decimal comma must be a point'),
+        ('csv', '', NAMED, 'a.csv is empty'),
+        ('csv', lines(), NAMED, 'a.csv holds no rows of numbers'),
+        ('csv', 'q,q\n1,2\n', NAMED, "names the column 'q' more than once"),
+        ('csv', TWO, NAMED, 'row 2: the stamp 0.000000000 s does not come'),
+        ('csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
+        ('csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, 'row 2: position of fer_joint1 is nan'),
+        (
+            'csv',
+            TWO,
+            replace(NAMED, position='p{}'),
+            "has no column 'p1' for position; it has t, q1",
+        ),
+        (
+            'csv',
+            f'{GOOD}\n',
+            NAMED,
+            '22 columns without names: give their numbers, such as --position 2-8',
+        ),
+        ('csv', TWO, replace(NUMBERED, position='2-7'), "position '2-7' names 6 columns, but 7"),
+        ('csv', TWO, FAR, 'has 22 columns, so there is no column 23 for effort'),
+        ('csv', b'\xff\xfe\x00', NAMED, 'is not text in UTF-8'),
+        ('npy', b'nonsense', ARRAYS, 'a.npy cannot be read as numpy arrays'),
+        ('npz', b'nonsense', ARRAYS, '(ValueError: its first bytes are not'),
+        ('mat', b'nonsense' * 40, ARRAYS, 'a.mat cannot be read as a MATLAB file'),
+        ('xlsx', b'', ARRAYS, "end in '.xlsx' cannot be imported; export .csv"),
     ],
 )
-def test_a_bad_file_gets_one_sentence(name, content, columns, sentence, tmp_path):
-    path = tmp_path / name
+def test_a_bad_file_gets_one_sentence(suffix, content, columns, sentence, tmp_path):
+    path = tmp_path / f'a.{suffix}'
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(RecordingError) as caught:
         import_log(path, columns, NAMES)
@@ -190,21 +201,23 @@ def test_columns_of_different_lengths_are_refused(tmp_path):
 
 
 COLUMNS = partial(ColumnMap, 'q', 'tau')
-RECORDING = partial(recording_from_arrays, q=Q, dq=DQ, effort=EFFORT, joint_names=NAMES)
+RECORDING = partial(
+    recording_from_arrays, q=Q, dq=DQ, effort=EFFORT, joint_names=NAMES, stamp=TIME
+)
 
 
 @pytest.mark.parametrize(
     ('make', 'given', 'sentence'),
     [
-        (COLUMNS, {'stamp': 't', 'position_unit': 'furlong'}, "'furlong'; known are rad, deg"),
+        (COLUMNS, {'stamp': 't', 'position_unit': 'ft'}, "position is 'ft'; known are rad, deg"),
         (COLUMNS, {'stamp': 't', 'rate': 100.0}, 'either the stamp column or the rate'),
         (COLUMNS, {}, 'either the stamp column or the rate'),
         (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
         (RECORDING, {'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
-        (RECORDING, {'q': Q[:, :6], 'rate': 9.0}, r'position .* \(50, 6\), expected \(rows, 7\)'),
-        (RECORDING, {'dq': DQ[:-1], 'rate': 9.0}, r'velocity .* \(49, 7\), but position has \(50'),
-        (RECORDING, {'stamp': TIME, 'rate': 9.0}, 'give either the stamp column or the rate'),
-        (RECORDING, {'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
+        (RECORDING, {'q': Q[:, :6]}, r'position has shape \(50, 6\), expected \(rows, 7\)'),
+        (RECORDING, {'dq': DQ[:-1]}, r'velocity has shape \(49, 7\), but position has \(50, 7\)'),
+        (RECORDING, {'rate': 9.0}, 'give either the stamp column or the rate'),
+        (RECORDING, {'stamp': None, 'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
     ],
 )
 def test_columns_and_arrays_that_disagree_get_one_sentence(make, given, sentence):

@@ -61,6 +61,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     motion = prepare(replace(recording, effort=effort))
     (remark,) = motion.remarks
     assert 'the effort of every joint is zero from 0.00 to 0.99 s (100 messages' in remark
+    assert remark.endswith('; left out')
     clean = prepare(recording.part(slice(100, None)))
     np.testing.assert_allclose(motion.q, clean.q, rtol=0.0, atol=1e-12)
 

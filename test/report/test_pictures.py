@@ -7,6 +7,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
 from franka_dynamics.report.bodies import ellipsoid_axes
 from franka_dynamics.report.frames import frames_figure
 
@@ -35,6 +36,11 @@ def test_frames_at_one_place_share_a_label():
     (axes,) = frames_figure(load('fer'), np.zeros(7)).axes
     labels = [text.get_text().strip() for text in axes.texts]
     assert labels == ['{0}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', 'flange']
+
+
+def test_a_pose_of_another_arm_is_refused():
+    with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected'):
+        frames_figure(load('fer'), np.zeros(3))
 
 
 def test_a_solid_ellipsoids_own_half_axes_come_back():
