@@ -53,7 +53,7 @@ class Moments:
 
     @classmethod
     def parameters(cls, graph: Graph, link: int) -> Moments:
-        """Return a link's moments as functions of the parameters X{link}_m, _hx, ..., _zz."""
+        """Return a link's moments as functions of its `link_parameter_names` (inertia tensor)."""
         xx, xy, xz, yy, yz, zz, hx, hy, hz, mass = (
             graph.parameter(name) for name in link_parameter_names(link)
         )
@@ -102,7 +102,7 @@ class GeneratorJoint:
 
     Relative to its antecedent's frame the link's frame has the rotation Rz(gamma) Rx(alpha)
     Rz(theta + q), with q only for a revolute joint, and its origin is at `origin` (of a prismatic
-    joint at q = 0) [m]. gamma is zero on a serial arm.
+    joint at q = 0) [m]. gamma is zero for an arm's DH rows.
     """
 
     revolute: bool
@@ -238,8 +238,8 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
     cos_gamma, sin_gamma = cos_sin(row.gamma)
     cos_alpha, sin_alpha = cos_sin(row.row.alpha)
     a, d = row.row.a, row.row.d
-    # In axes rotated by gamma about the antecedent's z, the offset is a along x plus d along the
-    # joint's axis.
+    # In axes rotated by gamma about the antecedent's z, the offset is a along x plus b along z
+    # plus d along the joint's axis.
     y, z = -d * sin_alpha, d * cos_alpha
     return GeneratorJoint(
         row.kind is JointKind.REVOLUTE,

@@ -35,8 +35,8 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     """
     Return the files of an arm's ament_cmake package, by their paths inside it.
 
-    The package's equations include the arm's hand; payload and gravity are settings of the
-    package. `name` has lower-case letters, digits and underscores, as ROS requires.
+    The package's numbers include the arm's hand; payload and gravity are ROS parameters of its
+    plugins. `name` has lower-case letters, digits and underscores, as ROS requires.
 
     Raises
     ------

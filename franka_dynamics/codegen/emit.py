@@ -40,7 +40,7 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as a C99 function of arrays of n numbers, and of 3 for a terminal wrench.
+    Return a program as a C99 function; its input arrays have n numbers, those of a wrench 3.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,

@@ -116,7 +116,7 @@ class Graph:
             self._taken.add(name)
 
     def name_vector(self, name: str, vector: Iterable[Expression]) -> None:
-        """Name the components of a vector."""
+        """Name the components of a vector: `name` followed by x, y or z."""
         for component, axis in zip(vector, 'xyz'):
             self.name(name + axis, component)
 

@@ -146,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return the parameters and prepared values that statements or outputs read."""
+        """Return the numbers of the parameter and prepared nodes that statements or outputs read."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}

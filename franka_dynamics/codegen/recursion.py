@@ -97,7 +97,7 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMot
 
 
 def joint_turn(graph: Graph, joint: GeneratorJoint, position: Expression) -> Turn:
-    """Return cosine and sine of a joint's turn about its z axis."""
+    """Return cosine and sine of a revolute joint's theta + q, or a prismatic joint's theta."""
     return turn(graph, position if joint.revolute else graph.zero, joint.theta)
 
 
