@@ -65,8 +65,8 @@ class BatchModel:
     matrices, not of the regressor.
 
     The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
-    compiled once and kept in the user's cache folder. Without either of them the equations run in
-    NumPy, about as fast as `pinocchio.rneaInParallel` on one thread.
+    compiled once and kept in the user's cache folder. If one of them is missing, the equations run
+    in NumPy, about as fast as `pinocchio.rneaInParallel` on one thread.
 
     Parameters
     ----------
@@ -207,7 +207,8 @@ class BatchModel:
         """
         Return the first derivatives of a quantity by all of its input arrays.
 
-        The result has one more axis than the quantity, with n values for each array in `given`.
+        The result has one more axis than the quantity, the last, with n values for each array in
+        `given`.
         """
         return self._run(quantity, given, slopes=True)
 

@@ -146,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return the numbers of the parameter and prepared nodes that statements or outputs read."""
+        """Return the numbers of the parameter or prepared nodes that statements or outputs use."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}
