@@ -166,8 +166,9 @@ class BatchModel:
         H's columns are in the order of `dynamics.regressor.parameter_names`: XX, XY, XZ, YY, YZ,
         ZZ, mX, mY, mZ, m of each link, about the origin of its DH frame (Gautier and Khalil 1990,
         eqs. 3 and 12). At seven joints H takes 3.9 kB per state in float64. `columns` selects
-        columns of H, shape (..., n, len(columns)); `base_parameters(arm).columns` selects the
-        regressor of the base parameters. Each selection of columns is compiled separately.
+        columns of H, shape (..., n, len(columns)); for the regressor of the base parameters give
+        `base_parameters(arm, rotor_inertia=False).columns`. Each selection of columns is compiled
+        separately.
 
         Raises
         ------

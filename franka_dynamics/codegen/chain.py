@@ -257,7 +257,7 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
 def _gravity_in(
     axes: Array, gravity: ArrayLike | None, graph: Graph | None
 ) -> tuple[Number, Number, Number]:
-    """Return gravity along three axes: the columns, in the space frame, of `axes` (3, 3)."""
+    """Return gravity's components along the columns of `axes` (3, 3), given in space axes."""
     if graph and gravity is None:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
         x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)

@@ -28,10 +28,11 @@ class MeshDefects:
 
     `open_edges` is the number of edges with an odd number of faces, `flipped_edges` the number of
     edges whose faces are wound in opposite senses. `flat` says that the mesh encloses no volume.
-    `inverted_parts` are the connected parts whose normals point the wrong way (inwards, for an
-    outermost part). `doubled_parts` lie inside another part, or repeat it, and are not wound as
-    cavities, so that their volume counts twice. `intersecting_faces` is the number of pairs of
-    faces that cross or touch.
+    `inverted_parts` are the indices (of `connected_parts`) of parts whose normals point the wrong
+    way (inwards, for an outermost part), `doubled_parts` of parts that lie inside another part, or
+    repeat it, and are not wound as cavities, so that their volume counts twice.
+    `intersecting_faces` is the number of pairs of faces that cross, or touch elsewhere than at
+    vertices they share.
     """
 
     open_edges: int
