@@ -121,9 +121,9 @@ Q = np.zeros((2, 3))
     [
         (Held(Q, device=(2, 0)), None, 'q is in the memory of another device'),
         (Held(Q, fault=BufferError('it has a gradient')), None, 'q .*: it has a gradient'),
-        (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\)'),
+        (Held(np.zeros((2, 4))), None, r'q has shape \(2, 4\), expected'),
         (Held(np.zeros((2, 3), complex)), None, 'q has the type complex128'),
-        (Held(Q), Held(Q), 'out must be a .* NumPy array'),
+        (Held(Q), Held(Q), 'out must be a writeable, C-contiguous NumPy array'),
     ],
 )
 def test_what_cannot_be_exchanged_is_refused(q, out, named):
@@ -132,5 +132,5 @@ def test_what_cannot_be_exchanged_is_refused(q, out, named):
 
 
 def test_two_libraries_at_a_time_are_refused():
-    with pytest.raises(JointVectorError, match=r'dq .* Elsewhere and q .* Library'):
+    with pytest.raises(JointVectorError, match='dq is an array of Elsewhere and q one of Libr'):
         BatchModel(ARM).coriolis(Held(Q), Other(Q))

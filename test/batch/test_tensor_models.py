@@ -203,7 +203,11 @@ def test_no_states_give_no_rows(torch_model):
 
 @pytest.mark.parametrize(
     ('kind', 'named'),
-    [(None, 'q is a ndarray'), ('int64', 'torch.int64'), ('complex128', 'torch.complex128')],
+    [
+        (None, 'q is a ndarray, not a tensor'),
+        ('int64', 'q has the type torch.int64; give floating-point'),
+        ('complex128', 'q has the type torch.complex128'),
+    ],
 )
 def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind, named):
     torch, q = torch_model.torch, np.zeros((3, 7))
@@ -213,15 +217,15 @@ def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind, named):
 
 def test_tensors_of_different_devices_are_refused(torch_model):
     q = torch_model.torch.zeros(3, 7)
-    with pytest.raises(JointVectorError, match='dq is on meta and q on cpu'):
+    with pytest.raises(JointVectorError, match='dq is on meta and q on cpu; give all on one'):
         torch_model.model.coriolis(q, q.to('meta'))
 
 
 @pytest.mark.parametrize(
     ('q', 'named'),
     [
-        (np.zeros((3, 7), complex), 'q has the type complex128'),
-        (np.zeros((3, 7), bool), 'q has the type bool'),
+        (np.zeros((3, 7), complex), 'q has the type complex128; it must hold real'),
+        (np.zeros((3, 7), bool), 'q has the type bool; it must hold real'),
         (None, 'q is not an array of numbers'),
         (['text'], 'q is not an array of numbers'),
     ],

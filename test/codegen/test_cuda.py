@@ -94,5 +94,5 @@ def test_nvcc_makes_kernels_of_it(source, tmp_path, real):
 
 def test_parameters_at_run_time_are_refused():
     equations = customised_equations(load('rpr'), parameters=Parameters.RUN_TIME)
-    with pytest.raises(OutputError, match='--parameters run_time'):
+    with pytest.raises(OutputError, match='leave --parameters run_time out'):
         cuda_source([equations])

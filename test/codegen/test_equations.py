@@ -64,8 +64,8 @@ def test_forward_dynamics_of_a_massless_tip_is_refused_naming_the_joint(name):
     joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
     arm = replace(arm, links=(*arm.links[:-1], massless), joints=joints)
     for model in (BatchModel(arm), PinocchioModel(arm), NewtonEulerModel(arm)):
-        named = arm.joint_names[-1] if isinstance(model, BatchModel) else 'no mass'
-        with pytest.raises(InertiaError, match=named):
+        joint = arm.joint_names[-1] if isinstance(model, BatchModel) else ''
+        with pytest.raises(InertiaError, match=f'{joint}.* moves no mass'):
             model.forward_dynamics(*np.zeros((3, arm.n)))
 
 
@@ -93,7 +93,7 @@ def test_a_terminal_wrench_has_three_numbers_each_in_c():
 
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not FIRST])
 def test_a_terminal_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
-    with pytest.raises(SettingsError, match=quantity.value):
+    with pytest.raises(SettingsError, match=f'{quantity.value} has none'):
         customised_equations(load('rpr'), quantity, terminal_wrench=True)
 
 

@@ -14,10 +14,12 @@ from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
+from franka_dynamics.simulation.arm_simulation import Push
 
 from .closed_loop import enabled, FER, KD, KP, Loop, MUJOCO
 
@@ -248,3 +250,20 @@ def test_torques_of_hostile_inputs_are_finite_limited_and_slow(seed):
         steps = [world.state, world.broken_state, world.settings, world.reference, world.control]
         for _ in range(rng.integers(60)):
             steps[rng.integers(len(steps))]()
+
+
+@pytest.mark.parametrize(('what', 'every'), [('settings', 5), ('references', 1)])
+def test_changes_without_pause_leave_the_feedback_whole(what, every):
+    # When every ramp began at the last published torque, frequent changes cancelled the PD.
+    settings = replace(MUJOCO, ramp_time=0.5, **GAINS)
+    loop = Loop(settings, push=Push((10.0, 5.0, 0.0), 0.7, 0.1)).run(0.5)
+    there = ReferencePoint.at_rest(loop.arm.position.copy())
+    for k in range(2000 // every):
+        if what == 'settings':
+            loop.controller.apply(replace(settings, scale=1.0 - 0.01 * (k % 2)))
+        else:
+            now = loop.arm.time
+            loop.controller.follow(Trajectory.at(now, there).then(Trajectory.at(now + 1.0, there)))
+        loop.run(1e-3 * every)
+    assert loop.speed < 0.02
+    np.testing.assert_allclose(loop.arm.position, there.q, rtol=0.0, atol=1e-3)

@@ -86,6 +86,18 @@ def test_at_rest_nothing_is_pushed_by_noise(friction):
     assert (found[-1] > 0.0).any()
 
 
+def test_after_a_turn_the_elements_are_followed():
+    # Coulomb friction changes sign at once; a slip element takes twice its reach.
+    q = np.concatenate([np.linspace(0.0, 0.02, 100), np.linspace(0.02, 0.008, 100)])
+    dq = np.repeat([0.5, -0.5], 100)
+    slip = MaxwellSlipFriction(*np.zeros((4, 1)), [[1.0]], [0.004])
+    torque = commanded(slip, q[:, None], dq[:, None])[:, 0]
+    # After the turn the slip element still pulls along the motion: no friction is to be overcome.
+    half = 100 + np.flatnonzero(q[100:] < 0.02 - 0.004)[0]
+    np.testing.assert_array_equal(torque[101 : half - 1], 0.0)
+    assert torque[[99, -1]] == pytest.approx([1.0, -1.0])
+
+
 def test_along_a_trajectory_is_what_the_cycles_give():
     rng = np.random.default_rng(3)
     friction = random_friction(rng)

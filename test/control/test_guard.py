@@ -296,6 +296,14 @@ def test_a_load_declared_before_it_is_taken_stops_nothing():
     assert loop.fastest < 0.6
 
 
+def test_a_load_that_is_not_declared_stops_the_arm():
+    loop = Loop(replace(MUJOCO, **FIRM), friction=True).run(1.0)
+    loop.arm.carry(body(3.0))
+    loop.run(0.8)
+    assert loop.controller.holding
+    assert loop.fastest < 0.7
+
+
 def test_a_declared_load_that_is_not_taken_within_the_time_stops_the_arm():
     limits = {'guard': GuardLimits(payload_time=0.5)}
     loop = Loop(TWO_KG, friction=True, controller=limits).run(1.2)

@@ -152,7 +152,8 @@ def test_a_held_arm_is_stopped_when_the_reference_leaves_it():
     assert not cleared and 'the torque that holds fer_joint2 departs by' in why
     loop.arm.braked = False
     loop.run(1.0)
-    assert loop.controller.clear_fault()[0]
+    said = 'cleared; an active node commands again once states and guard allow it'
+    assert loop.controller.clear_fault() == (True, said)
     loop.run(0.1)
     assert loop.controller.mode is Mode.RUNNING
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.oscillation import damping_rate, OscillationWatch
@@ -44,6 +45,12 @@ def test_damping_too_strong_for_the_measured_delay_is_refused(rate, period, age,
     assert (told_before.mode is Mode.RUNNING) == (not said)
     with pytest.raises(SettingsError, match=said) if said else nullcontext():
         told_live.apply(replace(MUJOCO, kd=kd))
+
+
+def test_damping_of_a_light_wrist_is_refused_before_it_drops_the_arm():
+    loop = Loop(replace(MUJOCO, kd=(0.3,)), description=load('fr3')).run(0.5)
+    assert loop.published == []
+    assert 'oscillate' in loop.controller.waits_for
 
 
 # Weak gains oscillated on with 0.65 N m at a delay of 12 ms, and diverged at 20 ms.

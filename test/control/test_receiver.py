@@ -143,6 +143,16 @@ def test_a_torque_that_cannot_be_meant_is_refused_and_changes_nothing(change, re
     assert (receiver.state is ReceiverState.FOLLOWING) is not refused
 
 
+def test_a_sender_of_nothing_but_torques_over_the_limit_times_out():
+    receiver = fci_receiver()
+    for k in range(100):
+        receiver.step(1e-3 * k, FER.home, np.zeros(7))
+        refusal = receiver.take(np.full(7, 1e3 if k else 2.0), 1 + k)
+        assert refusal is (Refusal.OUT_OF_BOUNDS if k else None)
+        assert np.abs(receiver.applied).max() <= 2.0
+    assert receiver.state is ReceiverState.STOPPED
+
+
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
     arm = load(name)

@@ -111,7 +111,7 @@ def test_a_stop_drops_a_motion_and_the_next_with_its_reason_and_the_time_left():
     source.clear(2.0, 'stale')
     found = [(one.number, one.reason, one.remaining) for one in list(source.events)[-2:]]
     assert found == [(1, 'stale', 1.0), (2, 'stale', 3.0)]
-    assert told(source)[-1] == (2, 'interrupted', '')
+    assert told(source)[-2:] == [(1, 'interrupted', ''), (2, 'interrupted', '')]
     assert source.sample(3.5) is None
 
 

@@ -17,8 +17,9 @@ LOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 
 
 @pytest.mark.parametrize('arm', [FER, FR3])
-def test_default_settings_are_valid_and_without_gains(arm):
+def test_default_settings_are_valid_and_safe(arm):
     Settings().validate(arm)
+    assert Settings().profile.receiver_adds_gravity
     assert not np.any(Settings().gains(7))
 
 
@@ -40,6 +41,8 @@ def test_default_settings_are_valid_and_without_gains(arm):
         ({'payload': (3.5, *LOAD[1:])}, r'3.5 kg, more than the rated load of fer \(3 kg\)'),
         ({'payload': (5.0, *LOAD[1:]), 'max_payload': 4.0}, r'more than max_payload \(4 kg\)'),
         ({'payload': (*LOAD[:4], 2.0, 0.0, 0.0, 2.0, 0.0, 2.0)}, r'an inertia of 2 kg m\^2; 1 kg'),
+        ({'payload': (1e9, *LOAD[1:])}, r'Are these grams'),
+        ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'150 m .* Are these millimetres'),
         ({'max_tracking_error': (-0.1,)}, r'must not be negative'),
         ({'max_flange_error': np.nan}, r'max_flange_error is nan; it must be within 0 and 10 m'),
         ({'max_tracking_error': (0.1,) * 3}, r'max_tracking_error must be one finite number'),

@@ -17,6 +17,11 @@ from franka_dynamics.errors import ReferenceRefusedError
 from .closed_loop import commands_at_rest, enabled, FER
 
 FCI = Settings(target='fci')
+TRUSTED = 'wait until the states are trusted'
+CLEAR = (
+    'clear the fault once its cause is gone (`franka-dynamics node clear`, or the service '
+    '~/clear_fault)'
+)
 
 
 @pytest.fixture
@@ -29,23 +34,26 @@ def controller():
 
 def test_before_the_first_state_the_status_says_what_is_missing():
     controller = FeedforwardController(FER, FCI)
-    assert str(controller.status()).startswith('silent: not activated; to command again: act')
+    activate = 'silent: not activated; to command again: activate the node'
+    assert str(controller.status()) == activate
     controller.enable()
-    assert str(controller.status()).startswith('silent: waiting: no joint state has arrived yet; ')
+    assert str(controller.status()) == (
+        f'silent: waiting: no joint state has arrived yet; to command again: {TRUSTED}'
+    )
 
 
 def test_a_silent_controller_names_the_present_states_not_those_that_stopped_it(controller):
     assert str(controller.status()) == 'running: torques are published'
     controller.check_silence(2.0)
     status = controller.status()
-    assert (status.mode, status.faulty) == (Mode.STOPPING, False)
+    assert (status.mode, status.cleared_by, status.faulty) == (Mode.STOPPING, TRUSTED, False)
     assert 'no new joint state for' in status.reason
     while controller.stop_step(1e-3) is not None:
         pass
     for stamp in 3.0 + 0.05 * np.arange(40):
         controller.update(stamp, np.array(FER.home), np.zeros(7), stamp)
     status = controller.status()
-    assert (status.mode, status.cleared_by) == (Mode.SILENT, 'wait until the states are trusted')
+    assert (status.mode, status.cleared_by) == (Mode.SILENT, TRUSTED)
     assert status.reason.startswith('too_slow: joint states come at 20 Hz')
     commands_at_rest(controller, 100, begin=6.0)
     assert controller.status().mode is Mode.RUNNING
@@ -54,14 +62,14 @@ def test_a_silent_controller_names_the_present_states_not_those_that_stopped_it(
 @pytest.mark.parametrize(
     ('until', 'way'),
     [
-        (ClearedBy.ACKNOWLEDGEMENT, '`franka-dynamics node clear`'),
+        (ClearedBy.ACKNOWLEDGEMENT, CLEAR),
         (ClearedBy.ACTIVATION, 'deactivate and activate the node'),
     ],
 )
 def test_a_fault_names_what_clears_it_and_only_that_does(controller, until, way):
     controller.latch_fault('too heavy', until)
     status = controller.status()
-    assert (status.reason, status.faulty) == ('too heavy', True) and way in status.cleared_by
+    assert (status.reason, status.cleared_by, status.faulty) == ('too heavy', way, True)
     # The first fault is reported; an equally grave one does not replace it.
     controller.latch_fault('another', until)
     assert controller.status().reason == 'too heavy'

@@ -52,13 +52,22 @@ JOINT = np.arange(7) == 4
 @pytest.mark.parametrize(
     ('message', 'condition', 'named'),
     [
-        ({'q': np.where(JOINT, np.nan, FER.home)}, Condition.NOT_FINITE, 'fer_joint5'),
-        ({'dq': np.where(JOINT, -np.inf, 0.0)}, Condition.NOT_FINITE, 'velocity -inf'),
+        (
+            {'q': np.where(JOINT, np.nan, FER.home)},
+            Condition.NOT_FINITE,
+            'fer_joint5 has position nan',
+        ),
+        (
+            {'dq': np.where(JOINT, -np.inf, 0.0)},
+            Condition.NOT_FINITE,
+            f'fer_joint5 has position {FER.home[4]} and velocity -inf',
+        ),
         ({'q': FER.home + 0.05 * JOINT}, Condition.JUMPED, 'fer_joint5 moved 0.05 rad in 0.001 s'),
         ({'advance': -30.0}, Condition.CLOCK_JUMPED, 'back by 30 s'),
         ({'advance': 30.0}, Condition.CLOCK_JUMPED, '30 s ahead'),
-        ({'age': 0.2}, Condition.TOO_OLD, '0.2 s behind this'),
-        ({'age': -0.2}, Condition.TOO_OLD, '0.2 s ahead of this'),
+        ({'advance': 0.05, 'arrive': 0.05}, Condition.STALE, '50 ms of joint states are'),
+        ({'age': 0.2}, Condition.TOO_OLD, 'the stamp is 0.2 s behind this'),
+        ({'age': -0.2}, Condition.TOO_OLD, 'the stamp is 0.2 s ahead of this'),
     ],
 )
 def test_a_message_at_fault_ends_trust_until_enough_good_ones(message, condition, named):
@@ -66,7 +75,7 @@ def test_a_message_at_fault_ends_trust_until_enough_good_ones(message, condition
     assert stream.send(age=0.05).trusted
     observation = stream.send(**message)
     assert (observation.condition, observation.trusted) == (condition, False)
-    assert observation.valid == (condition is Condition.TOO_OLD)
+    assert observation.valid == (condition in (Condition.STALE, Condition.TOO_OLD))
     assert named in observation.reason
     assert stream.supervisor.counts[condition] == 1
     if condition is Condition.JUMPED:
@@ -143,6 +152,8 @@ def test_silence_since_the_last_new_stamp_makes_the_state_stale():
     assert stream.supervisor.check_silence(heard + 0.019) is Condition.TRUSTED
     assert stream.supervisor.check_silence(heard + 0.021) is Condition.STALE
     assert 'no new joint state for 21 ms' in stream.supervisor.reason
+    assert not stream.send(LIMITS.recovery_samples - 1).trusted
+    assert stream.send(3).trusted
 
 
 @pytest.mark.parametrize('recovery', [LIMITS.recovery_samples, 2])
@@ -174,7 +185,8 @@ def test_silence_is_measured_in_simulated_time_at_any_pace(real_time_factor):
         stream.send(arrive=wall, age=1e-4)
         while next_check < stream.arrival + wall:  # until the next state comes
             passed = max(0.0, next_check - stream.arrival) * real_time_factor
-            silent_at(next_check, stream.stamp + 1e-4 + passed)
+            condition = silent_at(next_check, stream.stamp + 1e-4 + passed)
+            assert condition in (Condition.ACQUIRING, Condition.TRUSTED)
             next_check += 0.02
     assert stream.supervisor.counts[Condition.STALE] == 0
     # Now states cease, simulated time stands still, then goes on.
@@ -193,7 +205,10 @@ def test_after_the_simulated_clock_is_set_back_silence_is_counted_from_there():
 
 
 # Whether ages are delays, the age [s], and the time for which the torque of a state is held [s].
-HELD = [(True, 0.0, 0.21), (True, 0.05, 0.105), (True, 0.099, 3e-3), (False, 0.09, 0.21)]
+HELD = [
+    *((True, 0.0, 0.21), (True, 0.05, 0.105), (True, 0.09, 0.021), (True, 0.099, 3e-3)),
+    (False, 0.09, 0.21),
+]
 
 
 @pytest.mark.parametrize(('delays', 'age', 'allowed'), HELD)

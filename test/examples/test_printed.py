@@ -48,10 +48,11 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
         assert float(off) < 1e-11
 
 
-def test_feedforward_leaves_less_than_half_of_the_error_and_a_small_moving_picture():
+def test_feedforward_leaves_less_than_half_of_the_error_and_a_small_moving_picture(capsys):
     pytest.importorskip('mujoco')
     with scripts.loaded(scripts.example('with_and_without')) as module:
         assert module.main([]) == 0
+    assert len(re.findall(r'\d mm rms off its path', capsys.readouterr().out)) == 2
     picture = scripts.ROOT / 'docs' / 'images' / 'with_and_without.gif'
     assert picture.stat().st_size < 1.5e6
     with pytest.importorskip('PIL.Image').open(picture) as image:

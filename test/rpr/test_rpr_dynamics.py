@@ -38,14 +38,23 @@ def test_the_closed_form_is_what_the_arm_file_has():
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
+def test_friction_torque_is_viscous_and_coulomb():
+    dq = np.array([0.7, -0.5, 0.6])  # more than 25 widths of the tanh, which is exactly 1 there
+    expected = [0.4 * 0.7 + 0.5, -6.0 * 0.5 - 3.0, 0.2 * 0.6 + 0.1]
+    np.testing.assert_allclose(ARM.friction.torque(dq), expected, rtol=0.0, atol=ATOL)
+
+
 def test_an_arm_in_contact_bears_minus_h():
     q, dq, ddq = STATES
     h = np.random.default_rng(1).uniform(-20.0, 20.0, (len(q), 6))
     tau = FRICTIONLESS.inverse_dynamics(q, dq, ddq, h)
     expected = MODEL.inverse_dynamics(q, dq, ddq, wrench=-h)
     np.testing.assert_allclose(tau, expected, rtol=0.0, atol=ATOL)
-    back = FRICTIONLESS.forward_dynamics(q, dq, tau, h)
-    np.testing.assert_allclose(back, ddq, rtol=0.0, atol=1e-11)  # condition of B near 30
+    for found in (
+        MODEL.forward_dynamics(q, dq, tau, wrench=-h),
+        FRICTIONLESS.forward_dynamics(q, dq, tau, h),
+    ):
+        np.testing.assert_allclose(found, ddq, rtol=0.0, atol=1e-11)  # condition of B near 30
 
 
 def test_mujoco_of_the_same_solids_agrees_with_the_closed_form():

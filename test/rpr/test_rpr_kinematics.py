@@ -32,7 +32,10 @@ def test_pose_and_jacobian_of_the_flange_are_those_of_the_dh_rows():
     np.testing.assert_allclose(RPR.geometric_jacobian(q), model.jacobian(q), rtol=0.0, atol=ATOL)
 
 
-EDGE = ((0.3, 0.1, np.pi / 2), (0.3, 0.1, -np.pi / 2), (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5))
+EDGE = (
+    *((0.3, 0.1, np.pi / 2), (0.3, 0.1, -np.pi / 2), (1.0, -0.3, np.pi / 2)),
+    (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5),
+)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +57,13 @@ def test_all_four_branches_reach_a_reached_position(q, atol):
 @pytest.mark.parametrize(
     ('target', 'named'),
     [
-        ((0.1, 0.1, 0.4), '0.141421 m from the vertical axis, nearer than a1 = 0.2 m'),
-        ((0.5, 0.1, 0.71), '0.41 m, exceeds a3 = 0.4 m'),
-        ((0.5, 0.1, -0.11), '-0.41 m, exceeds a3 = 0.4 m'),
+        (
+            (0.1, 0.1, 0.4),
+            r'\(0.1, 0.1, 0.4\) m is out of reach: it is 0.141421 m from the vertical axis, '
+            'nearer than a1 = 0.2 m',
+        ),
+        ((0.5, 0.1, 0.71), 'height above the shoulder, 0.41 m, exceeds a3 = 0.4 m'),
+        ((0.5, 0.1, -0.11), 'height above the shoulder, -0.41 m, exceeds a3 = 0.4 m'),
     ],
 )
 def test_a_target_out_of_reach_says_by_which_length_it_is(target, named):
@@ -67,8 +74,11 @@ def test_a_target_out_of_reach_says_by_which_length_it_is(target, named):
 @pytest.mark.parametrize(
     ('arm', 'named'),
     [
-        (load('fer'), 'fer is no RPR manipulator'),
-        (replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3)), 'not in the frames of'),
+        (load('fer'), 'fer is no RPR manipulator: its joints are revol'),
+        (
+            replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3)),
+            'not in the frames of Busellato 2023',
+        ),
     ],
 )
 def test_another_arm_is_refused(arm, named):

@@ -90,7 +90,6 @@ def test_frames_of_standard_rows_are_the_rows_own():
     for i in range(1, 5):
         step = evaluated(forms.step(i), chain, q)
         np.testing.assert_allclose(frames[i - 1] @ step, frames[i], rtol=0.0, atol=ATOL)
-    for i in range(1, 4):  # the flange's pose takes sympy seconds
         pose = evaluated(forms.pose(i), chain, q)
         np.testing.assert_allclose(pose, frames[i], rtol=0.0, atol=ATOL)
     flange = evaluated(forms.axis(4), chain, q)[:, 0]
@@ -102,5 +101,5 @@ def test_frames_of_standard_rows_are_the_rows_own():
 
 
 def test_an_unknown_reference_frame_lists_the_choices():
-    with pytest.raises(FrameError, match='BODY'):
+    with pytest.raises(FrameError, match="no reference frame 'BODY'; the choices are LOCAL"):
         kinematics(load('rpr'), 'BODY')

@@ -44,6 +44,7 @@ def test_groups_environments_and_tags_of_a_derivation_close(report):
     assert report == 'rpr' or r'axes of \{0\}' in latex
     plain = latex.replace(r'\{', '').replace(r'\}', '')
     assert not opened and plain.count('{') == plain.count('}')
+    assert latex.rstrip().endswith(r'\end{document}')
     assert latex.count(r'\bigl(') == latex.count(r'\bigr)')
     page = as_html(sections)
     names = '<!doctype html>|<meta[^>]*>|&(?!lt|gt|amp)[a-z]+;'  # not valid in XML
