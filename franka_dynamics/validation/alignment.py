@@ -86,7 +86,7 @@ def _aligned(
 
 
 def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
-    """Return the reference arm with the rows that `follow_axes` found in place of its own."""
+    """Return `reference` with its rows replaced by `steps`, the rows that `follow_axes` found."""
     if reference.convention is Convention.MODIFIED:
         rows = modified_rows(steps)
     else:
@@ -124,7 +124,7 @@ def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Arr
 
 
 def _with_last_frame(rows: ArmDescription, frame: Array) -> ArmDescription:
-    """Move the last frame of modified rows along and about z to `frame`, if z is parallel."""
+    """Move the last frame of modified rows along and about its z to `frame`, if both z agree."""
     offset = inverse_transform(rows.frames(np.zeros(rows.n))[-2]) @ frame
     if rows.convention is not Convention.MODIFIED or abs(offset[2, 2] - 1.0) > _PARALLEL:
         return rows

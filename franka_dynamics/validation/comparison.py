@@ -3,7 +3,7 @@
 """
 Compares two arms parameter by parameter.
 
-A joint with reversed direction is reported as one difference, although up to eight numbers of a
+A joint with reversed direction is reported as one difference, although up to nine numbers of a
 FER change. A link's ten inertial parameters are compared in the form in which the fewest differ.
 DH rows are not unique: the second arm is compared in the rows that differ least from the first's
 (`alignment`).
@@ -51,9 +51,10 @@ class Comparison:
     """
     The differences of a second arm from a first.
 
-    `second` is in DH rows of the first arm's convention. Differences are in the `geometry` (base,
-    rows, rotors, flange), in the inertias of the `links`, or in `others` (limits, friction);
-    `together` is the effect of all differences at once on torques.
+    `second` is in DH rows of the first arm's convention, its joints reversed to match the first's.
+    Differences are in the `geometry` (joint signs, base, rows, rotors, flange), in the inertias of
+    the `links`, or in `others` (limits, friction); `together` is the effect of all differences at
+    once on torques.
     """
 
     first: ArmDescription
@@ -182,7 +183,8 @@ def _align_signs(
     """
     Return the second arm with joints reversed where this reduces the number of differences.
 
-    Also returns the indices of the reversed joints, and the number of differences that remain.
+    Also returns the indices of the reversed joints, and the number of differences that remain,
+    each reversal counted as one.
     """
     found: list[int] = []
     count = _count(first, second, tolerance)

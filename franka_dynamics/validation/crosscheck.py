@@ -211,7 +211,7 @@ def crosscheck(
     """
     Compare Pinocchio with the Newton-Euler recursion: frames, and terms of the node's torques.
 
-    Arguments are those of `compare_formulations`; `require()` of the result raises a
+    The arguments are explained at `compare_formulations`; `require()` of the result raises a
     CrosscheckError unless the two formulations agree.
 
     Returns

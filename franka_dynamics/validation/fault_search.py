@@ -3,8 +3,9 @@
 """
 Search for the single wrong parameter that explains the torques of another program.
 
-One parameter at a time is fitted so that the arm's torques come nearest to the other program's.
-The candidates are ranked by the torque difference that remains after the fit.
+One parameter of the arm or component of gravity at a time is fitted, or one joint reversed, so
+that the arm's torques come nearest to the other program's. The candidates are ranked by the torque
+difference that remains.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ def _rms(values: Array) -> float:
 def _parameters(
     arm: ArmDescription,
 ) -> list[tuple[Parameter, Callable[[float], ArmDescription]]]:
-    """Return the parameters that are fitted, each with a function from its value to the arm."""
+    """Return the arm's fitted parameters, each with a function from its value to the arm."""
     parameters = [one for one in geometry_parameters(arm) if one.unit]
     about_center, about_origin = INERTIA_FORMS
     for link in range(arm.n):

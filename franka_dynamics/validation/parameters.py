@@ -168,7 +168,7 @@ def inertia_parameters(arm: ArmDescription, i: int, form: InertiaForm) -> list[P
 
 
 def friction_parameters(arm: ArmDescription) -> list[Parameter]:
-    """Return the friction model's numbers, without standard deviations and `reach`."""
+    """Return the friction model's numbers, without deviations and the slip elements' `reach`."""
     friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
         # Models whose slip elements differ in reach are compared as a whole (`friction_form`).
@@ -199,7 +199,7 @@ def _with_friction(
 
 
 def friction_form(description: ArmDescription) -> str:
-    """Return the friction model's class and slip elements in words; 'none' without friction."""
+    """Return the friction model's class and slip elements' reaches; 'none' without friction."""
     friction = description.friction
     if friction is None:
         return 'none'
