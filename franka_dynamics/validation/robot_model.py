@@ -24,8 +24,8 @@ from ..errors import needing, RobotError
 from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
-# over all states. M and C dq of a FER by gaz2019 and by franka_description differ by 0.17 to 0.21
-# of their largest entry.
+# over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by
+# 0.17 to 0.21 of their largest entry.
 MOST_RELATIVE = 0.3
 # Largest allowed difference of the gravity torque [N m], joint by joint. On two real FERs the
 # measured torque at rest differs from the best published g(q) by up to 1.6 N m.
@@ -104,7 +104,10 @@ def compare_with_robot(
     state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
 ) -> Iterator[Difference]:
     """
-    Yield differences in M, C dq, g, Jacobian, g by the robot's load, tool position, base gravity.
+    Yield differences in M, C dq, g, Jacobian, load, tool position and gravity in the base frame.
+
+    The load is compared by our gravity torques: of `bare` with the load that the robot knows, and
+    of `arm`.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
     overwritten. `arm` has the hand and payload that the robot should know, `bare` neither. The

@@ -52,13 +52,13 @@ class Difference:
     """
     One parameter in which two descriptions differ.
 
-    `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' or 'the
-    arm'; `first` and `second` are the two arms' values of `parameter`, in `unit`. `torque_effect`
-    is the largest change of a joint torque [N m or N] in the motions of `TorqueProbe` if the first
-    value is replaced by the second; 0.0 if no torque changes by more than rounding. `tilted` says
-    that `torque_effect` was found with a base tilted about two axes, because no torque changes in
-    the given gravity. `cause` is the likeliest cause, if one is known; `certain` says that a
-    link's difference must be a mistake.
+    `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction)
+    or 'the arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of
+    `parameter`, in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in
+    the motions of `TorqueProbe` if the first value is replaced by the second; 0.0 if no torque
+    changes by more than rounding. `tilted` says that `torque_effect` was found with a base tilted
+    about two axes, because no torque changes in the given gravity. `cause` is the likeliest cause,
+    if one is known; `certain` says that a link's difference must be a mistake.
     """
 
     place: str

@@ -314,7 +314,7 @@ def _plural(word: str, names: Sequence[str]) -> str:
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
-    """Return the names of a hand's links and joints on the last link, if no such link has mass."""
+    """Return names of a hand's links and joints on the last link; () if such a link has mass."""
 
     def of_hand(name: str) -> bool:
         return name.endswith('hand') or 'finger' in name
@@ -337,7 +337,7 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return the reference's joints with the URDF's names and tighter limits, and a note."""
+    """Return the reference's joints with the URDF's names and the tighter limits, and a note."""
     joints, changes = [], []
     for read, joint in zip(chain.joints, reference.joints):
         tighter: dict[str, float] = {}
