@@ -380,7 +380,11 @@ def write_recording(recording: Recording, path: str | Path) -> None:
 
 
 class Wrenches(NamedTuple):
-    """Stamps (rows,) [ns] and wrenches (rows, 6): force [N], moment [N m], axes of `frame_id`."""
+    """
+    Stamps (rows,) [ns] and wrenches (rows, 6): force [N], moment [N m].
+
+    `frame_id` names the frame of the axes, not the moment's point.
+    """
 
     topic: str
     frame_id: str

@@ -59,7 +59,7 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 
 def consistency_table(arm: ArmDescription) -> Table:
-    """Return a table of each link's mass and its two margins of physical consistency."""
+    """Return a table of each link's mass, least pseudo-inertia eigenvalue and A + B - C."""
     return Table(
         'physical consistency (negative: no such body exists)',
         [

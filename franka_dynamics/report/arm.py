@@ -25,7 +25,8 @@ class InertiaRow:
     One link: mass [kg], centre of mass [m] and two inertias (xx, xy, xz, yy, yz, zz) [kg m^2].
 
     `inertia` is about the origin of the link's frame. The centre of mass and the axes of both
-    inertias are in the link's frame or, for a table at a pose, in the space frame {S}.
+    inertias are in the link's frame or, for a table at a pose, in the space frame {S}: the centre
+    of mass from the origin of {S}.
     """
 
     link: str
@@ -52,8 +53,8 @@ def inertia_rows(
     """
     Return the links' inertia in the links' frames or, at a pose q, in the axes of {S}.
 
-    At a pose `inertia` is S_I = R I R^T of the Exp[licit] derivation, still about the origin of
-    the link's frame (docs/theory/errata.md).
+    At a pose `inertia` is R I R^T, S_I in the documentation of the library Exp[licit], still about
+    the origin of the link's frame (docs/theory/errata.md).
     """
     found: Sequence[tuple[Any, ...]]
     if q is None:

@@ -36,7 +36,7 @@ def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return a bar chart of base (with 3 sigma) and consistent estimates minus starting values."""
+    """Return a bar chart of base (3 sigma) and consistent estimates, inertias minus the start."""
     names, b = result.model.names, len(result.model.base)
     start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
     moment = [name.startswith('m') for name in names[:b]]
