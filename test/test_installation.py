@@ -146,10 +146,10 @@ def package():
 
 def test_package_xml_agrees_with_setup_py(package, setup_script):
     setup = setup_script['arguments']
-    (maintainer,) = package.maintainers
+    (maintainer,), (license_,) = package.maintainers, package.licenses
     said = {
         **{name: getattr(package, name) for name in ('name', 'version', 'description')},
-        'license': str(package.licenses[0]),
+        'license': str(license_),
         'maintainer': maintainer.name,
         'maintainer_email': maintainer.email,
     }

@@ -38,8 +38,9 @@ def test_the_plots_show_seven_joints_of_a_topic_each():
 
 def test_other_topics_and_the_frame_exist():
     arm, layer = LAYOUT['3D!arm'], LAYOUT['3D!arm']['layers']['arm']
-    shown = {layer['topic'], layer['jointStatesTopic'], *arm['topics']}
-    assert shown | {LAYOUT['DiagnosticSummary!all']['topicToRender']} <= TOPICS
+    assert (layer['topic'], layer['jointStatesTopic']) == ('/robot_description', '/joint_states')
+    assert LAYOUT['DiagnosticSummary!all']['topicToRender'] == '/diagnostics'
+    assert set(arm['topics']) <= TOPICS
     keys = ('Topic', 'Description Topic')
     topics = {one[key]['Value'] for one in RVIZ['Displays'] for key in keys if key in one}
     assert topics <= TOPICS and len(topics) == 4

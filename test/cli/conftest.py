@@ -26,7 +26,8 @@ def figures(tmp_path_factory):
     def read(*words, status=0):
         path = tmp_path_factory.mktemp('json') / 'figures.json'
         assert run(*words, '--json', path) == status
-        return json.loads(path.read_text())
+        # NaN and Infinity are no JSON.
+        return json.loads(path.read_text(), parse_constant=pytest.fail)
 
     return read
 

@@ -22,6 +22,7 @@ def test_a_report_is_printed_or_the_same_is_written(tmp_path, capsys):
     printed = capsys.readouterr().out
     (entry,) = (line[6:] for line in printed.splitlines() if line.startswith('B33 = '))
     assert sympy.simplify(sympy.sympify(entry) - sympy.sympify('m3*(a3**2+h3**2/3+r3**2/4)')) == 0
+    assert 'g = (0, 0, g*m3*(C3*a3 + S3*h3/2))' in printed
     assert main([*command, '--output', str(file)]) == 0
     assert file.read_text() == printed
     assert capsys.readouterr().out == f'{file}\n'

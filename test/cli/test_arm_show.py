@@ -22,16 +22,24 @@ def test_the_fers_rows_and_published_numbers_are_printed(answered):
 def test_a_pose_prints_the_origins_in_space(answered):
     out = answered('arm show --q zero')[1]
     assert 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)' in out
-    assert '0.088000' in out and '0.926' in out  # of the flange
+    assert '│ flange │ 0.088000 │ 0.000000 │ 0.926000 │' in out
 
 
-def test_json_holds_the_pose_and_a_picture_is_written(tmp_path, answered):
+@pytest.mark.parametrize(
+    ('name', 'convention', 'given', 'q'),
+    [
+        ('fer', 'modified', 'home', load('fer').home.tolist()),
+        ('rpr', 'standard', '0.5 -0.1 0.7', [0.5, -0.1, 0.7]),
+    ],
+)
+def test_json_holds_the_pose_and_a_picture_is_written(
+    name, convention, given, q, tmp_path, answered
+):
     path = tmp_path / 'new' / 'frames.png'
-    data = json.loads(answered('arm show --arm fer --json --q home --plot', path)[1])
-    arm = load('fer')
-    assert data['q'] == arm.home.tolist() and data['convention'] == 'modified'
-    centers = [link['center_of_mass'] for link in data['links']]
-    frames = NewtonEulerModel(arm).frames(arm.home)
+    data = json.loads(answered(f'arm show --arm {name} --json --q {given} --plot', path)[1])
+    assert (data['q'], data['convention']) == (q, convention)
+    arm, centers = load(name), [link['center_of_mass'] for link in data['links']]
+    frames = NewtonEulerModel(arm).frames(q)
     expected = [
         (frame @ [*link.center_of_mass, 1.0])[:3] for frame, link in zip(frames, arm.links)
     ]

@@ -35,7 +35,7 @@ def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
 
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
-    assert '2.99' in answered('bag import --list', log)[1].partition('│ q1 ')[0]
+    assert '2.99' in answered('bag import --list', log)[1].rpartition('│ q1 ')[0]
     # An array without names is listed by number, with its values.
     np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0]]))
     row = answered('bag import --list', tmp_path / 'bare.npy')[1].partition('│ 2 ')[2]

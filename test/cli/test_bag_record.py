@@ -122,4 +122,5 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
 def test_where_nothing_was_heard_the_sentence_says_where_to_look(run):
     status, said, _ = run(lambda *_: Progress(seconds=5.0), '--topic', 'states')
     assert status == 1 and 'franka-dynamics doctor' in said
+    assert 'stamp' not in said  # no stamp was received
     assert 'not usable: nothing was heard on /states in 5.0 s' in said

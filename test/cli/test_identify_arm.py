@@ -242,6 +242,7 @@ def test_a_broken_log_ends_with_1_and_no_file_whatever_its_gain(bag, out, tmp_pa
     assert first.startswith('The recordings are NOT sound. The effort of fer_joint4 seems to be')
     assert '--effort-scale 1 1 1 0.7' in first and '--effort-scale 1 1 1 0.7' in last
     assert last.endswith('--anyway accepts them as they are.')
+    assert 'noticed from a factor' not in printed
     assert identified(*command, '--anyway')[0] == 0
     assert 'NOT sound' in ' '.join(out.read_text().split())
 

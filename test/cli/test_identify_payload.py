@@ -25,8 +25,9 @@ def bags(simulate, tmp_path, monkeypatch):
         write_recording(simulate(arm, duration=30.0, rate=100.0, noise=0.2), tmp_path / name)
 
 
-def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, figures):
+def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, figures, capsys):
     data = figures('identify payload --without bare --with loaded --output p.yaml --desk d.json')
+    assert 'payload: [' in capsys.readouterr().out
     text = (tmp_path / 'p.yaml').read_text()
     payload = yaml.safe_load(text)['/**']['ros__parameters']['payload']
     np.testing.assert_allclose(payload[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.01)

@@ -42,7 +42,11 @@ def test_every_output_is_checked_before_the_work(verb):
         (writable_file, 'folder', 'is a folder'),
         (writable_file, 'file/below', 'is a file. Choose another place'),
         (writable_folder, 'file', 'it is a file; give the name of a folder'),
-        (picture_option('').metadata['option'].kind, 'a.docx', "'docx' is not a picture format"),
+        (
+            picture_option('').metadata['option'].kind,
+            'picture.docx',
+            "'docx' is not a picture format; the name must end in",
+        ),
         (writable_file, 'x' * 300 + '/y', 'cannot be written: File name too long'),
         (writable_file, 'x' * 300, 'cannot be written: File name too long'),
         # Root has the permission to write here, but cannot.

@@ -63,6 +63,7 @@ def test_the_output_file_sets_the_nodes_parameter(bar, tmp_path, answered):
     assert [type(number) for number in numbers] == [float] * 10
     np.testing.assert_allclose(np.array(numbers)[[4, 7, 9]], MOMENTS, rtol=1e-6, atol=0.0)
     assert picture.read_bytes().startswith(b'\x89PNG')
+    assert len(list(tmp_path.iterdir())) == 3  # with the mesh
 
 
 def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
@@ -73,7 +74,9 @@ def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
     trimesh.Trimesh(box.vertices, box.faces[1:], process=False).export(path)
     command = f'payload-from-mesh {path} --mass 1'
     assert 'it is not closed: 3 edges' in refused(command, after='unit')
-    assert 'repair: holes were closed by 1 faces' in answered(f'{command} --repair')[1]
+    assert 'payload:' not in answered(command)[1]
+    status, said = answered(f'{command} --repair')
+    assert status == 0 and 'repair: holes were closed by 1 faces' in said
 
 
 def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):

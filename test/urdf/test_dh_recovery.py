@@ -22,7 +22,8 @@ SCARA = (
     ('revolute', 'xyz="0 0 0.4"'),
     ('revolute', 'xyz="0.3 0.1 0.1"'),
     ('revolute', 'xyz="0.2 0.1 0" rpy="3.1416 0 0"'),
-    ('prismatic', ''),
+    ('prismatic', 'xyz="0.2 0 0" rpy="3.1416 0 0"'),
+    ('revolute', ''),
 )
 JOINTS = (
     f'<link name="link{i}"/><joint name="joint{i}" type="{kind}"><parent link="link{i - 1}"/>'
@@ -66,12 +67,12 @@ def test_rows_of_parallel_and_crossing_axes_move_the_tip_alike(convention, arm):
 
 @BOTH
 def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(convention):
-    chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 5)])
-    arm = recover_rows(chain, convention, 'link4')
+    chain = read_chain(PARALLEL, [f'joint{i}' for i in range(1, 6)])
+    arm = recover_rows(chain, convention, 'link5')
     # The common normal of axes that are not quite parallel is kilometres away.
     assert max(abs(joint.row.d) for joint in arm.joints) < 1.0
     # The angle in the text is 7.3e-6 rad off; 0.5 m of arm and 2 rad of joint motion amplify that.
-    assert_same_motion_and_gravity(PARALLEL, convention, 'link4', atol=3e-5)
+    assert_same_motion_and_gravity(PARALLEL, convention, 'link5', atol=3e-5)
 
 
 def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():

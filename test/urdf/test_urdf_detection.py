@@ -44,6 +44,6 @@ def test_with_unknown_joint_names_the_arm_must_be_said():
     assert detect_arm(document, arm=load('fr3'))[1][6] == 'axis7'
     short = parse_urdf(write_urdf(load('rpr')))
     with pytest.raises(
-        UrdfError, match=r'0 chains of 7 or more .* rpr_joint1, rpr_joint2, rpr_jo'
+        UrdfError, match=r'0 chains of 7 or more .* rpr_joint1, rpr_joint2, rpr_joint3'
     ):
         detect_arm(short, arm=load('fer'))

@@ -12,7 +12,14 @@ from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
-from franka_dynamics.view.scene import COMMANDED, EXTERNAL, LEAST_TORQUE, MEASURED, ViewState
+from franka_dynamics.view.scene import (
+    COMMANDED,
+    EXTERNAL,
+    GRAVITY,
+    LEAST_TORQUE,
+    MEASURED,
+    ViewState,
+)
 from franka_dynamics.view.window import Window
 
 from ..installed import needs
@@ -128,7 +135,7 @@ def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
 def test_shares_of_the_limits_are_plotted_over_the_last_seconds(page):
     plot = page._plot._plot
     for k in range(150):
-        page.show(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0)}))
+        page.show(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0), GRAVITY: np.full(7, 5.0)}))
     time, *shares = plot.data
     assert time[0] == pytest.approx(4.8, abs=0.11) and time[-1] > 14.6
     np.testing.assert_allclose(shares[0], 100.0 * 6.0 / 87.0, rtol=1e-12)

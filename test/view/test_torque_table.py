@@ -12,6 +12,7 @@ from franka_dynamics.view.scene import (
     COMMANDED,
     GRAVITY,
     MEASURED,
+    share_of_limit,
     torque_table,
     ViewState,
 )
@@ -34,9 +35,13 @@ def test_torques_stand_in_their_columns():
 
 def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
     six, zero = np.full(7, -6.0), np.zeros(7)
-    for torques, shares in (
-        ({MEASURED: zero, COMMANDED: six}, 4 * ['7 %'] + 3 * ['50 %']),
-        ({MEASURED: six}, 4 * ['7 %'] + 3 * ['50 %']),
-        ({GRAVITY: six}, 7 * ['–']),
+    shares, told = [6.0 / 87.0] * 4 + [0.5] * 3, 4 * ['7 %'] + 3 * ['50 %']
+    for torques, expected, last in (
+        ({MEASURED: zero, COMMANDED: six}, shares, told),
+        ({GRAVITY: zero, MEASURED: six}, shares, told),
+        ({GRAVITY: six}, np.nan, 7 * ['–']),
     ):
-        assert [row[-1] for row in cells(ViewState(0.0, FER.home, torques))] == shares
+        state = ViewState(0.0, FER.home, torques)
+        found = share_of_limit(state, FER)
+        np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-15)
+        assert [row[-1] for row in cells(state)] == last
