@@ -25,7 +25,7 @@ from ..errors import SettingsError
 from ..options import option
 from ..urdf.source import load
 
-# Arm options that change inertias but not the arm's geometry.
+# Arm options that change only inertias; a hand, too, only adds its inertia to the last link.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
 
 
@@ -100,7 +100,7 @@ class ArmOptions(NamedArm):
         self, inertial_set: str | None = None, hand: str = '', repair: str | None = None
     ) -> ArmDescription:
         """
-        Load --arm with the options --set, --hand and --repair.
+        Load --arm with the options --set, --hand, --repair and --payload.
 
         `hand` replaces --hand; `inertial_set` replaces --set, and then `repair` --repair. Without
         `inertial_set`, `repair` is ignored.
