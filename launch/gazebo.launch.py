@@ -68,7 +68,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return the actions of control:=direct or control:=ros2_control; raise for a bad file."""
+    """Return the actions of the given `control`; raise if params_file or world is unusable."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 

@@ -186,7 +186,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
 
         simulated = replace(self, arm_prefix='')  # the simulated arm's joint names have no prefix
         self._record(simulated.load_arm(hand=_HIDDEN_HAND), found, folder / 'bag')
-        # The torque noise is white up to 100 Hz, of which the low-pass filter keeps 3 Hz.
+        # The bag's torque noise, sampled at 200 Hz, is white up to 100 Hz, of which the low-pass
+        # filter keeps 3 Hz.
         noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
         bound = _NOISE_FACTOR * noise
         say(

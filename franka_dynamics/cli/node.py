@@ -118,7 +118,7 @@ class Play(_Question):
     lead: float = lead_option()
 
     def ask(self, client: Any) -> object:
-        """Send the motion; return the state in which the motion ended."""
+        """Send the motion; return 'finished' when the motion has ended as planned."""
         from ..ros.node_client import NodeClientError
         from ..ros.trajectories import read_trajectory_file, ready_excitation
 

@@ -76,9 +76,9 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     Stiffness, damping, ripple and noise are fitted to the 1 kHz recording of a real FER by Gaz et
     al. 2019, in which the torque ripple has 38.4 periods per radian on joints 1 to 4 and 25.6 on
     joints 5 to 7, as expected of the two lobes of harmonic drives of ratio 120 and 80. In the
-    recording of Gaz et al. the ripple is strongest near 50 Hz, so the stiffness is chosen for a
-    resonance of motor and link at 50 Hz. Raises SettingsError if the arm does not have seven
-    joints.
+    recording of Gaz et al. the ripple is strongest near 50 Hz, so the stiffness of joints 1 to 4
+    is chosen for a resonance of motor and link near 50 Hz; the resonance of joints 5 to 7 is near
+    110 Hz. Raises SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
         raise SettingsError(

@@ -9,7 +9,7 @@ plant). The controller is the feedforward node's, one cycle per millisecond, wit
 without waiting for a clock, so that the figures are the same on every machine up to rounding.
 
 The plant's inertias differ from the published ones; the plant also has friction, vibration, sensor
-noise and an undeclared load.
+noise, an undeclared load and, if it has seven joints, elastic gears.
 """
 
 from __future__ import annotations
