@@ -168,7 +168,7 @@ TWO, FAR = lines(GOOD, GOOD), replace(NUMBERED, effort='17-23')
             'csv',
             TWO,
             replace(NAMED, position='p{}'),
-            "has no column 'p1' for position; it has t, q1",
+            "has no column 'p1' for position; it has t, q1, q2",
         ),
         (
             'csv',
