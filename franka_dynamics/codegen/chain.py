@@ -102,7 +102,7 @@ class GeneratorJoint:
 
     Relative to its antecedent's frame the link's frame has the rotation Rz(gamma) Rx(alpha)
     Rz(theta + q), with q only for a revolute joint, and its origin is at `origin` (of a prismatic
-    joint at q = 0) [m]. gamma is zero for an arm's DH rows.
+    joint at q = 0) [m]. gamma is zero for modified DH rows.
     """
 
     revolute: bool

@@ -7,7 +7,7 @@ With the matrix U = [domega] + [omega][omega], the point r of a link has the acc
 where a is that of the frame's origin (Khalil & Kleinfinger 1987). Behind a revolute joint whose
 alpha is a multiple of a quarter turn, only a part of the link's U is computed anew. U's third
 column, the second time derivative of the axis z, does not depend on the joint's own motion, so it
-is the previous link's U times the axis (one column of that U on a serial arm), rotated. Elements
+is the previous link's U times the axis (one column of that U if gamma is 0), rotated. Elements
 zx and zy of U follow from the third column and the products omega_i omega_j, elements xy and yx
 from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, Uzz and two squares give
 the diagonal of U. Compared with the recursion of omega and domega, the recursion of U saves three
