@@ -68,8 +68,13 @@ class UrdfVerdict:
     def summary(self) -> str:
         """Return the verdict on an accepted URDF in one sentence."""
         assert self.nearest is not None
+        agreement = {
+            Match.EXACT: 'exactly',
+            Match.ROUNDED: 'within rounding',
+            Match.DIFFERENT: 'but for differences without effect on torques',
+        }[self.nearest.worst]
         inertials = (
-            f'the inertials of {self.nearest}, {"exactly" if self.exact else "within rounding"} ('
+            f'the inertials of {self.nearest}, {agreement} ('
             if self.same
             else f'inertials of no published set, accepted; the nearest is {self.nearest} ('
         )

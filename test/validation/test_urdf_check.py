@@ -99,6 +99,9 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
     note = 'fer_joint1: first moment z is -0.466704 instead of -0.236704 [kg m]; no effect on '
     assert verdict.notes[0] == f'{note}torque. Passed.'
+    assert 'but for differences without effect on torques (largest difference 0.23' in (
+        verdict.summary()
+    )
 
 
 def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
