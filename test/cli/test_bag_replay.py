@@ -60,13 +60,17 @@ def test_json_has_a_real_arms_errors_with_every_set_and_hand(fer_recording_path,
     assert data['samples'] == 709
 
 
-def test_only_the_sets_hands_and_filter_asked_for_are_used(recording, write, figures):
+def test_only_the_sets_hands_and_filter_asked_for_are_used(
+    recording, write, figures, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     options = '--set gaz2019 ledezma2021 --hand none --cutoff 5 --trim 1'
     data = figures(f'{REPLAY} {options}', write(recording))
     assert {one['inertial_set'] for one in data['fits']} == {'gaz2019', 'ledezma2021'}
     assert [one['hand'] for one in data['fits']] == ['none', 'none']
     assert data['metric']['cutoff'] == 5.0
     assert data['samples'] == 361 - 2 * 30
+    assert len(list(tmp_path.iterdir())) == 1  # the bag
 
 
 def test_an_arm_that_is_not_a_franka_is_tried_without_frankas_hands(

@@ -89,7 +89,12 @@ def test_xacros_ros2_control_has_effort_and_initial_values():
         for state in joints[1].findall('state_interface')
     }
     assert values == {'position': '0.2', 'velocity': None, 'effort': '2'}
-    assert joints[1].find('command_interface').get('name') == 'effort'
+    for joint in joints:
+        interfaces = [(one.tag, one.get('name')) for one in joint]
+        assert interfaces == [
+            ('command_interface', 'effort'),
+            *(('state_interface', name) for name in values),
+        ]
     names = {
         'filename': 'gz_ros2_control-system',
         'name': 'gz_ros2_control::GazeboSimROS2ControlPlugin',
