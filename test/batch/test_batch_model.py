@@ -101,7 +101,7 @@ def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(eng
     # Vectors hold 2 to 16 states; the last vector may hold fewer. Many states take two threads.
     arm = ARMS['fer']
     q, dq, ddq = sample_states(arm, count, seed=13)
-    q = np.random.default_rng(15).uniform(-1e6, 1e6, q.shape)
+    q[1::2] = np.random.default_rng(15).uniform(-1e6, 1e6, q[1::2].shape)
     found = BatchModel(arm, threads=3).inverse_dynamics(q, dq, ddq)
     expected = PinocchioModel(arm).inverse_dynamics(q, dq, ddq)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_FRANKA)

@@ -35,6 +35,7 @@ def arms():
         'stanford (prismatic)': load('stanford'),
         'rpr (standard rows)': with_rotors(load('rpr')),
         'skew twists': random_arm(20),  # of which joints 1 and 2 are revolute
+        'skew twists, others': random_arm(1),
         'skew twists, standard': random_arm(2, convention=Convention.STANDARD),
         'right angles': random_arm(3, n=6, special=0.9),
         'right angles, standard': random_arm(4, 6, convention=Convention.STANDARD, special=0.9),
