@@ -38,10 +38,13 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
     arm.until(lambda: len(commands) > 300, 'three hundred commands')
     assert np.abs(commands[-1].data).max() > 1.0
     node.send(signals[0])
-    while node.running:
+
+    def ended():
         for number in signals[1:]:
             node.send(number)
-        probe.spin(0.005)
+        return not node.running
+
+    probe.until(ended, 'the end of the node')
     assert node.wait() == 0
     probe.until(
         lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'the resting torque'
