@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import Convention, DHRow, load, ViscousCoulombFriction
+from franka_dynamics.arm import Convention, DHRow, JointKind, load, ViscousCoulombFriction
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -35,10 +35,11 @@ def test_a_row_value_that_is_no_number_is_refused_by_its_field(field):
 
 
 @pytest.mark.parametrize('convention', list(Convention))
+@pytest.mark.parametrize('kind', JointKind)
 @pytest.mark.parametrize('joint', range(3))
-def test_a_reversed_joint_reverses_its_torque(convention, joint):
+def test_a_reversed_joint_reverses_its_torque(convention, kind, joint):
     rng = np.random.default_rng(joint)
-    arm = random_arm(rng, joints=3, convention=convention)
+    arm = random_arm(rng, joints=3, convention=convention, kinds=(kind,))
     turned, sign = with_joint_reversed(arm, joint), np.where(np.arange(3) == joint, -1.0, 1.0)
     states, gravity = sample_states(arm, 10, joint), rng.normal(size=3) * 9.81
     other = [stack * sign for stack in states]
