@@ -68,7 +68,7 @@ def late(seconds: float) -> Callable[[Recording], Recording]:
 
 
 def pushed(force: float) -> Callable[[Recording], Recording]:
-    """Return a function that adds two pushes [N] of a second at the flange, along y and z."""
+    """Return a function that adds pushes [N] of a second at the flange, along y, later along z."""
 
     def change(log: Recording) -> Recording:
         effort, model = log.effort.copy(), PinocchioModel(FER)

@@ -256,7 +256,7 @@ def moves(arm: ArmDescription) -> Hook:
 
 
 def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
-    """Send set-points that stay a distance [rad] ahead of the measured position."""
+    """Send set-points that stay a distance [rad] ahead of the arm's true position."""
 
     def begin(arm: ArmDescription) -> Hook:
         def hook(bench: Bench) -> None:
@@ -450,8 +450,8 @@ def healthy(family: str, seed: int) -> list[str]:
     times = np.linspace(0.0, 6.0, 301)
     # During the first second the arm moves from its present position to the motion's first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
-    # kp is three times the demonstration's, kd 1.7 times: under the demonstration's gains some
-    # random arms sag too far.
+    # kp is three times that of the demonstration's second part, kd 1.7 times: under those gains
+    # some random arms sag too far.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))
     lines = []
     for target, effort in (('fci', True), ('mujoco', False)):
@@ -509,7 +509,11 @@ def _run_healthy(arms: Sequence[str], draws: int) -> int:
 
 
 def main() -> int:
-    """Run the cases in parallel; print a row each, WORSE if over 10 % faster than in --against."""
+    """
+    Run the cases in parallel and print a row for each run.
+
+    A row says WORSE if its speed exceeds that in --against by over 10 % and over 0.1 rad/s.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
     parser.add_argument('--part', default='', help='only cases whose names contain this')

@@ -25,7 +25,7 @@ shared = import_module('01_joint_impedance')
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
 ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
-# Amplitudes of the flange's displacement [m] and rotation vector [rad] in the base's axes.
+# Amplitudes of the flange's displacement [m] in the base's axes, then zeros: it does not rotate.
 REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
 

@@ -207,7 +207,7 @@ def report(found: dict[str, Run]) -> str:
 
 
 def draw(found: dict[str, Run], path: str) -> None:
-    """Draw the hand's force over time, for the target mujoco."""
+    """Draw the hand's force over time in the cases whose target is mujoco."""
     import matplotlib
 
     matplotlib.use('Agg')

@@ -5,10 +5,11 @@ Hand over an object: the arm lets go when somebody pulls at it, and not when it 
 
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
 controller knows. The external wrench says how hard somebody pulls. A pull of more than 5 N for 0.1
-s opens the gripper; the controller then drops the object from its model. The guard's bounds are
-raised, because somebody is meant to touch this arm. Run `python examples/04_hand_over.py`; it
-prints the times of the events and writes `hand_over.png`. On a real arm feed `Releaser` with the
-feedforward node's `~/external_torque`, and open the gripper by franka_gripper's `move` action.
+s opens the gripper; the controller then drops the object from its model. The controller's guard
+stops an arm that is pushed; its bounds are raised, because somebody is meant to touch this arm.
+Run `python examples/04_hand_over.py`; it prints the times of the events and writes
+`hand_over.png`. On a real arm feed `Releaser` with the feedforward node's `~/external_torque`, and
+open the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Plan:
     """
     A path p(s), 0 <= s <= 1, at K + 1 knots: p, p' and p'', (K + 1, n) each, and its duration [s].
 
-    `programs` is the number of convex programs whose solution made this plan.
+    `programs` is the number of convex programs that were solved for this plan.
     """
 
     p: np.ndarray
@@ -111,7 +111,8 @@ class Reach:
         """
         Shorten a quintic's duration by at most `most` convex programs.
 
-        The programs end once the weight is NEAR's smallest and the last one gained less than GAIN.
+        The programs end once the weight is NEAR's smallest and the last program shortened the
+        duration by less than the fraction GAIN.
         """
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(

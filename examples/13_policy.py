@@ -111,7 +111,7 @@ def delay_and_error(arm, times, positions):
 
 
 def main(argv=None) -> int:
-    """Print each controller's delay and error; return 1 unless feedforward halves the error."""
+    """Print controllers' delays and errors; return 1 unless both feedforwards halve the error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
     arm = fd.load(parser.parse_args(argv).arm)

@@ -112,7 +112,7 @@ class ClusterError(FrankaDynamicsError):
 
 
 class OutputError(FrankaDynamicsError, OSError):
-    """A file or folder cannot be written or exists already, or output cannot be as asked."""
+    """A file or folder cannot be written or exists already, or requested output is impossible."""
 
 
 class BaseParameterError(FrankaDynamicsError, ValueError):

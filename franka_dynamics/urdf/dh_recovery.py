@@ -111,8 +111,8 @@ def _common_normal(
     Return the common normal from z of `guess` to a line: direction, foot on z, a and alpha.
 
     `expected` are a and alpha of the hint row. If `expected` is a = 0 and alpha = 0 or pi, and the
-    axes are tilted by less than _MOST_TILT, the normal has the direction of x of `guess`, and a
-    and alpha are the distance and the angle between the two axes.
+    axes are tilted by less than _MOST_TILT, the normal has the direction of x of `guess`, a is
+    the distance of the line's point from z, and alpha the angle between the two axes.
     """
     x, y, z, origin = guess[:3, 0], guess[:3, 1], guess[:3, 2], guess[:3, 3]
     cross, between = np.cross(z, line.direction), line.point - origin

@@ -9,8 +9,9 @@ link's frame is the previous DH frame, moved by the joint. The choice of link fr
 neither kinematics nor dynamics.
 
 Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF the body frames are
-the DH frames and the actuators are torque motors. Geoms do not collide, and joints have no damping
-or friction unless asked for, so that MuJoCo computes rigid-body dynamics only.
+the DH frames, and each actuator is a motor, whose control input is its joint's torque or force.
+Geoms do not collide, and joints have no damping or friction unless asked for, so that MuJoCo
+computes rigid-body dynamics only.
 """
 
 from __future__ import annotations
