@@ -6,8 +6,9 @@ How the generated C++ receiver reacts when its sender dies, stalls, or is not th
     FRANKA_DYNAMICS_ROS2_CONTROL=/opt/ros/jazzy python benchmarks/receivers_cpp.py [--events kill]
 
 The receiver runs in ros2_control's controller manager at 1 kHz on mock hardware, over DDS. Events
-and columns are some of those of benchmarks/receivers.py. Exit status 0 if no torque stepped by
-more than 1 N m or stayed longer than the time-out plus 5 ms.
+and columns are some of those of benchmarks/receivers.py; `two` is a second sender. Exit status 0
+if no torque stepped by more than 1 N m, or stayed constant for longer than the time-out plus 5 ms,
+other than the torque that holds the arm.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Option:
     choices : tuple of str, optional
         Allowed values.
     least, most : float, optional
-        The range of a number.
+        The range of a number; an integer without `least` must be at least 0.
     kind : callable, optional
         Function that converts the word to a value, in place of the annotated type.
     const : object
