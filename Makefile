@@ -178,9 +178,9 @@ soak: setup
 
 # To be called in a sourced ROS in which this package was built, because there is no wheel of Gazebo.
 gazebo-check:
-	@if command -v gz >/dev/null && command -v ros2 >/dev/null; then \
+	@if { command -v gz || command -v ign; } >/dev/null && command -v ros2 >/dev/null; then \
 		python3 benchmarks/gazebo_check.py $(GAZEBO_ARGS); else \
-		echo 'gazebo-check: skipped, because gz or ros2 is not installed here;' \
+		echo 'gazebo-check: skipped, because ros2, or gz and ign, is not installed here;' \
 		'docs/howto/gazebo.md says how to install them.'; fi
 
 sbom: setup

@@ -57,14 +57,15 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
     """
     Return the names of the links for given joint names.
 
-    For joint1, joint2, ... the links are Franka's link0, link1, ...; other joint names get '_link'
-    appended, and base and flange are 'base_link' and 'flange'.
+    For joint1, joint2, ... the links are Franka's link0, link1, ...; other joint names, joint0 as
+    the first among them, get '_link' appended, and base and flange are 'base_link' and 'flange'.
     """
     matches = [_NUMBERED.match(name) for name in joint_names]
     numbers = [int(match.group(2)) for match in matches if match]
     stems = {match.group(1) for match in matches if match}
     first = numbers[0] if numbers else 0
-    if len(stems) == 1 and numbers == list(range(first, first + len(joint_names))):
+    in_order = numbers == list(range(first, first + len(joint_names)))
+    if len(stems) == 1 and in_order and first > 0:  # the base has the number before
         stem = stems.pop()
         names = [f'{stem}link{first + k}' for k in range(-1, len(joint_names) + 1)]
         return LinkNames(names[0], tuple(names[1:-1]), names[-1])

@@ -93,7 +93,7 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
         ElementTree.tostring(inertial) for inertial in inertials.values() if inertial is not None
     }
     for set_name, inertial in inertials.items():
-        if inertial is not None and len(texts) == 1:
+        if inertial is not None and len(texts) == 1 and None not in inertials.values():
             new.append(inertial)
             break
         if inertial is not None:

@@ -18,7 +18,7 @@ from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_mjcf, write_urdf
-from franka_dynamics.urdf.xacro_writer import generated_files, robot_text, SHIPPED
+from franka_dynamics.urdf.xacro_writer import _link, generated_files, robot_text, SHIPPED
 from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
 FILES = generated_files()
@@ -149,6 +149,25 @@ def test_joints_of_mjcf_rub_where_asked():
     assert not mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf')).dof_damping.any()
     with pytest.raises(DescriptionError, match='fer has no friction that MJCF can hold'):
         robot_text('fer', 'mjcf', friction=True)
+
+
+@pytest.mark.parametrize(
+    ('first', 'base', 'flange'), [(0, 'base_link', 'flange'), (1, 'link0', 'link4')]
+)
+def test_links_have_the_joints_numbers_if_the_base_can_have_the_number_before(first, base, flange):
+    rpr = load('rpr')
+    joints = tuple(replace(one, name=f'joint{first + k}') for k, one in enumerate(rpr.joints))
+    tree = ElementTree.fromstring(write_urdf(replace(rpr, joints=joints)))
+    names = [link.get('name') for link in tree.findall('link')]
+    assert base in names and flange in names and not [one for one in names if '-' in one]
+
+
+def test_a_link_massless_in_one_set_has_mass_in_the_others_alone():
+    inertial = ElementTree.fromstring('<inertial><mass value="1.0"/></inertial>')
+    link = _link(ElementTree.Element('link', name='a_link1'), {'one': inertial, 'other': None})
+    (condition,) = link
+    assert condition.tag.endswith('if') and "'one'" in condition.get('value')
+    assert list(condition) == [inertial]
 
 
 def test_joints_of_unknown_limits_are_read_by_pinocchio():
