@@ -57,7 +57,7 @@ class ExternalWrench:
         Norm of the joint torques that no wrench at this frame explains [N m], from a contact
         elsewhere or errors of the model.
     worst : float
-        Largest standard deviation of any direction, as a force [N].
+        Largest standard deviation of any direction [N]; a moment counts as the force at LENGTH.
 
     """
 
@@ -106,7 +106,8 @@ class WrenchEstimator:
                 f'{_FARTHEST:g} m of the frame.'
             )
         self.deviation = torque_deviation(model.description)
-        self._scale = np.array([1.0] * 3 + [LENGTH] * 3)
+        # Multiplies a wrench's components, so that all are in newtons.
+        self._scale = np.array([1.0] * 3 + [1.0 / LENGTH] * 3)
 
     def jacobian(self, q: Array) -> Array:
         """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""

@@ -197,7 +197,11 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
         estimate.covariance, np.linalg.inv(weighed.T @ weighed), rtol=1e-7, atol=1e-12
     )
     assert not estimate.singular
-    assert 'standard deviation at most' in estimate.sentence()
+    # A moment of 1 N m counts as 5 N, at a lever of 0.2 m.
+    newtons = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
+    largest = np.linalg.eigvalsh(estimate.covariance * np.outer(newtons, newtons))[-1] ** 0.5
+    assert estimate.worst == pytest.approx(largest, rel=1e-7)
+    assert estimate.sentence() == f'standard deviation at most {largest:.1f} N in every direction'
 
 
 def test_a_singular_pose_is_said_and_damped():
