@@ -27,7 +27,7 @@ class TorchModel(KernelModel):
     errors that docs/howto/gradients.md states, else in float64. Contiguous tensors of the kernels'
     type are not copied; for tensors of lower precision the results are rounded once. A backward
     pass evaluates the analytic first derivatives; for second derivatives and torch.compile use
-    `traced`. Methods pass tensors on other devices to `traced`.
+    `traced`. Methods pass tensors that are not on the CPU to `traced`.
 
     Raises
     ------

@@ -135,7 +135,7 @@ class ArmOptions(NamedArm):
 
 
 def this_command() -> str:
-    """Return the shell words with which the user started `franka-dynamics`."""
+    """Return the path of `franka-dynamics`, or this Python with -m, as words for a shell."""
     started = Path(sys.argv[0])
     if started.name == '__main__.py' or not started.exists():
         return f'{shlex.quote(sys.executable)} -m franka_dynamics'

@@ -187,7 +187,7 @@ holds -x."""
 
 def python_module(listed: Sequence[Equations]) -> str:
     """
-    Return a module of functions that plain Python runs and numba.njit compiles.
+    Return the text of a module of functions that plain Python runs and numba.njit compiles.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes torques from state, reference and target: the part of the node that needs no ROS.
+Computes torques from joint state, reference and settings: the part of the node without ROS.
 
 A FeedforwardController takes joint states and returns terms and commands. Only the
 FeedforwardController decides whether a torque may be published.

@@ -38,7 +38,8 @@ HOLD_S, AT_ONCE, AT_ONCE_S = 0.02, 4.0, 0.003
 # Allowed joint speed without a reference, and largest allowed speed, both as fractions of the
 # velocity limit; the guard stops the arm if a joint is faster for FAST_S [s]. Under weak gains an
 # arm overshoots its reference and lags behind. Therefore _OVERSHOOT times the reference's joint
-# speed, which decays with the time constant _LAG_S [s], is added to the allowed joint speed.
+# speed is added to the allowed joint speed; earlier speeds of the reference count as well, but
+# decay with the time constant _LAG_S [s].
 OVER_REFERENCE, FASTEST, FAST_S = 0.5, 1.15, 0.003
 _OVERSHOOT, _LAG_S = 1.5, 0.5
 # Time [s] and number of joint states that the guard needs before its first verdict.
@@ -470,7 +471,12 @@ def _departs(difference: float, per_bound: float, expected: str) -> str:
 
 
 def _less_load(difference: Array, change: Array) -> Array:
-    """Return a torque difference (n,) minus k `change`, with k in [-1, 0] that leaves least."""
+    """
+    Return the torque difference, (n,) [N m], if a share of `change` has not happened yet.
+
+    `change` (n,) is a payload's change of the gravity torque; the share, 0 to 1, is the one that
+    leaves the difference with the least norm.
+    """
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * change

@@ -342,10 +342,10 @@ def follow_request(
     """
     Plan a requested motion, make the controller follow it, and return the planned motion.
 
-    A trajectory begins at least 20 ms after the latest state, which leaves time to plan. Until the
-    trajectory begins, the controller follows the present motion; the trajectory begins where the
-    present motion will be. A set-point with velocities, or without stream_period, is followed at
-    once.
+    A trajectory begins at least 20 ms after the latest state, the motion of a smoothed set-point
+    4 ms, which leaves time to plan. Until the new motion begins, the controller follows the
+    present one; the new motion begins where the present one will be. A set-point with velocities,
+    or without stream_period, is followed at once.
 
     If another thread passes joint states to the controller, `lock` is held for the microseconds in
     which the controller is read or changed. `mark` is the sender's identifier of the motion,

@@ -13,7 +13,7 @@ from ..typing import Array
 
 
 class Condition(str, Enum):
-    """Condition of the stream of joint states."""
+    """Whether the stream of joint states can be trusted, and if not, why."""
 
     WAITING = 'waiting'  # no joint state has come yet
     ACQUIRING = 'acquiring'  # valid states come, but not yet enough in a row

@@ -151,7 +151,7 @@ def _to_axis(twist: Array) -> Array:
 
 
 def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
-    """Return gamma, b, modified DH row of a pose; `reach` [m]: the tree's largest coordinate."""
+    """Return gamma, b, modified DH row of a pose; lengths below 1e-14 `reach` [m] count as 0."""
     rotation, origin = placement[:3, :3], placement[:3, 3]
     across = rotation[:2, 2]  # the child's z, projected onto the parent's xy plane
     sine = float(np.hypot(*across))

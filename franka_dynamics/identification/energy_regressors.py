@@ -66,8 +66,8 @@ def energy_regressors(
         potential = pin.computePotentialEnergyRegressor(arm.model, arm.data, position)
         for energy, row in enumerate((kinetic, potential)):
             found[(energy, *at)][:, TO_PINOCCHIO] = row.reshape(-1, PER_LINK)
-    # Pinocchio's columns are for parameters in the joints' frames. In a standard convention these
-    # are not the DH frames.
+    # Pinocchio's columns are for parameters in the joints' frames. In the standard convention
+    # these are not the DH frames.
     for i, (_, offset) in enumerate(description.joint_placements()):
         moved = [
             LinkInertia.from_parameters(one).expressed_in(offset).parameters()

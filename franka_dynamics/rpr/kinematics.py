@@ -100,7 +100,7 @@ class RprKinematics:
         return cls(height[2, 3], rows[0].a, rows[1].d, rows[2].a)
 
     def forward(self, q: ArrayLike) -> Array:
-        """Return T_b^3, the pose of the end effector in {S}, shape (..., 4, 4)."""
+        """Return the pose of the end effector in {S} (Busellato's T_b^3), shape (..., 4, 4)."""
         (s1, c1), (s3, c3), extension = self._parts(q)
         reach = extension + self.a3 * c3
         return stacked(

@@ -37,9 +37,9 @@ def alignments(
     """
     Yield the second arm in the first's convention, for each choice of base and last frame.
 
-    A second arm already in the first's convention is yielded first, unchanged. Links are in the
-    frames of the yielded rows. What a URDF lacks, such as rotors, friction and acceleration
-    limits, comes from the first arm, also the flange if no link has a flange's name.
+    A second arm already in the first's convention is yielded first, unchanged. Each link is in its
+    frame by the yielded arm's own DH rows. What a URDF lacks, such as rotors, friction and
+    acceleration limits, comes from the first arm, also the flange if no link has a flange's name.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):
@@ -86,7 +86,7 @@ def _aligned(
 
 
 def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
-    """Return `reference` with its rows replaced by `steps`, the rows that `follow_axes` found."""
+    """Return `reference` with its joints' rows from the n + 1 standard rows of `follow_axes`."""
     if reference.convention is Convention.MODIFIED:
         rows = modified_rows(steps)
     else:
