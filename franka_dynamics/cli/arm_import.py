@@ -49,7 +49,7 @@ class ImportUrdf(NewFile):
         """
         Write the arm file, print notes and the differences from the URDF.
 
-        If Pinocchio reads the URDF differently, return 1, and write the file only with --force.
+        If the file differs from Pinocchio's model, return 1, and write it only with --force.
         """
         from ..arm import load
         from ..arm.arm_file_writer import arm_file_text
@@ -86,8 +86,8 @@ class ImportUrdf(NewFile):
                 f'{arm.tip}, {self.convention} DH rows.'
             )
         say(
-            "against Pinocchio's own reading of the URDF, flange poses differ by up to "
-            f'{pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
+            "the arm file's DH rows against Pinocchio's model of the URDF: flange poses differ by "
+            f'up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
             f'(tolerance {TOLERANCE:.0e}){"" if passed else _why(pose)}.',
             'pass' if passed else 'MISMATCH',
         )

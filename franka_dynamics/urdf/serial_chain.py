@@ -165,7 +165,18 @@ def reduced_model(model: pin.Model, names: Sequence[str]) -> pin.Model:
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, low[single], high[single])
     others = [i for i, name in enumerate(model.names) if i and name not in names]
-    return pin.buildReducedModel(model, others, q)
+    # buildReducedModel finds joints' frames by name, and a link may have a joint's name.
+    model = model.copy()
+    for body in _bodies(model):
+        body.name = f'\n{body.name}'
+    reduced = pin.buildReducedModel(model, others, q)
+    for body in _bodies(reduced):
+        body.name = body.name[1:]
+    return reduced
+
+
+def _bodies(model: pin.Model) -> list[pin.Frame]:
+    return [frame for frame in model.frames if frame.type == pin.BODY]
 
 
 def _inertia(body: pin.Inertia) -> LinkInertia:
@@ -176,8 +187,8 @@ def _fixed_to(model: pin.Model, joint: int) -> dict[str, Array]:
     """Return the poses (4, 4), in a joint's frame, of its link and of links fixed to that link."""
     return {
         frame.name: frame.placement.homogeneous
-        for frame in model.frames
-        if frame.type == pin.BODY and frame.parentJoint == joint
+        for frame in _bodies(model)
+        if frame.parentJoint == joint
     }
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the package's reading of a URDF with Pinocchio's."""
+"""Compares an arm description with Pinocchio's model of its URDF."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def reading_differences(
         torque = float(np.max([torque, np.abs(error).max()]))
         if tip is not None:
             pin.framesForwardKinematics(model, data, at)
-            there = data.oMf[model.getFrameId(tip)].homogeneous
+            there = data.oMf[model.getFrameId(tip, pin.BODY)].homogeneous
             flange = float(np.max([flange, np.abs(pose @ ours.frames(q)[-1] - there).max()]))
     return torque, flange

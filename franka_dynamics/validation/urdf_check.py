@@ -85,8 +85,8 @@ class UrdfVerdict:
 
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
-# [N m] Largest allowed difference of the torques by this package's and by Pinocchio's reading of
-# one URDF. Readings differ by up to 1e-13, or by up to 1e-3 if the URDF's angles are rounded.
+# [N m] Largest allowed difference of the torques by this package's description and by Pinocchio's
+# model of one URDF: up to 1e-13, or up to 1e-3 if the URDF's angles are rounded.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
@@ -143,8 +143,8 @@ def model_from_urdf(
         If the text cannot be read as an arm with these joints, a link has no mass, or a joint no
         limits.
     UrdfMismatchError
-        If geometry or inertials differ, or Pinocchio reads the URDF differently; its `verdict` has
-        all findings.
+        If geometry or inertials differ, or the torques differ from those of Pinocchio's model;
+        its `verdict` has all findings.
 
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source)

@@ -70,7 +70,7 @@ def test_a_shell_gets_completions_of_verbs_and_options(tmp_path, monkeypatch):
         line = f'franka-dynamics {line}'
         of_line = {'COMP_LINE': line, 'COMP_POINT': str(len(line)), '_ARGCOMPLETE_IFS': '\n'}
         command = [sys.executable, '-m', 'franka_dynamics']
-        subprocess.run(command, check=True, timeout=60, env={**os.environ, **given, **of_line})
+        subprocess.run(command, check=True, timeout=600, env={**os.environ, **given, **of_line})
         assert answer.read_text().strip() == word
 
 

@@ -116,13 +116,13 @@ def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
     if tool is None:
         pytest.skip('no sdformat command line (Debian: ignition-tools and libsdformat-dev)')
     path, options = str(committed(f'{arm}.urdf')), {'capture_output': True, 'text': True}
-    checked = subprocess.run([tool, 'sdf', '-k', path], timeout=60, check=False, **options)
+    checked = subprocess.run([tool, 'sdf', '-k', path], timeout=600, check=False, **options)
     if 'sdf' not in checked.stdout + checked.stderr and checked.returncode == 1:
         pytest.skip('the installed ign or gz has no sdf verb (Debian: libsdformat-dev)')
     assert checked.stdout == 'Valid.\n'
     messages = [line for line in checked.stderr.splitlines() if 'libignition-tools' not in line]
     assert messages == []
-    printed = subprocess.run([tool, 'sdf', '-p', path], timeout=60, check=True, **options).stdout
+    printed = subprocess.run([tool, 'sdf', '-p', path], timeout=600, check=True, **options).stdout
     model = ElementTree.fromstring(printed[printed.index('<sdf') :]).find('model')
     description = load(arm)
     joints = [(joint.get('name'), joint.get('type')) for joint in model.findall('joint')]

@@ -98,6 +98,25 @@ def test_links_with_bodies_along_the_arm_are_those_by_hand(text):
     assert_links_equal(read_chain(text, NAMES), inertias_by_hand(text, NAMES))
 
 
+@pytest.mark.parametrize('shift', [0, 1, 5])
+def test_joints_may_have_the_names_of_links(shift):
+    text = with_elements(FER, HAND + CAMERA)
+    robot = ElementTree.fromstring(text)
+    joints = robot.findall('joint')
+    links = [joint.find('child').get('link') for joint in joints]
+    new = {joint.get('name'): links[i - shift] for i, joint in enumerate(joints)}
+    for joint in joints:
+        joint.set('name', new[joint.get('name')])
+        for mimic in joint.findall('mimic'):
+            mimic.set('joint', new[mimic.get('joint')])
+    renamed = ElementTree.tostring(robot, encoding='unicode')
+    names = tuple(new[name] for name in NAMES)
+    chain, known = read_chain(renamed, names), read_chain(text, NAMES)
+    assert_links_equal(chain, inertias_by_hand(renamed, names))
+    assert [one.bodies for one in chain.joints] == [one.bodies for one in known.joints]
+    assert set(chain.tool_frames) == set(known.tool_frames)
+
+
 def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     chain = read_chain(with_elements(FER, HAND + SECOND), NAMES)
     assert chain.held_joints == ('finger_joint1', 'finger_joint2')
