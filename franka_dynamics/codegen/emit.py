@@ -192,7 +192,7 @@ def python_module(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If a quantity is listed twice.
+        If no quantity is listed, or one twice.
 
     """
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
@@ -220,9 +220,10 @@ def c_header(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If a quantity is listed twice.
+        If no quantity is listed, or one twice.
 
     """
+    comment = heading(listed)
     prefix = identifier(listed[0].arm)
     guard = f'{prefix.upper()}_DYNAMICS_H'
     functions = [
@@ -233,7 +234,7 @@ def c_header(listed: Sequence[Equations]) -> str:
         [
             '/*',
             # An arm's name that contains */ must not end the comment.
-            *(f' * {line}'.rstrip().replace('*/', '* /') for line in heading(listed)),
+            *(f' * {line}'.rstrip().replace('*/', '* /') for line in comment),
             ' */',
             f'#ifndef {guard}',
             f'#define {guard}',
@@ -254,7 +255,7 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     Raises
     ------
     OutputError
-        If a quantity is listed twice.
+        If no quantity is listed, or one twice.
 
     """
     require_each_once([each.quantity.value for each in listed])
@@ -282,7 +283,9 @@ def heading(listed: Sequence[Equations]) -> list[str]:
 
 
 def require_each_once(names: Sequence[str]) -> None:
-    """Raise OutputError if a quantity is listed twice."""
+    """Raise OutputError if no quantity is listed, or one twice."""
+    if not names:
+        raise OutputError('No quantity is listed; a file needs one at least.')
     for name in names:
         if names.count(name) > 1:
             raise OutputError(f'{name} is listed twice; a file can have each quantity once.')

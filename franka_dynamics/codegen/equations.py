@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 import functools
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -23,7 +23,7 @@ from .vectors import add, arm_to, cross, lifted, rotate, scale, turned_moments, 
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..errors import InertiaError, SettingsError
+from ..errors import InertiaError, SettingsError, shortened
 from ..urdf.source import described
 
 
@@ -117,6 +117,9 @@ class Parameters(str, Enum):
     RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state
 
 
+_Words = TypeVar('_Words', Quantity, Parameters)
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """
@@ -156,10 +159,10 @@ class Equations:
 
 def customised_equations(
     description: ArmDescription | BodyTree | str | Path,
-    quantity: Quantity = Quantity.INVERSE_DYNAMICS,
+    quantity: Quantity | str = Quantity.INVERSE_DYNAMICS,
     gravity: ArrayLike = GRAVITY,
     *,
-    parameters: Parameters = Parameters.BAKED,
+    parameters: Parameters | str = Parameters.BAKED,
     terminal_wrench: bool = False,
     classical: bool = False,
     columns: Sequence[int] | None = None,
@@ -173,11 +176,11 @@ def customised_equations(
     description : ArmDescription, BodyTree, str or Path
         The arm (or its name or file), with its hand and payload as desired; revolute and prismatic
         joints. Or a tree of bodies: a torso with two arms.
-    quantity : Quantity
-        The quantity to compute.
+    quantity : Quantity or str
+        The quantity to compute, or its value: 'gravity'.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2]; not used if parameters are set at run time.
-    parameters : Parameters
+    parameters : Parameters or str
         BAKED writes the inertial parameters and gravity as numbers into the code. RUN_TIME makes
         the ten parameters of each link, its rotor inertia and gravity the arguments of a function
         that is called once and prepares constants.
@@ -204,14 +207,16 @@ def customised_equations(
     Raises
     ------
     SettingsError
-        If a regressor is to have parameters at run time, or another quantity than inverse dynamics
-        a terminal wrench.
+        If there is no such quantity or kind of parameters, if a regressor is to have parameters at
+        run time, or another quantity than inverse dynamics a terminal wrench.
     InertiaError
         If forward dynamics are asked for and the mass matrix is singular at every position.
 
     """
     if not isinstance(description, BodyTree):
         description = described(description)
+    quantity = _member(Quantity, quantity, 'quantity')
+    parameters = _member(Parameters, parameters, 'parameters')
     at_run_time = parameters is Parameters.RUN_TIME
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
@@ -249,6 +254,16 @@ def customised_equations(
         shape,
         parameter_names(description.n) if at_run_time else (),
     )
+
+
+def _member(kind: type[_Words], word: _Words | str, name: str) -> _Words:
+    try:
+        return kind(word)
+    except ValueError:
+        raise SettingsError(
+            f'{name} is {shortened(repr(word))}, but must be one of: '
+            f'{", ".join(each.value for each in kind)}.'
+        ) from None
 
 
 def parameter_names(n: int) -> tuple[str, ...]:

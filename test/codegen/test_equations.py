@@ -10,13 +10,13 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.emit import c_header
+from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.errors import InertiaError, SettingsError
+from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors
 from ..agreement import assert_close
@@ -95,6 +95,26 @@ def test_a_terminal_wrench_has_three_numbers_each_in_c():
 def test_a_terminal_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
     with pytest.raises(SettingsError, match=f'{quantity.value} has none'):
         customised_equations(load('rpr'), quantity, terminal_wrench=True)
+
+
+def test_quantity_and_parameters_are_also_given_by_their_words():
+    by_words = customised_equations('rpr', 'gravity', parameters='run_time')
+    by_members = customised_equations('rpr', Quantity.GRAVITY, parameters=Parameters.RUN_TIME)
+    assert c_header([by_words]) == c_header([by_members])
+    assert by_words.parameters[-3:] == ('gx', 'gy', 'gz')
+
+
+@pytest.mark.parametrize('name', ['quantity', 'parameters'])
+@pytest.mark.parametrize('word', ['runtime', None])
+def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
+    with pytest.raises(SettingsError, match=f'{name} is {word!r}, but must be one of: '):
+        customised_equations('rpr', **{name: word})
+
+
+def test_a_file_of_no_equations_is_refused():
+    for write in (c_header, python_module):
+        with pytest.raises(OutputError, match='No quantity is listed'):
+            write([])
 
 
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
