@@ -4,9 +4,9 @@
 Reads the links, joints and limits of a URDF, and checks the text before Pinocchio reads it.
 
 Pinocchio's URDF reader, which reads poses, axes and inertias (`serial_chain`), ignores some errors
-and only prints the reason of others. This module refuses, among others, duplicate names, links
-that form no tree, words instead of numbers, a zero axis, an <inertial> without <mass>, and a
-revolute or prismatic joint without <limit>.
+and only prints the reason of others. This module refuses, among others, duplicate names, a second
+<inertial> or <limit>, links that form no tree, words instead of numbers, a zero axis, an
+<inertial> without <mass>, and a revolute or prismatic joint without <limit>.
 """
 
 from __future__ import annotations
@@ -247,11 +247,22 @@ class _Parser:
             found[name] = read(element, name)
         return found
 
+    def _require_once(self, element: ElementTree.Element, where: str, *known: str) -> None:
+        """Refuse a known child element that is there twice, or is written in capitals."""
+        tags = [child.tag for child in element]
+        for tag in tags:
+            if tag.lower() in known and tag not in known:
+                raise self._error(f'{where} has <{tag}>; URDF writes <{tag.lower()}>.')
+            if tag in known and tags.count(tag) > 1:
+                raise self._error(f'{where} has two <{tag}> elements; keep the right one.')
+
     def _link(self, element: ElementTree.Element, name: str) -> bool:
+        self._require_once(element, f'link {name!r}', 'inertial')
         inertial = element.find('inertial')
         if inertial is None:
             return False
         where = f'link {name!r}, <inertial>'
+        self._require_once(inertial, where, 'mass', 'inertia', 'origin')
         mass_element, tensor_element = inertial.find('mass'), inertial.find('inertia')
         if mass_element is None or tensor_element is None:
             missing = 'mass' if mass_element is None else 'inertia'
@@ -270,6 +281,7 @@ class _Parser:
 
     def _joint(self, element: ElementTree.Element, name: str) -> UrdfJoint:
         where = f'joint {name!r}'
+        self._require_once(element, where, 'parent', 'child', 'origin', 'axis', 'limit', 'mimic')
         kind = element.get('type', '')
         if kind not in JOINT_TYPES:
             raise self._error(

@@ -3,6 +3,7 @@
 """A wrong URDF is refused in one sentence; limits and notes of a valid one."""
 
 import math
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -15,6 +16,14 @@ from .urdf_texts import edited, with_elements, without
 
 FER = write_urdf(load('fer'))
 JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
+
+
+def doubled(parent, tag):
+    """Return the FER's URDF with a second element of a tag in a parent."""
+    robot = ElementTree.fromstring(FER)
+    element = robot.find(parent)
+    element.append(element.find(tag))
+    return ElementTree.tostring(robot, encoding='unicode')
 
 
 LOOP = ', '.join(f'fer_link{i}' for i in range(3, 9))
@@ -32,6 +41,23 @@ XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/
         (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
         (without(FER, JOINT3, 'parent'), "'fer_joint3' names no parent link"),
         (without(FER, JOINT3, 'limit'), "'fer_joint3' is revolute without <limit>"),
+        *(
+            (doubled(parent, tag), f'{where} has two <{tag}> elements')
+            for parent, where, tags in (
+                (JOINT3, "joint 'fer_joint3'", ('parent', 'child', 'origin', 'axis', 'limit')),
+                (LINK3, "link 'fer_link3'", ('inertial',)),
+                (
+                    f'{LINK3}/inertial',
+                    "link 'fer_link3', <inertial>",
+                    ('mass', 'inertia', 'origin'),
+                ),
+            )
+            for tag in tags
+        ),
+        (
+            FER.replace('<inertial>', '<Inertial>').replace('</inertial>', '</Inertial>'),
+            'has <Inertial>; URDF writes <inertial>',
+        ),
         *(
             (edited(FER, path, **{key: value}), sentence)
             for path, key, value, sentence in (
