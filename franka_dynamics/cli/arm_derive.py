@@ -48,9 +48,7 @@ class Derive(ArmOptions):
             self.refuse(
                 '--steps, which has all of the derivation', 'kinematics', 'reference_frame'
             )
-        if self.kinematics:
-            self.refuse('--kinematics, which has no masses', *MASS_OPTIONS)
-        else:
+        if not self.kinematics:
             self.require_with('--kinematics', 'reference_frame')
         arm = self.load_arm()
         report = self.steps and _is_rpr(arm)

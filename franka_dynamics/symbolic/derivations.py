@@ -57,8 +57,10 @@ def kinematics(
                 'All in {S}.'
                 if np.array_equal(description.base, np.eye(4))
                 else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',
+                "xc_i, yc_i, zc_i: link i's centre of mass in frame i, of set "
+                f'{description.inertial_set}, hand {description.hand}.',
             ),
-            letters(description),
+            (*letters(description), *_centers(description)),
         )
     ]
     for i in range(1, chain.n + 2):
@@ -91,6 +93,16 @@ def letters(description: ArmDescription) -> tuple[Formula, ...]:
     ]
     values = {str(letter): value for letter, value in chain.values.items()}
     return (*numbers(values), *turns)
+
+
+def _centers(description: ArmDescription) -> tuple[Formula, ...]:
+    return numbers(
+        {
+            f'{axis}c{i}': float(part)
+            for i, link in enumerate(description.links, 1)
+            for axis, part in zip('xyz', link.center_of_mass)
+        }
+    )
 
 
 _OF_MOTION = {Quantity.MASS_MATRIX: 'M', Quantity.CORIOLIS_MATRIX: 'C', Quantity.GRAVITY: 'g'}

@@ -8,9 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 sympy = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 DERIVE = 'arm derive --arm rpr'.split()
@@ -28,22 +29,37 @@ def test_a_report_is_printed_or_the_same_is_written(tmp_path, capsys):
     assert capsys.readouterr().out == f'{file}\n'
 
 
-# The text of --steps is run in test/rpr/test_report_formulas.py.
-@pytest.mark.parametrize('option', [[], ['--kinematics']])
-def test_the_rprs_text_runs_and_gives_the_models_values(option, capsys):
-    assert main([*DERIVE, *option]) == 0
-    q, model = np.array([0.4, 0.05, 0.7]), NewtonEulerModel(load('rpr'))
-    names = {name: getattr(math, name) for name in ('sin', 'cos', 'sqrt', 'atan2')}
-    names |= {f'q{i}': q[i - 1] for i in (1, 2, 3)} | {f'dq{i}': 1.0 for i in (1, 2, 3)}
-    for i, link in enumerate(load('rpr').links, 1):
-        names |= {f'{axis}c{i}': part for axis, part in zip('xyz', link.center_of_mass)}
+# The text of an RPR arm's --steps is run in test/rpr/test_report_formulas.py.
+@pytest.mark.parametrize(
+    ('name', 'options', 'load_kg'),
+    [
+        *((name, '', 0.0) for name in ('rpr', 'scemi')),
+        *((name, '--kinematics', 0.0) for name in ('rpr', 'stanford', 'scemi', 'fer')),
+        ('scemi', '--kinematics --payload 2,0,0.1,0.2', 2.0),
+        ('stanford', '--steps', 0.0),
+    ],
+)
+def test_the_text_runs_from_joint_states_and_gives_the_models_values(
+    name, options, load_kg, capsys
+):
+    assert main(['arm', 'derive', '--arm', name, *options.split()]) == 0
+    arm = load(name)
+    arm = arm.with_payload(LinkInertia.from_center_of_mass(load_kg, (0, 0.1, 0.2), np.zeros(6)))
+    n, q = arm.n, np.linspace(0.05, 0.7, arm.n)
+    # The names that docs/theory/derive.md lists; the DH rows of --steps have pi.
+    names = {'sin': math.sin, 'cos': math.cos, 'pi': math.pi}
+    names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'dq{i + 1}': 1.0 for i in range(n)}
     exec(capsys.readouterr().out, names)
-    if option:
-        found, expected = names['J_3'], model.jacobian(q, 3)[[3, 4, 5, 0, 1, 2]]
-    else:
-        found = [[names[f'M{i}{j}'] for j in (1, 2, 3)] for i in (1, 2, 3)]
-        expected = model.mass_matrix(q)
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+    exchanged = [3, 4, 5, 0, 1, 2]
+    if options:
+        found = [names[f'J_{i + 1}'] for i in range(n)] + [names[f'J_m{i + 1}'] for i in range(n)]
+        expected = [NewtonEulerModel(arm).jacobian(q, i + 1) for i in range(n)]
+        expected += [*ExponentialsModel(arm).center_of_mass_jacobians(q)]
+        np.testing.assert_allclose(found, np.array(expected)[:, exchanged], rtol=0.0, atol=1e-12)
+    if '--kinematics' not in options:
+        found = [[names[f'M{i + 1}{j + 1}'] for j in range(n)] for i in range(n)]
+        expected = NewtonEulerModel(arm).mass_matrix(q)
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
 def test_without_sympy_one_sentence_names_the_extra(monkeypatch, refused):
