@@ -182,7 +182,8 @@ public:
   /// Acknowledge the fault; commands begin again with the next valid state.
   void clear_fault() noexcept {fault_ = nullptr;}
 
-  /// Forget everything but the settings: the next update gives the first command.
+  /// Forget everything but the settings: the next update gives the first command. Without
+  /// restart() the first command after a stop starts from the last one, which may still act.
   void restart() noexcept
   {
     mode_ = Mode::silent;
@@ -219,7 +220,7 @@ public:
       return Outcome::silent;
     }
     if (mode_ == Mode::silent) {
-      begin(q);
+      run();
     }
     // The reference before this update, for the torque that would follow without a new reference.
     const Reference was = held_;
@@ -335,7 +336,6 @@ public:
     for (std::size_t i = 0; i < kJoints; ++i) {
       stop_goal_[i] = TorqueLimiter::within_limit(i, ours[i]);
     }
-    rest_ = q_;
     forget_reference();
     mode_ = Mode::stopping;
   }
@@ -417,9 +417,6 @@ private:
     }
   };
 
-  // A joint that moved further than this without commands was moved by something else [rad].
-  static constexpr double kMovedSince = 0.1;
-
   static void add(Vector & total, const Vector & part) noexcept
   {
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -434,16 +431,6 @@ private:
     }
     stop();
     return outcome;
-  }
-
-  void begin(const Vector & q) noexcept
-  {
-    for (std::size_t i = 0; started_ && law_.settings.target.start_at_gravity && i < kJoints; ++i) {
-      if (std::abs(q[i] - rest_[i]) > kMovedSince) {
-        started_ = false;
-      }
-    }
-    run();
   }
 
   void run() noexcept
@@ -516,7 +503,7 @@ private:
   Law law_{}, before_{};
   Braking braking_{};
   Reference held_{};
-  Vector q_{}, dq_{}, rest_{};
+  Vector q_{}, dq_{};
   Vector last_{}, stop_goal_{}, difference_{};
   double stamp_ = 0.0, command_stamp_ = 0.0, since_ = 0.0;
   const char * fault_ = nullptr;

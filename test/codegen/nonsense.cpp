@@ -68,15 +68,16 @@ Vector near(const Vector & centre, double reach, int rare)
   return values;
 }
 
-/// Measured positions: near home, or where no joint can be. An arm found elsewhere within its range
-/// begins anew, which is a step of the command.
-Vector positions()
+/// Measured positions near `centre`, which jumps at times to a place within the joints' range.
+Vector positions(Vector & centre)
 {
-  Vector q = near(kHome, 0.04, 3000);
-  for (std::size_t i = 0; i < kJoints; ++i) {
-    q[i] = within_range(i, q[i]) ? kHome[i] + uniform(-0.04, 0.04) : q[i];
+  if (one_in(200)) {
+    centre = kHome;
+    for (std::size_t i = 0; i < kJoints && one_in(2); ++i) {
+      centre[i] = uniform(kLower[i], kUpper[i]);
+    }
   }
-  return q;
+  return near(centre, 0.04, 3000);
 }
 
 Settings settings()
@@ -143,6 +144,7 @@ void feed_feedforward(long long cycles)
 {
   Feedforward feedforward;
   Judge judge;
+  Vector centre = kHome;
   double stamp = 0.0;
   for (long long k = 0; k < cycles; ++k) {
     if (one_in(10)) {feedforward.configure(settings());}
@@ -161,7 +163,7 @@ void feed_feedforward(long long cycles)
     if (!feedforward.started()) {judge.forget();}
     Vector tau{};
     if (feedforward.update(
-        one_in(1000) ? elapsed : stamp, positions(), vector(-1.0, 1.0, 3000),
+        one_in(1000) ? elapsed : stamp, positions(centre), vector(-1.0, 1.0, 3000),
         one_in(3) ? nullptr : &reference, tau, one_in(3) ? &torque : nullptr) ==
       Outcome::command || feedforward.stop_step(elapsed, tau))
     {
@@ -176,6 +178,7 @@ void feed_receiver(long long cycles)
   Receiver receiver;
   Judge judge;
   Command command = Command::motion;
+  Vector centre = kHome;
   for (long long k = 0; k < cycles; ++k) {
     if (k == 0 || one_in(1000)) {
       const Command commands[] = {Command::motion, Command::torque, Command::total_torque};
@@ -202,7 +205,7 @@ void feed_receiver(long long cycles)
     const double elapsed = number(1e-3, 20);
     const Values * const values = receiver.inbox.current(elapsed);
     if (!receiver.feedforward().started()) {judge.forget();}
-    const Vector q = positions(), dq = vector(-1.0, 1.0, 3000);
+    const Vector q = positions(centre), dq = vector(-1.0, 1.0, 3000);
     Vector tau{};
     if (receiver.cycle(
         elapsed, one_in(5000) ? nullptr : &q, &dq, one_in(100) ? nullptr : values, tau))

@@ -12,7 +12,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
-from .cpp_core import ATOL, compiled, needs_compiler, PAYLOAD, Receiver
+from .cpp_core import ATOL, compiled, needs_compiler, PAYLOAD, Receiver, run, STOP
 from .test_cpp_package import ARMS
 
 pytestmark = needs_compiler
@@ -210,3 +210,35 @@ def test_an_arm_whose_brake_puts_energy_in_is_no_longer_braked(library):
     # Velocities of the wrong sign: the brake would drive the arm.
     order, *_ = ceasing(library, MUJOCO, 0.8, sign=-1.0)
     assert order == ['following', 'braking', 'stopped']
+
+
+def test_an_arm_that_sank_after_its_brake_gave_up_starts_from_the_last_torque(library):
+    receiver, model = Receiver(library, MUJOCO), PinocchioModel(ARM)
+    torques, _ = cycles(receiver, 300, torque=model.gravity(ARM.home))
+    q, dq, rows = np.array(ARM.home), STILL.copy(), [torques]
+    for _ in range(3000):  # joint 2 sinks ever faster, by more than the brake can explain
+        dq[1] = min(0.6, dq[1] + 1e-3) if q[1] < ARM.home[1] + 1.2 else 0.0
+        q[1] += 1e-3 * dq[1]
+        row, (state,) = cycles(receiver, 1, q=q, dq=dq)
+        rows.append(row)
+    assert state == 'stopped'
+    assert np.abs(model.gravity(q) - rows[-1]).max() > 10.0  # which a step would have to bridge
+    row, states = cycles(receiver, 300, torque=model.gravity(q), publisher=2, q=q)
+    assert set(states) == {'following'}
+    torques = np.concatenate([*rows, row])
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
+    np.testing.assert_allclose(torques[-1], model.gravity(q), rtol=0.0, atol=ATOL)
+
+
+def test_a_stopped_core_whose_arm_was_moved_starts_from_its_last_torque(library):
+    count = 400
+    q, what = np.tile(ARM.home, (count, 1)), np.zeros(count)
+    q[100:, 1] += 0.5
+    what[100] = STOP
+    still = np.zeros_like(q)
+    times = 1e-3 * np.arange(count)
+    found, fault = run(library, MUJOCO, what, times, q, still, q, still, still)
+    assert fault is None
+    given = found[np.isfinite(found).all(axis=1)]
+    assert 300 < len(given) < count  # the core was silent in between
+    assert np.abs(np.diff(given, axis=0)).max() <= STEP + ATOL
