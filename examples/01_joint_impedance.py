@@ -218,6 +218,8 @@ def run(make_node, description):
             began = None
             node.report.waiting()
     node.stop()
+    executor.shutdown()
+    node.destroy_node()
     rclpy.try_shutdown()
     if failure is not None:
         print(failure, file=sys.stderr)
