@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .arm.sampling import random_arm as random_arm
     from .arm.sampling import sample_states as sample_states
     from .arm.shapes import Shape as Shape
+    from .arm.shapes import ShapeKind as ShapeKind
     from .batch.batch_model import BatchModel as BatchModel
     from .batch.batch_model import TorqueDerivatives as TorqueDerivatives
     from .codegen.emit import c_header as c_header
@@ -45,11 +46,26 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .codegen.equations import Equations as Equations
     from .codegen.equations import Parameters as Parameters
     from .codegen.equations import Quantity as Quantity
+    from .control.control_law import ControlLaw as ControlLaw
+    from .control.cycle_result import ControllerStatus as ControllerStatus
     from .control.cycle_result import CycleResult as CycleResult
+    from .control.cycle_result import Mode as Mode
+    from .control.fault_latch import ClearedBy as ClearedBy
     from .control.feedforward import FeedforwardController as FeedforwardController
+    from .control.guard import GuardLimits as GuardLimits
+    from .control.limits import LimitedTorque as LimitedTorque
+    from .control.possible_motion import Condition as Condition
+    from .control.reference import ReferencePoint as ReferencePoint
     from .control.reference import Trajectory as Trajectory
+    from .control.running_crosscheck import RunningCrosscheck as RunningCrosscheck
     from .control.settings import Settings as Settings
+    from .control.settings import StateSource as StateSource
+    from .control.settings import TargetProfile as TargetProfile
+    from .control.settings import Terms as Terms
+    from .control.supervision import Observation as Observation
     from .control.supervision import SupervisionLimits as SupervisionLimits
+    from .control.terms import StateTerms as StateTerms
+    from .control.terms import TermModel as TermModel
     from .dynamics.body_tree import BodyTree as BodyTree
     from .dynamics.closed_chain import ClosedChain as ClosedChain
     from .dynamics.closed_chain import Loop as Loop
@@ -73,6 +89,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .identification.bags import Bag as Bag
     from .identification.base_parameters import base_parameters as base_parameters
     from .identification.base_parameters import BaseParameters as BaseParameters
+    from .identification.base_parameters import RankGap as RankGap
     from .identification.direct_method import direct_base_parameters as direct_base_parameters
     from .identification.energy_regressors import energy_regressors as energy_regressors
     from .identification.identify import Identification as Identification
@@ -80,6 +97,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .identification.options import IdentificationOptions as IdentificationOptions
     from .identification.payload import identify_payload as identify_payload
     from .identification.payload import PayloadEstimate as PayloadEstimate
+    from .identification.relations import Relation as Relation
+    from .identification.torque_model import FrictionTerms as FrictionTerms
     from .identification.torque_model import TorqueModel as TorqueModel
     from .mesh.mesh import mesh_inertia as mesh_inertia
     from .mesh.mesh import TriangleMesh as TriangleMesh
@@ -94,6 +113,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .urdf.document import read_urdf as read_urdf
     from .urdf.importer import import_urdf as import_urdf
     from .urdf.importer import ImportedArm as ImportedArm
+    from .urdf.serial_chain import ChainJoint as ChainJoint
     from .urdf.serial_chain import SerialChain as SerialChain
     from .urdf.source import load as load
     from .urdf.writer import write_mjcf as write_mjcf
