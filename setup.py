@@ -84,7 +84,6 @@ setup(
         'Development Status :: 4 - Beta',
         'Intended Audience :: Developers',
         'Intended Audience :: Science/Research',
-        'Operating System :: MacOS',  # what needs no ROS
         'Operating System :: POSIX :: Linux',
         'Programming Language :: Python :: 3.11',
         'Programming Language :: Python :: 3.12',

@@ -163,7 +163,7 @@ def cases() -> Iterator[Case]:
 
 
 def outcome(case: Case, log: Recording, published: float) -> str:
-    """Return a text: refused by identify and the cause, or accepted and the prediction error E."""
+    """Return "refused" and the cause, or "accepted" and the prediction error E, as a string."""
     _, expected, change, arm, options = case
     broken = change(log)
     wrong = faults(broken, arm, gravity=options.gravity)

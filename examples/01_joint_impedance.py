@@ -35,7 +35,7 @@ AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
 # Time after which the awaited topics are printed, and between two printed tracking errors [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
-# Longest time until every subscriber has confirmed the last torque, which is zero.
+# Longest wait for every subscriber to confirm the last torque, which is zero.
 DELIVERY = Duration(seconds=5.0)
 
 

@@ -8,7 +8,8 @@ A learned policy (LeRobot, a gymnasium environment) gives joint positions 10 to 
 one target at a time or in chunks. Three controllers with the same weak PD gains follow a policy's
 targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
 a smooth stream with feedforward, and chunks of targets with feedforward. A printed line per
-controller gives the arm's delay and, without this delay, the rms error from the policy's motion.
+controller gives the rms error from the policy's motion without the arm's delay, this delay, and
+the largest change of a torque in 1 ms.
 
 Replace the function `policy` by your policy, and `ArmSimulation` by your arm's interface.
 """

@@ -31,7 +31,7 @@ def monitor_view(
     nodes: Sequence[NodeView], now: float, width: int = 80, height: int = 10_000
 ) -> RenderableType:
     """
-    Return a panel for each node heard so far, or a text if none was heard.
+    Return a panel for each node heard so far, or one line that says that none was heard.
 
     In a narrow terminal headings and joint names are shortened; in a low terminal one line names
     all statuses that are OK.

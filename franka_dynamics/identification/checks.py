@@ -32,7 +32,7 @@ _MOST_PAIRS = 5  # largest number of contradicting pairs listed
 _OUTLIER_FACTOR = 3.0  # a bag is an outlier if its residual is this multiple of the bags' median
 _STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
 _NAMED = 3  # number of parameter names listed in a sentence
-_SLOW_PART = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
+_SLOW_SHARE = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 
 
 def contradictions(
@@ -198,7 +198,7 @@ def slow_joints(fastest: Array, arm: ArmDescription) -> tuple[str, ...]:
     slow = [
         f'{name} (at most {speed:.2g} rad/s)'
         for name, speed, bound in zip(arm.joint_names, fastest, limit)
-        if speed < _SLOW_PART * bound
+        if speed < _SLOW_SHARE * bound
     ]
     if not slow:
         return ()

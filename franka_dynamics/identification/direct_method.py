@@ -282,8 +282,12 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
             DE, DU, dq, step = DEs[-1][:10], DUs[-1][:, :10], motions[-1][1], steps[-1]
             # Eq. (7) and (8): the last four rows of lambda hold the frame's transposed rotation A'
             # and position P'.
-            turn, way = step[6:9, 6:9], step[9, 6:9]
-            velocity = turn @ (velocity + np.cross(omega, way)) + [0.0, 0.0, 0.0 if turns else dq]
+            turn, offset = step[6:9, 6:9], step[9, 6:9]
+            velocity = turn @ (velocity + np.cross(omega, offset)) + [
+                0.0,
+                0.0,
+                0.0 if turns else dq,
+            ]
             omega = turn @ omega + [0.0, 0.0, dq if turns else 0.0]
     return [np.array(each) for each in found]
 

@@ -33,7 +33,7 @@ _ROUNDS = 12  # Gauss-Newton steps, each with new weights
 # that the weighted median gives.
 _COMMON_DEVIATION = 1e-4
 # Assumed relative error, besides noise, of a joint's scale computed with the starting inertias.
-_STARTING_SET_PART = 0.1
+_STARTING_SET_SHARE = 0.1
 # Prior standard deviation of the logarithm of a joint's scale, about the scale's first guess.
 _PRIOR_DEVIATION = 1.0
 # A scale with a relative standard deviation above SCALE_NOT_SHOWN keeps its sign and is held at
@@ -88,12 +88,12 @@ def find_effort_scale(
             )
     sizes, relative = np.log(np.abs(alone.slopes)), alone.deviations / np.abs(alone.slopes)
     # Weight of each joint's scale in the scales' common factor.
-    share = 1.0 / (relative**2 + _STARTING_SET_PART**2)
+    share = 1.0 / (relative**2 + _STARTING_SET_SHARE**2)
     share /= share.sum()
     # For a poorly determined slope the iteration starts at the weighted median magnitude of all
     # slopes.
     common = alone.braking * np.exp(_median(sizes, share))
-    per_torque = np.where(relative < _STARTING_SET_PART, alone.slopes, common)
+    per_torque = np.where(relative < _STARTING_SET_SHARE, alone.slopes, common)
     # Prior of the logarithms of the slopes: weak about initial slopes, narrow if held at the
     # median.
     center, width = np.log(np.abs(per_torque)), np.full(n, _PRIOR_DEVIATION)

@@ -76,9 +76,9 @@ _MOST_BAGS = 10  # number of bags in which a change of load is searched for
 _ROUNDS = 3  # rounds, each with new weights and negative friction of the last round held near zero
 _HELD = 1e4  # factor on the prior's rows of negative friction parameters
 # Contact is assumed while the squared residual is above _CONTACT_FACTOR times its median, and for
-# a margin before and after. If contact is assumed in more than _CONTACT_PART of a recording, the
+# a margin before and after. If contact is assumed in more than _CONTACT_SHARE of a recording, the
 # fit is taken as bad and no contact reported.
-_CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_PART = 4, 12.0, 0.2, 0.3
+_CONTACT_ROUNDS, _CONTACT_FACTOR, _CONTACT_MARGIN_S, _CONTACT_SHARE = 4, 12.0, 0.2, 0.3
 _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, relative to samples
 
 
@@ -303,7 +303,7 @@ def _likely(one: Explanation) -> float:
 
 
 def _shrunk(before: Array, after: Array, normal: Array) -> tuple[float, float]:
-    """Return `better` and `likely` of an `Explanation`."""
+    """Return `better` and `likely` of an `Explanation`, from residuals and normal residual."""
     each = (
         np.log(np.maximum(before, part * normal) / np.maximum(after, part * normal)).sum()
         for part in (_RESOLVED, _FINELY)
@@ -423,7 +423,7 @@ def contacts(
         far = size > _CONTACT_FACTOR * np.median(size)
         window = 1 + 2 * round(_CONTACT_MARGIN_S * motion.options.rate)
         touched = np.convolve(far, np.ones(window), mode='same') > 0.5
-        if not far.any() or touched.mean() > _CONTACT_PART:
+        if not far.any() or touched.mean() > _CONTACT_SHARE:
             return None
     pair = residuals[0], residual[~touched]
     before, after = (np.sqrt(np.mean(one**2, axis=0)) for one in pair)

@@ -142,7 +142,7 @@ def identify(
     problem = problem.with_measured_inflation(learnt).with_shown_scales(summaries)
     own, unseen_parts = parts(learnt), parts(tested)
     # For each part a fit to all other parts (or, with test recordings, one fit to all other
-    # recordings), and a last fit to all parts.
+    # recordings), and a last fit to all parts, tests included.
     given = [own] if tested else [own[:k] + own[k + 1 :] for k in range(len(own))]
     fits: list[Fit] = []
     for fit in mapped(problem, [*given, own + unseen_parts]):

@@ -38,8 +38,9 @@ def scales_shown(
     """
     Return whether a motion shows each joint's effort scale, shape (n,) of bool.
 
-    The result depends on measured efforts only through `inflation`, (n,), the number of samples
-    per independent sample, and, if the arm has no torque limits, through `prior.effort`.
+    Which scales are shown depends on measured efforts only through `inflation`, (n,), the number
+    of samples per independent sample, and, if the arm has no torque limits, through
+    `prior.effort`.
     """
     n, b = prior.model.n, len(prior.model.base)
     # The normal residual is taken as noise, because normal residuals include errors of the model.

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from .prior import PRIOR_PRECISION
 from .torque_model import (
-    DRIVE_FRICTION_PART,
-    FRICTION_PART,
+    DRIVE_FRICTION_SHARE,
+    FRICTION_SHARE,
     SLIP_REACHES,
     TorqueModel,
 )
@@ -46,7 +46,7 @@ class IdentificationOptions:
         Precision P of the prior on inertias, which gives masses a relative standard deviation of
         1 / sqrt(P) about the starting set.
     effort_unit : str
-        Unit of the recorded efforts: 'Nm', or 'A' for motor currents.
+        'Nm' for torques (in any unit, given `effort_scale`), or 'A' for motor currents.
     effort_scale : sequence of float, optional
         N m per unit of effort, one number or one per joint; by default 1 for 'Nm', and identified
         for 'A'.
@@ -76,8 +76,9 @@ class IdentificationOptions:
         default=PRIOR_PRECISION,
     )
     effort_unit: str = option(
-        "unit of the recorded efforts; with motor currents (A) each joint's rotor inertia and, "
-        'without --effort-scale, its torque constant are identified as well',
+        'whether recorded efforts are torques (Nm), which --effort-scale only converts, or motor '
+        'currents (A), which also overcome gear friction and accelerate rotors; with A each '
+        "joint's rotor inertia and, without --effort-scale, its torque constant are identified",
         choices=EFFORT_UNITS,
         default=NEWTON_METRES,
     )
@@ -137,5 +138,5 @@ class IdentificationOptions:
             gravity=self.gravity,
             rotor_inertia=self.rotor_inertia or not self.torque,
             reaches=tuple(sorted({one for pair in self.slip_reaches for one in pair})),
-            friction_part=FRICTION_PART if self.torque else DRIVE_FRICTION_PART,
+            friction_share=FRICTION_SHARE if self.torque else DRIVE_FRICTION_SHARE,
         )

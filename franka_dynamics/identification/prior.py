@@ -53,9 +53,9 @@ MINIMUM_GYRATION_M = 0.01
 # a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`strongest`) times
-# _LIMIT_PER_EFFORT. With FRICTION_PART the prior standard deviation of the joint's friction is
-# then a tenth of the joint's largest torque. That torque may be nearly all friction, which a
-# smaller standard deviation would suppress.
+# _LIMIT_PER_EFFORT. With FRICTION_SHARE (torque_model) the prior standard deviation of the joint's
+# friction, offset excepted, is then a tenth of the joint's largest torque. That torque may be
+# nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_PER_EFFORT = 5.0
 # Default precision: masses of the starting set are trusted to 32 %. Fits with precision 10 predict
 # left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as well as
@@ -121,7 +121,8 @@ class Prior:
         """
         Return a model's prior centred at an arm's inertial set.
 
-        `strongest`, (n,) [N m], is each joint's largest torque, for joints without a torque limit.
+        `strongest`, (n,) [N m], is each joint's largest recorded torque, for joints without a
+        torque limit.
         """
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)
@@ -204,8 +205,9 @@ class ShownPrecision:
     """
     The smallest precisions of a starting set that agree with the measured torques.
 
-    In the starting set, masses and centres of mass have the relative standard deviation 1 /
-    sqrt(`masses`), inertias of rotors and about centres of mass 1 / sqrt(`inertias`).
+    Errors of the starting set have the prior's standard deviations at precision one, times 1 /
+    sqrt(`masses`) for masses and centres of mass, 1 / sqrt(`inertias`) for rotor inertias and
+    inertias about centres of mass.
     """
 
     masses: float
@@ -277,7 +279,7 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array) -> Array:
 
 def _spreads(prior: Prior) -> tuple[Array, Array]:
     """
-    Return factors F, shape (b, k), of the base parameters' covariances C_m and C_I = F F^T.
+    Return a factor F, (b, k), of each of the base parameters' covariances C_m and C_I (F F^T).
 
     The module's docstring defines both covariances.
 

@@ -64,7 +64,7 @@ class QRFactors:
     @classmethod
     def of(cls, model: TorqueModel, motion: Motion, beside: Array | None = None) -> QRFactors:
         """
-        Return the factors of a motion's N samples, computed block by block to save memory.
+        Return the QR factors of a motion's N samples, computed block by block to save memory.
 
         `beside`, (N, n, w), are the columns that `witnesses()` returns for the motion.
         """
@@ -77,7 +77,7 @@ class QRFactors:
     @classmethod
     def of_windows(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         """
-        Return the factors of a motion's equations, summed over moving windows of one second.
+        Return the QR factors of a motion's equations, summed over moving windows of one second.
 
         Every sum is divided by the square root of the window's number of samples. The sums'
         squared residuals divided by the samples' squared residuals are 1 + 2 times the sum of the
@@ -99,7 +99,7 @@ class QRFactors:
         return cls(found, model.friction.terms, samples, witnesses)
 
     def __add__(self, other: QRFactors) -> QRFactors:
-        """Return the factors of this and another set of samples together."""
+        """Return the QR factors of this and another set of samples together."""
         stacked = np.concatenate([self.r_factors, other.r_factors], axis=1)
         return replace(self, r_factors=_r_factors(stacked), samples=self.samples + other.samples)
 
@@ -229,7 +229,7 @@ def total(factors: Iterable[QRFactors]) -> QRFactors:
 
 def with_load(free: QRFactors, loaded: QRFactors, loads: Array) -> QRFactors:
     """
-    Return the factors of samples recorded without and with a load, with k columns for the load.
+    Return the QR factors of samples recorded without and with a load, with k columns for the load.
 
     Column i of `loads` (b, k) is the change of the base parameters by a unit of load parameter i.
     """

@@ -32,14 +32,14 @@ STRIBECK_VELOCITY = 0.1
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
 # not absorb gravity.
-FRICTION_PART, OFFSET_PART = 0.02, 0.002
+FRICTION_SHARE, OFFSET_SHARE = 0.02, 0.002
 # Prior standard deviation of friction if efforts are motor currents, which also overcome the
 # friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
-DRIVE_FRICTION_PART = 0.1
+DRIVE_FRICTION_SHARE = 0.1
 
 # `normal_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
 # if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
-_LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
+_LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _NORMAL_FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
 
 
 def normal_residual(limit: Array, friction: Array) -> Array:
@@ -49,8 +49,8 @@ def normal_residual(limit: Array, friction: Array) -> Array:
     `limit` and `friction` (n,) are the joints' torque limits and the root mean square of their
     friction.
     """
-    part = np.where(limit >= _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
-    return np.asarray(np.maximum(part * limit, _FRICTION_SHARE * friction))
+    share = np.where(limit >= _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
+    return np.asarray(np.maximum(share * limit, _NORMAL_FRICTION_SHARE * friction))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class FrictionTerms:
     width: float = COULOMB_WIDTH
     reaches: tuple[float, ...] = ()
     # Prior standard deviation of friction relative to the torque limit.
-    part: float = FRICTION_PART
+    share: float = FRICTION_SHARE
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
@@ -112,13 +112,13 @@ class FrictionTerms:
 
         `effort` and `velocity` (n,) are the joints' torque [N m] and velocity limits [rad/s].
         """
-        torque = self.part * np.asarray(effort, dtype=float)[:, None]
+        torque = self.share * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
         # Viscous friction has the prior's torque at half of the velocity limit, or at 1 rad/s if
         # that is higher or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
-        scale[:, self.symbols.index(OFFSET)] *= OFFSET_PART / FRICTION_PART
+        scale[:, self.symbols.index(OFFSET)] *= OFFSET_SHARE / FRICTION_SHARE
         return scale.ravel()
 
     @cached_property
@@ -181,12 +181,12 @@ class TorqueModel:
         gravity: ArrayLike = GRAVITY,
         rotor_inertia: bool = False,
         reaches: tuple[float, ...] = (),
-        friction_part: float = FRICTION_PART,
+        friction_share: float = FRICTION_SHARE,
     ) -> TorqueModel:
         """Return the model of an arm; its columns depend on the geometry, not on inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, reaches=reaches, part=friction_part),
+            FrictionTerms(arm.n, reaches=reaches, share=friction_share),
         )
 
     def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:

@@ -197,7 +197,7 @@ def library(name: str, file: Path) -> Any:
 
 
 def _expanded(columns: str, count: int) -> Iterator[str]:
-    """Yield the column names that a text such as `2-8`, `q{}` or `a,b` selects."""
+    """Yield the column names that a string such as `2-8`, `q{}` or `a,b` selects."""
     for entry in columns.split(','):
         first, dash, last = entry.strip().partition('-')
         if dash and first.isdigit() and last.isdigit():

@@ -21,8 +21,8 @@ from ..typing import Array
 # torque error with the best hand.
 TELLING_RATIO = 0.9
 # An estimated mass counts as a load if it is below the lightest or above the heaviest hand's mass
-# by more than the fraction _HAND_PART, and otherwise as a hand.
-_HAND_PART = 0.3
+# by more than the fraction _HAND_SHARE, and otherwise as a hand.
+_HAND_SHARE = 0.3
 # Smallest added or missing mass [kg] that is reported. Recordings of two real FER without a hand,
 # and fifths of these recordings, give estimates of 0.02 to 0.15 kg; with the torques of 0.5 kg
 # added, 0.52 to 0.65 kg.
@@ -107,7 +107,7 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
     if not bare.is_clear or bare.mass < 0.0:
         said = f'Whether a hand is on cannot be told from this motion: {figures}.'
         return MountedVerdict(None, said, False, *weighed)
-    if min(known) * (1.0 - _HAND_PART) <= bare.mass <= max(known) * (1.0 + _HAND_PART):
+    if min(known) * (1.0 - _HAND_SHARE) <= bare.mass <= max(known) * (1.0 + _HAND_SHARE):
         return MountedVerdict(True, f'A hand seems to be on: {figures}.', False, *weighed)
     return MountedVerdict(
         True,

@@ -18,14 +18,14 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import RecordingError
 from ..typing import Array
 
-# A joint is saturated if its effort is at least _SATURATION_FRACTION of the joint's limit in more
-# than _SATURATED_SHARE of the messages. Some drivers clip efforts just below the limit.
-_SATURATION_FRACTION, _SATURATED_SHARE = 0.99, 0.01
+# A joint is saturated if its effort is at least _LIMIT_SHARE of the joint's limit in more
+# than _MESSAGES_SHARE of the messages. Some drivers clip efforts just below the limit.
+_LIMIT_SHARE, _MESSAGES_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
 # velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows, for
 # joints that move by more than _MOVED_RAD (rms), so that noise and delay matter little.
-_VELOCITY_PART, _VELOCITY_FACTOR = 0.2, 5.0
+_VELOCITY_SHARE, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
 # The velocity of a joint that moves by less than _MOVED_RAD is wrong if the velocity's integrals
 # over the windows exceed _STUCK_RAD in the root mean square.
@@ -37,13 +37,13 @@ _STUCK_RAD = 0.02
 # explain the efforts if gravity torques, and efforts minus gravity torques, exceed _GRAVITY_SHARE
 # of the efforts.
 _GRAVITY_SHARE = 0.5
-# Unit and sign are judged at joints whose rms gravity torque is at least _HEAVY_PART of the
+# Unit and sign are judged at joints whose rms gravity torque is at least _HEAVY_SHARE of the
 # largest joint's, because every published set predicts such large gravity torques nearly right.
-_HEAVY_PART = 0.25
+_HEAVY_SHARE = 0.25
 # If gravity does not explain the efforts, two joints count as exchanged if the difference from the
 # gravity torques (friction and rotor inertia fitted) is, with their efforts exchanged, less than
-# _EXCHANGED_PART of the difference without an exchange and with any other exchange.
-_EXCHANGED_PART = 0.5
+# _EXCHANGED_SHARE of the difference without an exchange and with any other exchange.
+_EXCHANGED_SHARE = 0.5
 _UNIT_FACTOR = 3.0  # no load and no error of a published set changes gravity torques so much
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
@@ -159,7 +159,7 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     ratio = np.sum(moved * integrated, axis=0) / np.where(squares > 0.0, squares, 1.0)
     stuck = ~moves & (np.sum(integrated * integrated, axis=0) > windows * _STUCK_RAD**2)
     wrong = np.flatnonzero(
-        stuck | (moves & ~((ratio > _VELOCITY_PART) & (ratio < _VELOCITY_FACTOR)))
+        stuck | (moves & ~((ratio > _VELOCITY_SHARE) & (ratio < _VELOCITY_FACTOR)))
     )
     if len(wrong):
         joint = int(wrong[np.argmax(squares[wrong])])
@@ -182,8 +182,8 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence for each joint whose effort is at its limit in over 1 % of messages."""
-    share = np.mean(_effort_part(recording.effort, arm) >= _SATURATION_FRACTION, axis=0)
-    for joint in np.flatnonzero(share > _SATURATED_SHARE):
+    share = np.mean(_effort_share(recording.effort, arm) >= _LIMIT_SHARE, axis=0)
+    for joint in np.flatnonzero(share > _MESSAGES_SHARE):
         yield (
             f'the torque of {recording.joint_names[joint]} is at its limit of '
             f'{arm.limit("effort")[joint]:g} N m in {share[joint]:.0%} of the messages; no model '
@@ -191,7 +191,7 @@ def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _effort_part(effort: Array, arm: ArmDescription) -> Array:
+def _effort_share(effort: Array, arm: ArmDescription) -> Array:
     """Return |effort| relative to the effort limit; zero where the limit is 0, thus unknown."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
@@ -199,7 +199,7 @@ def _effort_part(effort: Array, arm: ArmDescription) -> Array:
 
 def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if an |effort| is above 1.5 times the joint's effort limit."""
-    part = _effort_part(recording.effort, arm)
+    part = _effort_share(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _SPIKE_FACTOR:
         yield (
@@ -253,12 +253,12 @@ def _about_gravity(
     effort = recording.effort[chosen]
     sound = _most(
         np.ones(len(effort), dtype=np.bool_),
-        np.all(_effort_part(effort, arm) < _SPIKE_FACTOR, axis=1),
+        np.all(_effort_share(effort, arm) < _SPIKE_FACTOR, axis=1),
     )
     g, effort = g[sound], effort[sound]
     moving = np.stack([recording.dq, _acceleration(recording)], axis=-1)[chosen][sound]
     weight = np.sqrt(np.mean(g * g, axis=0))
-    heavy = (weight > 0.0) & (weight >= _HEAVY_PART * weight.max(initial=0.0))
+    heavy = (weight > 0.0) & (weight >= _HEAVY_SHARE * weight.max(initial=0.0))
     factor = np.sum(effort * g, axis=0) / np.where(heavy, np.sum(g * g, axis=0), 1.0)
     with_g, without, rescaled = (
         np.sqrt(np.mean((effort - part * g) ** 2, axis=0)) for part in (1.0, 0.0, factor)
@@ -299,7 +299,7 @@ def _about_gravity(
         exchanged = (_without_motion(_exchanged(effort, *pair) - g, moving) for pair in pairs)
         errors = [float(np.linalg.norm(one)) / np.sqrt(len(effort)) for one in exchanged]
         least, next_best = sorted(errors)[:2] if len(errors) > 1 else (np.inf, np.inf)
-        if least < _EXCHANGED_PART * min(rest, next_best):
+        if least < _EXCHANGED_SHARE * min(rest, next_best):
             pair = pairs[errors.index(least)]
             first, second = (recording.joint_names[joint] for joint in pair)
             yield (

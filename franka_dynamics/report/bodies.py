@@ -19,7 +19,7 @@ _MOST_FACES = 20000  # of more faces every k-th is drawn, because matplotlib sor
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return half axes [m], (3,), and directions, (3, 3), of a body's inertia ellipsoid.
+    Return half axes [m], (3,), and directions (columns), (3, 3), of a body's inertia ellipsoid.
 
     The inertia ellipsoid is homogeneous and has the body's mass m and inertia: with half axes a,
     b, c the principal moments are m (b^2 + c^2) / 5, ... The columns of the directions are

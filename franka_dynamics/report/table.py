@@ -191,7 +191,7 @@ def _text(cell: Any, head: Head) -> str:
 
 
 def _numeric(value: Any) -> bool:
-    """Return whether a value is a number, or a text that begins with one."""
+    """Return whether a value is a number, or a string that begins with one."""
     if isinstance(value, (bool, np.bool_)):
         return False
     if isinstance(value, (int, float, np.number)):
@@ -236,5 +236,5 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """Return a value of types that `plain` converts as the text of a JSON file."""
+    """Return the text of a JSON file that holds a value of types that `plain` converts."""
     return json.dumps(plain(value), indent=2, allow_nan=False) + '\n'

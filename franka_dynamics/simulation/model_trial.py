@@ -72,8 +72,8 @@ def draw_plant(published: ArmDescription, seed: int = 0, deviation: float = DEVI
 
     Every link's pseudo-inertia P = L L^T becomes L exp(S) L^T, which is physically consistent. S
     is symmetric and Gaussian, with standard deviation `deviation` on the diagonal and `deviation`
-    / sqrt(2) off the diagonal. To second order and up to a constant, the negative logarithm of a
-    link's probability density is the log-determinant divergence that identification uses as prior,
+    / sqrt(2) off the diagonal. To second order and up to a constant, the negative logarithm of the
+    probability density of S is the log-determinant divergence that identification uses as prior,
     divided by the square of `deviation` (Lee, Wensing and Park 2020, "Geometric robot dynamic
     identification", IEEE T-RO 36(2)). An arm of seven joints gets a Franka arm's elastic gears;
     sensors on the link side of the gears do not measure the torque that accelerates the motors.

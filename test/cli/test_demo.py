@@ -6,7 +6,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from franka_dynamics.cli import demo as command
 from franka_dynamics.cli.main import main
+from franka_dynamics.report.demo import DemoReport, Row
 from franka_dynamics.ros import demo
 
 
@@ -28,3 +30,12 @@ def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
     assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
     assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
     assert plan.payload['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
+
+
+@pytest.mark.parametrize('busy', ['', '12 % of the cycles had no new command'])
+def test_both_parts_say_what_a_busy_machine_changes(busy, capsys):
+    first, second = (DemoReport((Row(name, 0.1, '0.1 rad'),)) for name in ('first', 'last'))
+    command._show(first, second, busy, 'fer (gaz2019)')
+    before, after = capsys.readouterr().out.split('second part, an arm', 1)
+    assert (f'too busy for 1 kHz: {busy}. ' in before) == bool(busy)
+    assert ('slower but does not change its figures' in after) == bool(busy)

@@ -48,11 +48,16 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
         assert float(off) < 1e-11
 
 
-def test_feedforward_leaves_less_than_half_of_the_error_and_a_small_moving_picture(capsys):
+def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys):
     pytest.importorskip('mujoco')
     with scripts.loaded(scripts.example('with_and_without')) as module:
         assert module.main([]) == 0
-    assert len(re.findall(r'\d mm rms off its path', capsys.readouterr().out)) == 2
+    found = re.findall(r'(\S+) mm rms off its path', capsys.readouterr().out)
+    readme = (scripts.ROOT / 'README.md').read_text(encoding='utf-8')
+    stated = re.search(r'(\d+) mm off its path, with feedforward (\d+) mm', readme).groups()
+    assert [float(text) for text in found] == pytest.approx(
+        [float(one) for one in stated], rel=0.1
+    )
     picture = scripts.ROOT / 'docs' / 'images' / 'with_and_without.gif'
     assert picture.stat().st_size < 1.5e6
     with pytest.importorskip('PIL.Image').open(picture) as image:
