@@ -143,21 +143,26 @@ class ConfiguredArm:
         `number` is the number that the publisher gave the joint state; None if unknown.
         """
         began = time.perf_counter()
-        if number is not None and self._state_senders.add(number):
+        now, self._last_arrival = self._now(), time.monotonic()
+        controller = self.controller
+        reading = wrong = None
+        try:
+            reading = self._reader.read(data)
+        except JointStateError as error:
+            wrong = error
+        # Another node may publish other joints, such as a gripper's, on the same topic.
+        others = isinstance(wrong, OtherJointsError)
+        if number is not None and not others and self._state_senders.add(number):
             self._stop_for_another(
                 f'a second node publishes {self._state_topic}, and states of two arms cannot be '
                 'told apart; stop or remap the other one',
                 self._state_topic,
             )
-        now, self._last_arrival = self._now(), time.monotonic()
-        controller = self.controller
-        try:
-            reading = self._reader.read(data)
-        except JointStateError as error:
-            if isinstance(error, OtherJointsError) and controller.latest is not None:
-                return  # a gripper's message on the same topic
+        if reading is None:
+            if others and controller.latest is not None:
+                return
             with self._lock:
-                controller.reject(Condition.MISMATCHED, str(error))
+                controller.reject(Condition.MISMATCHED, str(wrong))
             self.note_state()
             return
         stamp = reading.stamp

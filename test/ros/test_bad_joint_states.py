@@ -52,16 +52,23 @@ def test_a_state_at_fault_is_named_and_the_arm_stopped(world, changes, sentence)
     assert len(world.commands) == count
 
 
-def test_a_gripper_on_the_arms_topic_does_not_stop_the_arm(world):
+@pytest.mark.parametrize('by', ['one node', 'a second node'])
+def test_a_gripper_on_the_arms_topic_does_not_stop_the_arm(world, by):
+    second = world.probe.create_publisher(JointState, 'joint_states', 1)
+    world.probe.until(second.get_subscription_count, 'the node listens')
     world.commands_come()
     stops = world.probe.diagnostics[COMMANDS][2]['stops']
     before = len(world.commands)
     gripper = {'name': ['finger_joint1'], 'position': [0.01], 'velocity': [0.0], 'effort': []}
     for _ in range(200):
         world.arm.send(1, effort=[np.nan] * 7)  # no measurement
-        world.arm.send(1, **gripper, step_ns=0)
+        if by == 'one node':
+            world.arm.send(1, **gripper, step_ns=0)
+        else:
+            second.publish(world.arm.message(**gripper))
     world.arm.until(lambda: len(world.commands) > before + 100, 'commands go on')
     world.probe.until(lambda: world.probe.diagnostics[COMMANDS][2]['stops'] == stops, 'no stop')
+    world.probe.destroy_publisher(second)
 
 
 def test_silence_stops_the_node_until_states_return(world):
