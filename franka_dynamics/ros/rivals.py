@@ -30,9 +30,17 @@ _LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
-    """Return the full names of a topic's publishing nodes; dead nodes stay listed up to 20 s."""
+    """
+    Return the full names of the nodes that publish on a topic, without one publisher of `node`.
+
+    Another node of the same name stays listed; dead nodes do so up to 20 s.
+    """
     found = node.get_publishers_info_by_topic(topic)
-    return sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
+    names = sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
+    own = node.get_fully_qualified_name()
+    if own in names:
+        names.remove(own)
+    return names
 
 
 class PublisherCounts:

@@ -39,7 +39,7 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
         return probe.says(COMMANDS, 'a second node publishes /joint_states')
 
     arm.until(both, 'two are told apart')
-    assert probe.says(COMMANDS, 'publishers listed: ')
+    assert probe.says(COMMANDS, 'publishers listed: /probe, /probe)')
     arm.until_says(COMMANDS, 'silent')
     # Diagnostics may arrive before the last command.
     probe.until(lambda: not any(commands[-1].data), 'zero')
@@ -62,6 +62,7 @@ def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, comma
     rival.publish(Float64MultiArray(data=[0.5] * 7))
     arm.until(lambda: not any(commands[-1].data), 'zero')
     arm.until_says(COMMANDS, '(1 messages that are not ours)')
+    assert probe.says(COMMANDS, 'publishers listed: /probe)')  # without the node itself
     level, said, _ = probe.diagnostics[COMMANDS]
     # Level ERROR; the remedy is stated once.
     assert (level, 'stop the other one' in said, said.count(' activate ')) == (2, True, 1)

@@ -98,7 +98,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
         return sent(10.0, second, lambda: 'a second sender of torques on' in arm.text)
 
     probe.until(refused, 'the second named')
-    assert 'publishers listed there: ' in arm.text
+    assert 'publishers listed there: /probe, /probe\n' in arm.text
 
     def counted(reason):
         counts = {value.key: int(value.value) for value in statuses[-1].values}
