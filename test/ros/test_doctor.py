@@ -29,6 +29,9 @@ class Graph:
         self.publishers = {f'/{topic}': names for topic, names in publishers.items()}
         self.listeners = listeners
 
+    def get_fully_qualified_name(self):
+        return '/doctor'
+
     def get_publishers_info_by_topic(self, topic):
         return [
             SimpleNamespace(node_namespace='/', node_name=name)
