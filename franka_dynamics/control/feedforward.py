@@ -430,10 +430,16 @@ class FeedforwardController:
     def enable(self) -> None:
         """Allow commands; reset the counters, and clear the faults that ACTIVATION clears."""
         self.enabled = True
+        if self.mode is Mode.SILENT:
+            self.stop_reason = ''
         self.faults.activated()
         self._stopped_by_state = False
         self.counters = Counters(largest_share=np.zeros(self.description.n))
         self.guard.largest = np.zeros(self.description.n)
+
+    def refuse_activation(self, reason: str) -> None:
+        """Let `status` say why the controller was not enabled, until it is enabled."""
+        self.stop_reason = f'not activated: {reason}'
 
     def disable(self, reason: str, *, brake: bool = True) -> None:
         """Stop commanding or holding the arm; commanding begins again only after `enable`."""

@@ -141,7 +141,9 @@ class FeedforwardNode(LifecycleNode):
         seconds = self.get_parameter('listen_before_activation').value
         self.refusal = self.arm.command_watch.listen(seconds, self.should_stop)
         if self.refusal:
-            self.get_logger().error(f'not activated: {self.refusal}')
+            with self._lock:
+                self.controller.refuse_activation(self.refusal)
+            self.get_logger().error(self.controller.stop_reason)
             return TransitionCallbackReturn.FAILURE
         # Later garbage collections that scan the objects of set-up would delay control cycles.
         gc.collect()

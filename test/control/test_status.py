@@ -42,6 +42,15 @@ def test_before_the_first_state_the_status_says_what_is_missing():
     )
 
 
+def test_a_refused_activation_is_told_until_the_next_succeeds():
+    controller = FeedforwardController(FER, FCI)
+    controller.refuse_activation('somebody else commands')
+    assert controller.status().reason == 'not activated: somebody else commands'
+    controller.enable()
+    controller.disable('deactivated')  # before any state came
+    assert controller.status().reason == 'not activated'
+
+
 def test_a_silent_controller_names_the_present_states_not_those_that_stopped_it(controller):
     assert str(controller.status()) == 'running: torques are published'
     controller.check_silence(2.0)

@@ -111,7 +111,10 @@ def test_activation_is_refused_while_somebody_else_commands(arm, probe, start_no
     assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
     assert not probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     assert probe.lifecycle_state(NODE) == 'inactive'
-    assert 'somebody else commands /effort_controller/commands' in node.text
+    refused = 'not activated: somebody else commands /effort_controller/commands'
+    assert refused in node.text
+    probe.until_says(COMMAND, refused)
+    assert probe.says(COMMAND, '(publishers listed: /probe)')
     probe.destroy_timer(timer)
 
 
