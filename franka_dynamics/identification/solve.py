@@ -205,7 +205,7 @@ def friction_alone(factors: QRFactors, noise: Noise, prior: Prior, base_values: 
     with needing('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(base_values)
-    # `solve` cannot hold viscous and Coulomb friction at or above zero.
+    # `solve` has no bounds, and friction, offsets excepted, must brake: at least zero.
     triangle, effort = factors.less_rigid(base_values).weighted(noise.weights)
     rows, right = (one[b:] / _PUBLISHED_FREEDOM for one in prior.rows(1.0))
     values = lsq_linear(
