@@ -11,6 +11,7 @@ import functools
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .chain import build_chain, GeneratorChain, GeneratorJoint, link_parameter_names, Moments
@@ -22,6 +23,7 @@ from .regrouping import regroup, with_origins_at_normals
 from .vectors import add, arm_to, cross, lifted, rotate, scale, turned_moments, twist, Vector
 from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
+from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import InertiaError, SettingsError, shortened
 from ..urdf.source import described
@@ -239,6 +241,9 @@ def customised_equations(
         classical=classical,
         columns=columns,
     )
+    if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
+        # `_solved` refuses pivots that are exactly 0, `linearize` those that are rounding errors.
+        linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
     if slopes:

@@ -23,6 +23,7 @@ from .model import (
     gravity_vector,
     require_centers_of_mass,
     require_reference_frame,
+    SINGULAR,
     singular_mass_matrix,
     total_mass,
     wrench_stack,
@@ -253,7 +254,9 @@ class PinocchioModel:
         torque = self.description.joint_vector(tau, 'tau')
         given = () if wrench is None else (self._forces(position, wrench),)
         pushes = pin.aba(self.model, self.data, position, velocity, torque, *given).copy()
-        if not np.isfinite(pushes).all():
+        # Reciprocals of the inertias that joints move while the later joints are free.
+        reciprocals = [float(joint.Dinv[0, 0]) for joint in self.data.joints[1:]]
+        if not np.isfinite(pushes).all() or SINGULAR * max(reciprocals) > min(reciprocals):
             raise singular_mass_matrix()
         return pushes
 

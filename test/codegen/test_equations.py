@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInertia, load
+from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
+from franka_dynamics.dynamics.model import SINGULAR
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
@@ -67,6 +69,43 @@ def test_forward_dynamics_of_a_massless_tip_is_refused_naming_the_joint(name):
         joint = arm.joint_names[-1] if isinstance(model, BatchModel) else ''
         with pytest.raises(InertiaError, match=f'{joint}.* moves no mass'):
             model.forward_dynamics(*np.zeros((3, arm.n)))
+
+
+def with_point_mass_on_last_axis(arm):
+    # In the last link's frame the last joint's axis is z of modified rows; standard rows have
+    # their z axis one step Tx(a) Rx(alpha) before.
+    row, along = arm.joints[-1].row, 0.13
+    center = (0.0, 0.0, along)
+    if arm.convention is Convention.STANDARD:
+        center = (-row.a, along * np.sin(row.alpha), along * np.cos(row.alpha))
+    point = LinkInertia.from_center_of_mass(0.7, center, np.zeros(6))
+    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
+    return replace(arm, links=(*arm.links[:-1], point), joints=joints)
+
+
+TURNING = (JointKind.REVOLUTE,)
+RANDOM = [random_arm(np.random.default_rng(seed), joints=4, kinds=TURNING) for seed in range(12)]
+
+
+@pytest.mark.parametrize('arm', [*map(load, ('rpr', 'fer', 'scemi', 'stanford')), *RANDOM])
+def test_forward_dynamics_with_a_point_mass_on_the_last_axis_is_refused(arm):
+    # The last joint moves no inertia, which rounding makes 1e-34 to 1e-17 kg m^2.
+    q = sample_states(arm, 1, seed=1).q[0]
+    still = np.zeros(arm.n)
+    pointed = with_point_mass_on_last_axis(arm)
+    for kind in (PinocchioModel, NewtonEulerModel, ExponentialsModel, BatchModel):
+        with pytest.raises(InertiaError, match='moves no mass'):
+            kind(pointed).forward_dynamics(q, still, still)
+        kind(arm).forward_dynamics(q, still, still)
+
+
+@pytest.mark.parametrize('name', available_arms())
+def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
+    arm = load(name)
+    arm = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
+    mass = PinocchioModel(arm).mass_matrix(sample_states(arm, 1000).q)
+    free = 1.0 / np.diagonal(np.linalg.inv(mass), axis1=-2, axis2=-1).max(axis=-1)
+    assert np.all(free > 1e6 * SINGULAR * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1))
 
 
 @pytest.mark.parametrize('seed', [1, 4])
