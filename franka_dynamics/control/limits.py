@@ -61,9 +61,10 @@ class TorqueLimiter:
         Return the torque nearest to the finite `desired` within torque and rate limit, (n,) [N m].
 
         `previous` is the last published torque; if it is None, only the torque limit applies.
-        `elapsed_s` is the time since `previous`, counted as at most 1 ms and at least zero.
+        `elapsed_s` is the time since `previous`, counted as at most 1 ms and at least zero;
+        NaN counts as zero.
         """
-        seconds = min(max(elapsed_s, 0.0), LONGEST_STEP_S)
+        seconds = min(max(0.0, elapsed_s), LONGEST_STEP_S)  # in this order NaN gives zero
         within = self.clipped(desired)
         if previous is None:
             return LimitedTorque(within, within, desired)

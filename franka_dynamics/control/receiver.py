@@ -11,6 +11,7 @@ ros2_control controller stops the arm in the same way.
 from __future__ import annotations
 
 from enum import Enum
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +24,8 @@ from ..arm import ArmDescription
 from ..typing import Array
 
 # At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is not 1 to
-# _LOST_AT_MOST above the last number is taken for another sender's.
+# _LOST_AT_MOST above the last number is taken for another sender's. Two senders whose numbers are
+# nearer than that cannot be told apart: the numbers of one fill the gaps of the other.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
@@ -36,6 +38,7 @@ class ReceiverState(str, Enum):
     BRAKING = 'braking'  # the sender has fallen silent, and the arm still moves
     HOLDING = 'holding'  # the receiver carries the arm at rest until a sender comes
     STOPPED = 'stopped'  # the arm carries itself: the torque goes to zero and stays there
+    FAULT = 'fault'  # a state was not finite: the torque goes to the resting torque
 
 
 class Refusal(str, Enum):
@@ -52,9 +55,11 @@ class TorqueReceiver:
     Follows the torques of one sender; stops the arm by its own model when the torques cease.
 
     If nothing else compensates gravity, the receiver holds the stopped arm at rest until a sender
-    comes; if the robot compensates gravity, the torque goes to zero once braking has ended. The
-    applied torque stays within the arm's torque limits and changes by at most 1000 N m/s, whoever
-    sends what.
+    comes; if the robot compensates gravity, the torque goes to zero once braking has ended. If a
+    state is not finite while the receiver brakes or holds the arm, the torque goes to zero or, if
+    nothing else compensates gravity, to the gravity torque at the last finite position, and stays
+    there until a sender comes. The applied torque stays within the arm's torque limits and changes
+    by at most 1000 N m/s, whoever sends what.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
@@ -83,7 +88,10 @@ class TorqueReceiver:
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._braking = Braking(description)
         self._given = self.applied
-        self._number: int | None = None  # number of the last followed torque
+        self._number: int | None = None  # number of the last torque of the followed sender
+        # How long nobody is followed yet, because two senders could not be told apart [s].
+        self._doubt_s = 0.0
+        self._finite: Array | None = None  # the last finite position
         self._heard = self._stamp = -np.inf
 
     def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
@@ -93,11 +101,18 @@ class TorqueReceiver:
         After a refused torque the last accepted torque stays until the time-out. A second sender
         is followed only once the followed sender has been silent for the time-out. `number` counts
         the messages of a sender, None if the middleware does not number messages; without numbers
-        every sender is followed.
+        every sender is followed. Of two senders with numbers less than 100 apart none is followed
+        until one has been silent for the time-out.
         """
-        given, last = np.array(torque, dtype=float), self._number
-        refusal = None
-        if last is not None and number is not None and not last < number <= last + _LOST_AT_MOST:
+        given, refusal, doubted = np.array(torque, dtype=float), None, self._doubt_s > 0.0
+        last = self._number if doubted or self.state is ReceiverState.FOLLOWING else None
+        ahead = 1 if last is None or number is None else number - last
+        foreign = not 0 < ahead <= _LOST_AT_MOST
+        if foreign and (doubted or -_LOST_AT_MOST < ahead <= 0):
+            doubted, self._doubt_s = True, self.timeout
+        if doubted:
+            self._number = number
+        if doubted or foreign:
             refusal = Refusal.OTHER_PUBLISHER
         elif given.shape != self._effort.shape:
             refusal = Refusal.WRONG_SIZE
@@ -117,17 +132,29 @@ class TorqueReceiver:
         return self.state is ReceiverState.FOLLOWING and stamp - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
-        """Return the torque to apply at a measured state stamped `stamp` [s], shape (n,) [N m]."""
+        """
+        Return the torque to apply at a measured state stamped `stamp` [s], shape (n,) [N m].
+
+        With a stamp that is not finite no time has passed.
+        """
+        if not math.isfinite(stamp):
+            stamp = self._stamp
         elapsed, self._stamp = stamp - self._stamp, stamp
+        self._doubt_s -= max(0.0, elapsed)
+        finite = all_finite(q) and all_finite(dq)
+        if finite:
+            self._finite = np.array(q)
         if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
-            self.state, self._number = ReceiverState.BRAKING, None
+            self.state = ReceiverState.BRAKING
             self.timeouts += 1
             self._braking.begin()
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):
             desired = self._own(stamp, q, dq)
-        if all_finite(desired):  # a state that is not finite leaves the torque as it is
-            self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
+            if not (finite and all_finite(desired)):
+                self.state = ReceiverState.FAULT
+                desired = self._given = self._resting()
+        self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
         return self.applied
 
     def _own(self, stamp: float, q: Array, dq: Array) -> Array:
@@ -145,3 +172,11 @@ class TorqueReceiver:
         self.state = ReceiverState.HOLDING
         self._braking.begin()
         return np.asarray(torque)
+
+    def _resting(self) -> Array:
+        """Return the torque to end at when states are no longer finite, shape (n,) [N m]."""
+        if not self._holds:
+            return np.zeros(len(self.applied))
+        if self._finite is None:
+            return self.applied  # no position was ever known
+        return self._terms.gravity_to_command(self._finite, self._terms.gravity(self._finite))

@@ -27,6 +27,7 @@ _SENTENCES = {
     ReceiverState.BRAKING: 'the sender stopped sending torques: braking by the model',
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
+    ReceiverState.FAULT: 'stopped by a fault: a joint state is not finite',
 }
 _NORMAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 
@@ -107,7 +108,8 @@ class CommandReceiver:
         if refusal is Refusal.OTHER_PUBLISHER:
             topic = self._subscription.topic_name
             sentence = (
-                f'a second sender of torques on {topic} is not followed; publishers listed there: '
+                f'a second sender of torques on {topic} is not followed, and the first only if '
+                'their message numbers are 100 apart; publishers listed there: '
                 f'{", ".join(publisher_names(self._node, topic))}'
             )
         else:

@@ -23,7 +23,7 @@ def test_without_a_previous_torque_only_the_torque_limit_cuts(limiter):
 
 @pytest.mark.parametrize(
     ('elapsed', 'step'),
-    [(-1.0, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)],
+    [(-1.0, 0.0), (np.nan, 0.0), (0.0, 0.0), (0.4e-3, 0.4), (1e-3, 1.0), (5e-3, 1.0), (1e3, 1.0)],
 )
 def test_a_torque_step_passes_at_most_one_millisecond_of_rate(limiter, elapsed, step):
     limited = limiter.limit(np.array([80.0, -10.0]), np.zeros(2), elapsed)

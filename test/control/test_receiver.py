@@ -118,6 +118,64 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
         assert (refusal is None) == (k >= 150), k
 
 
+@pytest.mark.parametrize('ahead', [99, 50, 1, 0, -1, -50])
+def test_of_two_senders_with_near_numbers_none_is_followed_until_one_is_silent(ahead):
+    receiver, followed, applied = fci_receiver(), [], []
+    for k in range(600):
+        applied.append(receiver.step(1e-3 * k, FER.home, np.zeros(7)))
+        first = receiver.take(np.full(7, 5.0), 200 + k) is None
+        second = 100 <= k < 400 and receiver.take(np.full(7, -5.0), 200 + k + ahead) is None
+        followed.append([first, second])
+    first, second = np.transpose(followed)
+    assert first[:100].all() and first[460:].all()
+    assert not first[102:400].any() and np.count_nonzero(second) <= 1
+    assert receiver.timeouts == 1
+    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+    np.testing.assert_array_equal(applied[300], np.zeros(7))
+    np.testing.assert_array_equal(applied[-1], np.full(7, 5.0))
+
+
+def test_a_sender_whose_messages_get_lost_is_followed():
+    receiver, rng = fci_receiver(), np.random.default_rng(0)
+    numbers = np.cumsum(rng.integers(1, 40, 500))
+    for k in range(500):
+        receiver.step(1e-3 * k, FER.home, np.zeros(7))
+        assert receiver.take(np.zeros(7), int(numbers[k])) is None
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+@pytest.mark.parametrize('wrong', ['position', 'velocity', 'too fast'])
+@pytest.mark.parametrize('end', ['at once', 'while braked or held'])
+def test_states_that_are_not_finite_end_a_dead_senders_torque(target, wrong, end):
+    receiver = TorqueReceiver(FER, Settings(target=target), TIMEOUT_S)
+    gravity, applied = NewtonEulerModel(FER).gravity(FER.home), [np.zeros(7)]
+    for k in range(1000):
+        q, dq = FER.home.copy(), np.zeros(7)
+        if k >= (200 if end == 'at once' else 260):
+            (q if wrong == 'position' else dq)[0] = 1e308 if wrong == 'too fast' else np.nan
+        with np.errstate(over='ignore', invalid='ignore'):
+            applied.append(receiver.step(1e-3 * k, q, dq))
+        if k < 200:
+            receiver.take(gravity + 10.0, 1 + k)
+    if target == 'mujoco' or end == 'at once':  # else the receiver had stopped by then
+        assert receiver.state is ReceiverState.FAULT
+    resting = gravity if target == 'mujoco' else np.zeros(7)
+    np.testing.assert_allclose(applied[-1], resting, rtol=0.0, atol=1e-9)
+    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+    assert receiver.take(gravity, 1) is None
+    assert receiver.state is ReceiverState.FOLLOWING
+
+
+@pytest.mark.parametrize('stamp', [np.nan, np.inf, -np.inf])
+def test_at_a_stamp_that_is_not_finite_no_time_has_passed(stamp):
+    receiver = fci_receiver()
+    for k in range(100):
+        before = receiver.step(1e-3 * k, FER.home, np.zeros(7))
+        receiver.take(np.full(7, 0.1 * k), 1 + k)
+        np.testing.assert_array_equal(receiver.step(stamp, FER.home, np.zeros(7)), before)
+    assert before[0] > 9.0 and receiver.timeouts == 0
+
+
 def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
     receiver, steps = fci_receiver(), [np.zeros(7)]
     assert receiver.take(np.zeros(7), 1) is None
