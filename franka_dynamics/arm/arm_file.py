@@ -14,6 +14,7 @@ from .consistency import repaired, REPAIRS
 from .description import ArmDescription, ArmFields
 from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
 from .inertia import LinkInertia
+from .plausibility import effort_questions
 from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
@@ -184,6 +185,8 @@ def load(
         )
     except DescriptionError as error:
         raise DescriptionError(f'{path}: {error}') from error
+    for question in effort_questions(description).values():
+        raise DescriptionError(f'{path}: {question} Leave the limit out where none is known.')
     description = with_hand(description, hand)
     if repair is None or not description.inconsistencies():
         return description

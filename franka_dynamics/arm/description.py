@@ -21,6 +21,10 @@ from ..errors import DescriptionError, InertiaError
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
+# A heavier link that is denser than osmium, the densest metal, cannot exist. A lighter link may be
+# given as a point mass.
+_POINT_MASS, _MOST_DENSITY = 100.0, 22_600.0  # [kg], [kg/m^3]
+
 
 @dataclass(frozen=True)
 class JointLimits:
@@ -296,10 +300,15 @@ class ArmDescription(ArmFields):
         return replace(self, links=tuple(change(link) for link in self.links))
 
     def inconsistencies(self) -> tuple[str, ...]:
-        """Return one sentence for each link whose inertia no real body can have."""
+        """Return one sentence for each link whose mass or inertia no real body can have."""
         sentences = []
         for joint, link in zip(self.joints, self.links):
             if link.is_physical():
+                if link.mass > _POINT_MASS and link.least_density() > _MOST_DENSITY:
+                    sentences.append(
+                        f'the link behind {joint.name} is denser than any metal: {link.mass:g} kg '
+                        f'with {link.least_density():.3g} kg/m^3. Is the mass in grams?'
+                    )
                 continue
             sentence = (
                 f'the link behind {joint.name} is not physical: its pseudo-inertia has an '

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -212,6 +213,18 @@ class LinkInertia:
         """Return A + B - C of the principal moments at the centre of mass, C largest [kg m^2]."""
         low, middle, high = np.linalg.eigvalsh(self.inertia_at_center_of_mass)
         return float(low + middle - high)
+
+    def least_density(self) -> float:
+        """
+        Return the density [kg/m^3] of the ball with this mass m and the same tr(I)/2 = m s^2.
+
+        A homogeneous ball of radius r has s^2 = 3/5 r^2 about its centre. Every other body with m
+        and s is denser somewhere.
+        """
+        square = np.trace(self.inertia_at_center_of_mass) / (2.0 * self.mass)
+        if square <= 0.0:
+            return math.inf
+        return float(self.mass / (4.0 / 3.0 * math.pi * (5.0 / 3.0 * square) ** 1.5))
 
     def is_physical(self) -> bool:
         """Return whether a body of nowhere negative density can have the link's ten parameters."""

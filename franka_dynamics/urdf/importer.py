@@ -15,6 +15,7 @@ from .serial_chain import find_chains, read_chain, SerialChain
 from ..arm.arm_file import ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
+from ..arm.plausibility import effort_questions
 from ..errors import UrdfError
 from ..typing import Array
 
@@ -95,6 +96,13 @@ def import_urdf(
     description = replace(
         arm, name=name or arm.name, joints=joints, home=home, inertial_set=IMPORTED
     )
+    questions = effort_questions(description)
+    notes += [f'{question} It is taken for none.' for question in questions.values()]
+    limitless = (
+        replace(one, limits=replace(one.limits, effort=np.inf)) if one.name in questions else one
+        for one in joints
+    )
+    description = replace(description, joints=tuple(limitless))
     return ImportedArm(
         description, names, chain.mount, tip, (*notes, *_missing(chain, description), *chain.notes)
     )

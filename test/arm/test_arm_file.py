@@ -14,6 +14,7 @@ import yaml
 from franka_dynamics.arm import JointKind, load, strict_yaml, ViscousCoulombFriction
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnknownArmError
+from franka_dynamics.resources import share_directory
 
 VALID = yaml.safe_load("""
 name: toy
@@ -271,3 +272,21 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / 'missing.yaml'):
         with pytest.raises(DescriptionError, match=f'{path} cannot be read'):
             read_mapping(path)
+
+
+@pytest.mark.parametrize(
+    ('old', 'new', 'joint'),
+    [
+        ('effort: 87.0', 'effort: 87000.0', 'fer_joint1'),
+        ('effort: 12.0', 'effort: 12000.0', 'fer_joint5'),
+    ],
+)
+def test_effort_limits_in_newton_millimetres_are_asked_for_their_unit(old, new, joint, tmp_path):
+    text = (share_directory() / 'config/arms/fer.yaml').read_text(encoding='utf-8')
+    file = tmp_path / 'mine.yaml'
+    file.write_text(text.replace(old, new), encoding='utf-8')
+    torque = re.escape(new.split()[1].removesuffix('.0'))
+    with pytest.raises(DescriptionError, match=f'mine.yaml: .*{joint}.* {torque} N m.* N mm'):
+        load(file)
+    file.write_text(text.replace(old, 'effort: 950.0'), encoding='utf-8')
+    assert load(file).limit('effort').max() == 950.0

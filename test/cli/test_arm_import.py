@@ -10,6 +10,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import InertiaError
+from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.writer import write_urdf
 
 from .six_axes import six_axes
@@ -118,3 +120,17 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
     part, whole = imported(text, '--joints', *names, '--tip', 'link6')[0], imported(text)[0]
     tip, tool = (NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)
+
+
+def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams_are_asked(
+    imported,
+):
+    fer = write_urdf(load('fer'))
+    arm, said = imported(fer.replace('effort="12"', 'effort="12000"'))
+    assert said.count('taken for none') == 3 and 'limit of fer_joint5 is 12000 N m' in said
+    assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
+    grams = re.sub('mass value="(.*?)"', lambda m: f'mass value="{1000 * float(m[1])}"', fer)
+    _, said = imported(grams)
+    assert 'behind fer_joint4 is denser than any metal: 3587.' in said
+    with pytest.raises(InertiaError, match=r'behind fer_joint4 .*in grams'):
+        import_urdf(grams).description.require_physical('a test')

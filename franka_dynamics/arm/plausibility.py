@@ -1,0 +1,44 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about numbers that were probably given in another unit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .description import ArmDescription
+from ..spatial import JointKind
+
+# Largest accepted effort limit of a revolute joint, relative to the weight torque of the arm
+# stretched out. The FER's limits are 0.74 and 0.10 times that torque; in N mm 740 and 100 times.
+_MOST_TIMES_WEIGHT = 30.0
+_ALWAYS_ACCEPTED = 1e3  # [N m]; many URDFs of small arms state 100 or 1000 for unknown limits
+_GRAVITY = 9.81  # [m/s^2]
+
+
+def effort_questions(description: ArmDescription) -> dict[str, str]:
+    """
+    Return a question for each revolute joint whose effort limit the arm's weight cannot need.
+
+    The keys are the joints' names. An arm with a link without mass gets no questions, because its
+    weight is unknown.
+    """
+    masses = np.array([link.mass for link in description.links])
+    if not (masses > 0.0).all():
+        return {}
+    limits = np.abs([description.limit('lower'), description.limit('upper')])
+    slides = [joint.kind is JointKind.PRISMATIC for joint in description.joints]
+    travel = np.where(slides & np.isfinite(limits).all(axis=0), limits.max(axis=0), 0.0)
+    steps = description.joint_transforms(np.zeros(description.n))
+    reach = np.cumsum([np.linalg.norm(step[:3, 3]) for step in steps] + travel)
+    levers = reach + [np.linalg.norm(link.center_of_mass) for link in description.links]
+    weight = _GRAVITY * float(masses @ levers)
+    most = max(_ALWAYS_ACCEPTED, _MOST_TIMES_WEIGHT * weight)
+    return {
+        joint.name: (
+            f'the effort limit of {joint.name} is {joint.limits.effort:g} N m, and the weight of '
+            f'the whole arm, stretched out, makes at most {weight:.3g} N m. Is this in N mm?'
+        )
+        for joint in description.joints
+        if joint.kind is JointKind.REVOLUTE and most < joint.limits.effort < np.inf
+    }
