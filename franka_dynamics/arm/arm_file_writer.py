@@ -5,14 +5,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .arm_file import ArmFile, InertialSet
 from .bodies import Body, InertiaAbout, Pose
 from .description import ArmDescription
+from .plausibility import effort_questions
 from .strict_yaml import yaml_text
-from .typed_file import encode
+from .typed_file import decode, dotted, encode, FieldError
+from ..errors import DescriptionError
 from ..files import write_text
 from ..spatial import rpy_from_rotation
 
@@ -48,9 +51,33 @@ def arm_file_text(
     Raises
     ------
     DescriptionError
-        If the friction model is none of the three that an arm file can hold.
+        If the friction model is none of the three that an arm file can hold, or a number or name
+        is one that `load` refuses.
 
     """
+    content: dict[str, Any] = {}
+    try:
+        content = encode(ArmFile, _arm_file(description, source, title, notes))
+        decode(ArmFile, content)
+    except FieldError as error:
+        raise DescriptionError(
+            f'{description.name!r} cannot be written to an arm file: '
+            f'{dotted(content, error.keys)} {error.problem}.'
+        ) from error
+    for question in effort_questions(description).values():
+        raise DescriptionError(
+            f'{description.name!r} cannot be written to an arm file: {question} Make the limit '
+            'infinite where none is known.'
+        )
+    if friction_source and description.friction is not None:
+        content['friction']['source'] = friction_source
+    return yaml_text(content)
+
+
+def _arm_file(
+    description: ArmDescription, source: str | None, title: str | None, notes: str
+) -> ArmFile:
+    """Return the content of an arm file; raise FieldError for an unknown hand and others."""
     name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
     base, base_link = description.base, description.base_link
     inertial = InertialSet(
@@ -63,7 +90,7 @@ def arm_file_text(
         links=tuple(Body.of(link) for link in description.links),
         base_link=None if base_link is None else Body.of(base_link),
     )
-    file = ArmFile(
+    return ArmFile(
         **description.shared(),
         title=title or description.name,
         source=origin,
@@ -73,10 +100,6 @@ def arm_file_text(
         default_set=name,
         inertial_sets={name: inertial},
     )
-    content = encode(ArmFile, file)
-    if friction_source and description.friction is not None:
-        content['friction']['source'] = friction_source
-    return yaml_text(content)
 
 
 def save(description: ArmDescription, path: str | Path, **words: str) -> None:
@@ -100,7 +123,8 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     Raises
     ------
     DescriptionError
-        If the friction model is none of the three that an arm file can hold.
+        If the friction model is none of the three that an arm file can hold, or a number or name
+        is one that `load` refuses.
     OutputError
         If the file cannot be written.
 

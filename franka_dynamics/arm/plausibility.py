@@ -27,7 +27,7 @@ def effort_questions(description: ArmDescription) -> dict[str, str]:
     if not (masses > 0.0).all():
         return {}
     limits = np.abs([description.limit('lower'), description.limit('upper')])
-    slides = [joint.kind is JointKind.PRISMATIC for joint in description.joints]
+    slides = np.array([joint.kind is JointKind.PRISMATIC for joint in description.joints])
     travel = np.where(slides & np.isfinite(limits).all(axis=0), limits.max(axis=0), 0.0)
     steps = description.joint_transforms(np.zeros(description.n))
     reach = np.cumsum([np.linalg.norm(step[:3, 3]) for step in steps] + travel)

@@ -141,12 +141,12 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
         return decode(kind, content)
     except FieldError as error:
         raise DescriptionError(
-            f'{path}: line {line_of(path, error.keys)}: {_dotted(content, error.keys)} '
+            f'{path}: line {line_of(path, error.keys)}: {dotted(content, error.keys)} '
             f'{error.problem}.'
         ) from error
 
 
-def _dotted(content: Any, keys: Sequence[str | int]) -> str:
+def dotted(content: Any, keys: Sequence[str | int]) -> str:
     """Return the path of an entry in a file's content, such as joints[2] (elbow).limits."""
     text = ''
     for key in keys:

@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics.arm import (
     available_arms,
     available_sets,
+    DHRow,
     JointLimits,
     LinkInertia,
     load,
@@ -17,7 +18,7 @@ from franka_dynamics.arm import (
     SigmoidFriction,
     ViscousCoulombFriction,
 )
-from franka_dynamics.arm.arm_file_writer import arm_file_text
+from franka_dynamics.arm.arm_file_writer import arm_file_text, save
 from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -121,6 +122,43 @@ def test_an_unknown_friction_model_is_refused_naming_the_known():
     message = 'Sticky has no form in a file; use one of sigmoid, viscous_coulomb, maxwell_slip'
     with pytest.raises(DescriptionError, match=message):
         arm_file_text(replace(load('fer'), friction=Sticky()))
+
+
+def with_joint(**changes):
+    """Return the FER with fields of its first joint changed."""
+    arm = load('fer')
+    return replace(arm, joints=(replace(arm.joints[0], **changes), *arm.joints[1:]))
+
+
+def with_link(*parameters):
+    """Return the FER with another first link."""
+    arm = load('fer')
+    return replace(arm, links=(LinkInertia.from_parameters(parameters), *arm.links[1:]))
+
+
+@pytest.mark.parametrize(
+    ('arm', 'sentence'),
+    [
+        (with_joint(limits=JointLimits(effort=1e9)), r'joints\[1\] .*effort is 1e\+09'),
+        (with_joint(limits=JointLimits(effort=87e3)), 'fer_joint1 is 87000 N m.* N mm'),
+        (with_link(*[1.0] * 3, *[0.0] * 6, -1.0), r'links\[1\].mass is -1; it cannot be neg'),
+        (with_link(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0), 'first_moment is not zero altho'),
+        (with_joint(rotor_inertia=-1.0), 'rotor_inertia is -1'),
+        (with_joint(name=''), "name must be a string, not ''"),
+        (with_joint(row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
+        (replace(load('fer'), name=''), "name must be a string, not ''"),
+        (replace(load('fer'), rated_load=0.0), 'rated_load is 0; it must be positive'),
+        (replace(load('fer'), rounding=-1.0), 'rounding is -1; it must be positive'),
+        (replace(load('fer'), home=np.full(7, 9.0)), r'home\[1\] is 9, outside the limits of'),
+        (replace(load('fer'), hand='gripper'), "hand is 'gripper'; there are franka_hand"),
+    ],
+)
+def test_what_load_would_refuse_is_not_written(arm, sentence, tmp_path):
+    file = tmp_path / 'arm.yaml'
+    with pytest.raises(DescriptionError, match=f'cannot be written .*{sentence}') as error:
+        save(arm, file)
+    assert '\n' not in str(error.value)
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(
