@@ -23,6 +23,7 @@ PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
 _MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
 _ROUNDING = 1e-12  # [m], and relative to the largest moment of inertia about the flange
+_ASYMMETRY = 1e-9  # of a tensor in Desk's file, relative to its largest element: rounded digits
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
@@ -52,9 +53,9 @@ class _DeskFile:
     inertia: Annotated[Array, of_length(9)]
 
     def __post_init__(self) -> None:
-        """Refuse a tensor that is not symmetric."""
+        """Refuse a tensor that is not symmetric within rounding."""
         tensor = self.inertia.reshape(3, 3)
-        if not np.array_equal(tensor, tensor.T):
+        if np.abs(tensor - tensor.T).max() > _ASYMMETRY * np.abs(tensor).max():
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
     def body(self) -> LinkInertia:
@@ -195,7 +196,8 @@ def read_desk_file(path: Path) -> LinkInertia:
 
     """
     try:
-        content = json.loads(path.read_text(encoding='utf-8'))
+        text = path.read_text(encoding='utf-8')
+        content = json.loads(text, object_pairs_hook=_unique)
         known = {'mass', 'centerOfMass', 'inertia'}
         taken = {key: value for key, value in dict(content).items() if key in known}
         file: _DeskFile = decode(_DeskFile, taken)
@@ -204,7 +206,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     except FieldError as error:
         named = '.'.join(f'{key}' for key in error.keys)
         raise DescriptionError(f'{path}: {named} {error.problem}.') from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise DescriptionError(
             f'{path} is no JSON object ({error}); an end effector of Desk starts with {{ and has '
             'mass, centerOfMass and inertia.'
@@ -215,6 +217,16 @@ def read_desk_file(path: Path) -> LinkInertia:
         return file.body()
     except InertiaError as error:
         raise InertiaError(f'{path}: {error}') from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; raise FieldError for a repeated key, of which json keeps the last."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise FieldError('is given twice; keep one of the two', key)
+        found[key] = value
+    return found
 
 
 def payload_parameter_file(payload: Array, comment: str) -> str:

@@ -24,7 +24,7 @@ from ..dynamics.model import DynamicsModel, GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
-from ..errors import CrosscheckError
+from ..errors import CrosscheckError, nearest, SettingsError
 from ..typing import Array
 from ..urdf.source import described
 
@@ -178,11 +178,27 @@ def compare_formulations(
     ------
     InertiaError
         If a link has a first moment but no mass.
+    SettingsError
+        If there are fewer than two models, no states, or a quantity is unknown.
 
     """
     description = described(description)
     if models is None:
         models = {name: make(description, gravity) for name, make in FORMULATIONS.items()}
+    if len(models) < 2:
+        raise SettingsError(
+            f'A comparison needs at least two models; given: {", ".join(models) or "none"}.'
+        )
+    if count < 1:
+        raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
+    known = [quantity.name for quantity in QUANTITIES]
+    for name in quantities:
+        if name not in known:
+            near = nearest(name, known)
+            raise SettingsError(
+                f'There is no quantity {name!r}; there are {", ".join(known)}.'
+                f'{f" Did you mean {near}?" if near else ""}'
+            )
     states = sample_states(description, count, seed)
     (reference, reference_model), *others = models.items()
     differences = {}

@@ -203,3 +203,29 @@ def test_a_file_that_is_no_json_is_refused(tmp_path):
     (tmp_path / 'x.json').write_text('mass: 1')
     with pytest.raises(FrankaDynamicsError, match=r'x\.json.*no JSON'):
         load_hand(str(tmp_path / 'x.json'))
+
+
+@pytest.mark.parametrize(
+    ('text', 'sentence'),
+    [
+        ('[' * 200_000, r'no JSON object \(.*recursion'),
+        (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
+        ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
+    ],
+)
+def test_deep_nesting_and_repeated_keys_are_refused(text, sentence, tmp_path):
+    path = tmp_path / 'tool.json'
+    path.write_text(text, encoding='utf-8')
+    for read in (load_hand, read_payload):
+        with pytest.raises(DescriptionError, match=f'tool.json.*{sentence}'):
+            read(str(path))
+
+
+def test_an_inertia_may_be_unsymmetric_by_rounding(desk_file):
+    tensor = [*EXAMPLE['inertia'][:3], 1.0000000001e-4, *EXAMPLE['inertia'][4:]]
+    found = read_payload(desk_file(inertia=tensor)).parameters()
+    expected = read_payload(desk_file()).parameters()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0.0)
+    tensor[3] = 1.0001e-4
+    with pytest.raises(DescriptionError, match='not symmetric'):
+        read_payload(desk_file(inertia=tensor))

@@ -15,7 +15,7 @@ from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.errors import CrosscheckError, InertiaError
+from franka_dynamics.errors import CrosscheckError, InertiaError, SettingsError
 from franka_dynamics.validation.crosscheck import compare_formulations, crosscheck, TOLERANCE
 
 from ..agreement import assert_near
@@ -214,3 +214,23 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error):
     differing = rf'from Pinocchio in {others}{quantity} {figure}{others}\. Do not use'
     with pytest.raises(CrosscheckError, match=said + differing):
         failed.require()
+
+
+@pytest.mark.parametrize(
+    ('options', 'sentence'),
+    [
+        ({'quantities': ('gravity', 'gravty')}, "no quantity 'gravty'; .*Did you mean gravity?"),
+        ({'count': 0}, 'count is 0'),
+        ({'count': -1}, 'count is -1'),
+        ({'models': {'Pinocchio': PinocchioModel(load('fer'))}}, 'at least two .*Pinocchio'),
+        ({'models': {}}, 'at least two models'),
+    ],
+)
+def test_a_comparison_of_nothing_is_refused_in_one_sentence(options, sentence):
+    with pytest.raises(SettingsError, match=sentence):
+        compare_formulations('fer', **options)
+
+
+def test_a_crosscheck_at_no_state_is_refused():
+    with pytest.raises(SettingsError, match='count is 0'):
+        crosscheck('fer', count=0)
