@@ -3,6 +3,7 @@
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
 import inspect
+from operator import attrgetter
 from pathlib import Path
 import re
 import subprocess
@@ -90,10 +91,11 @@ STATE = fd.load('fr3').home
         ('energy_regressors', (STATE, STATE)),
         ('torque_regressor', (STATE, STATE, STATE)),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
+        *((name, ()) for name in ('BodyTree.from_description', 'FeedforwardController')),
     ],
 )
 def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(function, states, files):
-    call = getattr(fd, function)
+    call = attrgetter(function)(fd)
     for arm in ('fr3', files / 'arm.yaml'):
         found = call(arm, *states)
         if function.endswith('Model'):
@@ -105,6 +107,18 @@ def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(function, s
     for wrong, said in refusals.items():
         with pytest.raises(fd.FrankaDynamicsError, match=re.escape(said)):
             call(wrong, *states)
+
+
+@pytest.mark.parametrize('arm', ['fr3', 7, None])
+def test_what_takes_no_name_of_an_arm_says_what_to_give_instead(arm, tmp_path):
+    said = re.escape(f'got {arm!r}; franka_dynamics.load returns one')
+    for call in (
+        lambda: fd.sample_states(arm, 3),
+        lambda: fd.save(arm, tmp_path / 'arm.yaml'),
+    ):
+        with pytest.raises(fd.FrankaDynamicsError, match=said):
+            call()
+    assert not any(tmp_path.iterdir())
 
 
 def test_compare_takes_names_and_files(files):

@@ -11,7 +11,7 @@ import numpy as np
 
 from .arm_file import ArmFile, InertialSet
 from .bodies import Body, InertiaAbout, Pose
-from .description import ArmDescription
+from .description import ArmDescription, require_description
 from .plausibility import effort_questions
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted, encode, FieldError
@@ -123,10 +123,11 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     Raises
     ------
     DescriptionError
-        If the friction model is none of the three that an arm file can hold, or a number or name
-        is one that `load` refuses.
+        If `description` is not an ArmDescription, its friction model is none of the three that an
+        arm file can hold, or a number or name is one that `load` refuses.
     OutputError
         If the file cannot be written.
 
     """
+    require_description(description)
     write_text(path, arm_file_text(description, **words))

@@ -17,7 +17,7 @@ from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import Bound, Effort, NotNegative, Positive
 from ..arrays import freeze, joint_values
-from ..errors import DescriptionError, InertiaError
+from ..errors import DescriptionError, InertiaError, shortened
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
@@ -342,3 +342,12 @@ class ArmDescription(ArmFields):
                 'physically consistent parameters where the set states its rounding '
                 '(repair: nearest_within_rounding).'
             )
+
+
+def require_description(arm: object) -> None:
+    """Raise DescriptionError if `arm` is not an ArmDescription, for example an arm's name."""
+    if not isinstance(arm, ArmDescription):
+        raise DescriptionError(
+            f'An ArmDescription is needed, got {shortened(repr(arm))}; franka_dynamics.load '
+            'returns one for the name of a shipped arm or the path of a file.'
+        )

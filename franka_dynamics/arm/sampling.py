@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import ArmDescription, Convention, DHRow, Joint, JointKind, JointLimits, LinkInertia
+from .description import require_description
 from ..spatial import exp3
 from ..typing import Array
 
@@ -41,7 +42,13 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     JointStates
         q, dq and ddq of shape (count, n) [rad or m, per s, per s^2].
 
+    Raises
+    ------
+    DescriptionError
+        If `description` is not an ArmDescription.
+
     """
+    require_description(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
     least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from copy import copy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
+from ..urdf.source import described
 
 # The last torque of a stop sequence does not hold an arm that has since moved further than
 # _MOVED_SINCE [rad or m].
@@ -70,12 +72,15 @@ class FeedforwardController:
     mode STOPPING the node calls `stop_step` until the result is None. Another thread calls
     `check_models`.
 
-    `description` is the arm without the settings' payload, `settings` the live parameters to begin
-    with. `held_until_commanded` says whether the receiver holds the arm until the first command.
-    Without a `crosscheck` the controller does not compare its model with the Newton-Euler model.
+    `description` is the arm (or its name or file) without the settings' payload, `settings` the
+    live parameters to begin with. `held_until_commanded` says whether the receiver holds the arm
+    until the first command. Without a `crosscheck` the controller does not compare its model with
+    the Newton-Euler model.
 
     Raises
     ------
+    DescriptionError
+        If `description` is neither an arm nor the name or file of one.
     SettingsError
         If the settings cannot be used on this arm.
 
@@ -83,7 +88,7 @@ class FeedforwardController:
 
     def __init__(
         self,
-        description: ArmDescription,
+        description: ArmDescription | str | Path,
         settings: Settings | None = None,
         supervision: SupervisionLimits | None = None,
         *,
@@ -92,6 +97,7 @@ class FeedforwardController:
         guard: GuardLimits | None = None,
     ) -> None:
         supervision = supervision or SupervisionLimits()
+        description = described(description)
         self.description = description
         self.supervisor = StateSupervisor(description, supervision)
         self.reference = ReferenceSource()

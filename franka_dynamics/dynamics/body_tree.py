@@ -103,12 +103,13 @@ class BodyTree:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_description(cls, description: ArmDescription) -> BodyTree:
+    def from_description(cls, description: ArmDescription | str | Path) -> BodyTree:
         """
-        Return a serial arm as a tree.
+        Return a serial arm, or the arm of a name or file, as a tree.
 
         Each body's frame is the DH frame fixed to its link, and the tool's frame is the flange.
         """
+        description = described(description)
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
         placements[0] = description.base @ placements[0]
         return cls(
@@ -198,7 +199,7 @@ def require_pose(pose: Array, what: str) -> None:
 
 def as_tree(robot: ArmDescription | BodyTree | str | Path) -> BodyTree:
     """Return an arm's tree of bodies, or the tree itself."""
-    return robot if isinstance(robot, BodyTree) else BodyTree.from_description(described(robot))
+    return robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
 
 
 def joint_twists(description: ArmDescription) -> Array:
