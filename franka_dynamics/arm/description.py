@@ -306,8 +306,8 @@ class ArmDescription(ArmFields):
             if link.is_physical():
                 if link.mass > _POINT_MASS and link.least_density() > _MOST_DENSITY:
                     sentences.append(
-                        f'the link behind {joint.name} is denser than any metal: {link.mass:g} kg '
-                        f'with {link.least_density():.3g} kg/m^3. Is the mass in grams?'
+                        f'the link behind {joint.name} is denser than any metal, as if its mass '
+                        f'were in grams: {link.mass:g} kg with {link.least_density():.3g} kg/m^3'
                     )
                 continue
             sentence = (

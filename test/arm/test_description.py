@@ -2,10 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """ArmDescription: inconsistent arms are refused; velocity bounds and physical consistency."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
+from franka_dynamics.arm import (
+    ArmDescription,
+    Convention,
+    DHRow,
+    Joint,
+    JointKind,
+    LinkInertia,
+    load,
+)
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.errors import DescriptionError
 
@@ -59,3 +69,16 @@ def test_franka_descriptions_link_4_is_named_with_its_margin():
     (sentence,) = load('fer', 'franka_description').inconsistencies()
     assert 'fer_joint4 is not physical' in sentence
     assert 'miss the triangle inequality by 0.0011' in sentence
+
+
+@pytest.mark.parametrize(('mass', 'density', 'count'), [(400, 22_500, 0), (400, 22_700, 1)])
+def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count):
+    radius = (mass / density / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
+    ball = LinkInertia.from_center_of_mass(
+        mass, (0.1, 0.2, -0.3), 0.4 * mass * radius**2 * np.eye(3)
+    )
+    rpr = load('rpr')
+    arm = replace(rpr, links=(rpr.links[0], ball, rpr.links[2]))
+    found = arm.inconsistencies()
+    assert len(found) == count
+    assert all(f'behind {rpr.joint_names[1]} is denser than any metal' in one for one in found)
