@@ -24,7 +24,7 @@ from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
-from .reference import ReferencePoint, ReferenceSource, ReferenceState, Trajectory
+from .reference import ReferencePoint, ReferenceSource, Trajectory
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
 from .supervision import Observation, StateSupervisor, SupervisionLimits
@@ -356,19 +356,18 @@ class FeedforwardController:
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
         """
-        Follow a planned motion; in any mode but RUNNING only add the event `accepted`.
+        Follow a planned motion.
 
-        `mark` is the sender's identifier of the motion.
+        In any mode but RUNNING only add the events `accepted` and `interrupted`: perhaps another
+        controller follows the motion, with the torques of ~/feedforward_trajectory. `mark` is the
+        sender's identifier of the motion.
         """
         if self.latest is None:
             return
         stamp = self.latest[0]
         if self.mode is not Mode.RUNNING:
-            # Perhaps another controller follows the trajectory, with the torques of
-            # ~/feedforward_trajectory.
             reason = 'torques were added to it, but it is not followed here: '
-            reason += self.supervisor.reason
-            self.reference.note(ReferenceState.ACCEPTED, stamp, reason, mark)
+            self.reference.pass_by(planned, stamp, reason + self.supervisor.reason, mark)
             return
         # A set-point of a running stream needs no ramp; any other reference can begin with a
         # torque step.
@@ -379,7 +378,7 @@ class FeedforwardController:
     def refuse_reference(self, reason: str, mark: str = '') -> None:
         """Add the event of a refused reference."""
         stamp = 0.0 if self.latest is None else self.latest[0]
-        self.reference.note(ReferenceState.REFUSED, stamp, reason, mark)
+        self.reference.refuse(stamp, reason, mark)
 
     def _note_change(self) -> None:
         """Remember torque law and reference before a change, for a ramp from their torque."""

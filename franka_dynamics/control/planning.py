@@ -362,7 +362,8 @@ def follow_request(
                     'The reference came before any joint state; wait until the arm publishes its '
                     'state.'
                 )
-            _require_following(controller)  # its message says more than a later check would
+            # Its message says more than a later check would.
+            _require_following(controller, request)
             stamp, q, _ = latest
             begin = max(stamp + lead, request.start or 0.0)
             desired, current = reference.at(stamp), reference.at(begin)
@@ -391,7 +392,7 @@ def follow_request(
                 )
             planned = joined
         with lock:
-            _require_following(controller)
+            _require_following(controller, request)
             # The controller follows a set-point at once, a trajectory only if its start has not
             # passed.
             latest = controller.latest
@@ -405,16 +406,16 @@ def follow_request(
     )
 
 
-def _require_following(controller: FeedforwardController) -> None:
+def _require_following(controller: FeedforwardController, request: TrajectoryRequest) -> None:
     """
     Raise ReferenceRefusedError, with the reason, unless the controller follows references.
 
-    If joint states come too slowly for commands, the reference is accepted: the node still adds
+    If joint states come too slowly for commands, a trajectory is accepted: the node still adds
     torques to the trajectory for a controller that follows the trajectory with its own feedback.
     """
     status = controller.status()
     too_slow = controller.supervisor.condition is Condition.TOO_SLOW
-    if status.mode is Mode.RUNNING or too_slow:
+    if status.mode is Mode.RUNNING or (too_slow and not request.is_set_point):
         return
     raise ReferenceRefusedError(
         f'No torque is being commanded, so nothing would follow the reference ({status}). Send '

@@ -171,9 +171,9 @@ class ReferenceEvent(NamedTuple):
     A change of a reference's state.
 
     `number` counts references. `stamp` is the stamp of the latest joint state [s]. `goal` is the
-    last position of the reference, shape (n,) [rad or m], None for a refused reference and for a
-    reference that another controller follows. `remaining` is the time until the reference ends
-    [s]. `mark` is the sender's identifier of the reference.
+    last position of the reference, shape (n,) [rad or m], None for a refused reference.
+    `remaining` is the time until the reference ends [s], 0 if `goal` is None. `mark` is the
+    sender's identifier of the reference.
     """
 
     number: int
@@ -274,10 +274,20 @@ class ReferenceSource:
         self._next = following
         self.sample(now)
 
-    def note(self, state: ReferenceState, stamp: float, reason: str, mark: str = '') -> None:
-        """Add an event of a reference that was refused, or that another controller follows."""
+    def pass_by(
+        self, planned: Trajectory | ReferencePoint, now: float, reason: str, mark: str = ''
+    ) -> None:
+        """Add the events of a reference that is accepted but not followed here, for a reason."""
         self._numbers += 1
-        self._put(ReferenceEvent(self._numbers, state, stamp, reason, mark=mark))
+        one = _Followed(self._numbers, planned, now, mark)
+        self._add_event(one, ReferenceState.ACCEPTED, now)
+        self._add_event(one, ReferenceState.INTERRUPTED, now, reason)
+
+    def refuse(self, stamp: float, reason: str, mark: str = '') -> None:
+        """Add the event of a refused reference."""
+        self._numbers += 1
+        refused = ReferenceEvent(self._numbers, ReferenceState.REFUSED, stamp, reason, mark=mark)
+        self._put(refused)
 
     def clear(self, stamp: float = 0.0, reason: str = '') -> None:
         """Drop the held position and all references; add events with `stamp` [s] and `reason`."""

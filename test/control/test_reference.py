@@ -11,7 +11,6 @@ from scipy.interpolate import BPoly
 from franka_dynamics.control.reference import (
     ReferencePoint,
     ReferenceSource,
-    ReferenceState,
     STREAM_TIMEOUT_S,
     Trajectory,
 )
@@ -128,7 +127,7 @@ def test_a_stream_of_points_counts_as_one_reference():
 def test_each_event_has_the_mark_of_its_own_reference():
     source = ReferenceSource()
     source.follow(MOTION, 1.0, 'a')
-    source.note(ReferenceState.REFUSED, 1.5, 'too far', 'b')
+    source.refuse(1.5, 'too far', 'b')
     source.follow(MOTION, 2.0, 'c')
     source.follow(replace(MOTION, times=MOTION.times + 2.0), 2.5, 'd')
     source.sample(3.5)  # the state at 3 s, at which one motion ends and the next begins, was lost

@@ -96,3 +96,22 @@ def test_a_refused_reference_is_refused_by_the_status(controller):
     request = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
     with pytest.raises(ReferenceRefusedError, match='too heavy; to command again: clean the nod'):
         follow_request(controller, request)
+
+
+def test_with_slow_states_a_trajectory_ends_when_it_is_accepted_and_a_set_point_is_refused():
+    controller = enabled(FCI)
+    for stamp in 0.05 * np.arange(1, 60):
+        controller.update(stamp, np.array(FER.home), np.zeros(7), stamp)
+    assert controller.status().reason.startswith('too_slow')
+    set_point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
+    with pytest.raises(ReferenceRefusedError, match='too_slow: joint states come at 20 Hz'):
+        follow_request(controller, set_point)
+    assert not controller.reference.events
+    follow_request(controller, replace(set_point, times=np.array([2.0])), mark='mine')
+    accepted, ended = controller.reference.events
+    assert [one.state.value for one in (accepted, ended)] == ['accepted', 'interrupted']
+    assert (accepted.number, accepted.mark) == (ended.number, ended.mark) == (1, 'mine')
+    assert 'joint states come at 20 Hz' in ended.reason
+    np.testing.assert_array_equal(ended.goal, FER.home)
+    assert ended.remaining > 1.9
+    assert not controller.reference.active
