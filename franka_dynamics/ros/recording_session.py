@@ -17,6 +17,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from rclpy.experimental import EventsExecutor
+from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -47,27 +48,34 @@ class BagRecorder:
             raise MissingDependencyError(
                 "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
             ) from error
-        types = get_typestore(Stores.ROS2_JAZZY)
+        self._node, self._types = node, get_typestore(Stores.ROS2_JAZZY)
         # By topic: number of messages, arrival of the first (system time [s]), newest message.
-        self.counts = dict.fromkeys(topics, 0)
-        self.first: dict[str, float | None] = dict.fromkeys(topics)
+        self.counts: dict[str, int] = {}
+        self.first: dict[str, float | None] = {}
         self.newest: dict[str, bytes] = {}
         self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
         self._writer.open()
         for topic, kind in topics.items():
-            package, *_ = kind.__module__.split('.')
-            connection = self._writer.add_connection(
-                topic, f'{package}/msg/{kind.__name__}', typestore=types
-            )
-            node.create_subscription(
-                kind, topic, self._sink(topic, connection), _RECORDER_QOS, raw=True
-            )
+            self.add(topic, kind)
 
     def __enter__(self) -> BagRecorder:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._writer.close()
+
+    def add(self, topic: str, kind: type) -> None:
+        """Record one more topic from now on, unless it is recorded already."""
+        if topic in self.counts:
+            return
+        self.counts[topic], self.first[topic] = 0, None
+        package, *_ = kind.__module__.split('.')
+        connection = self._writer.add_connection(
+            topic, f'{package}/msg/{kind.__name__}', typestore=self._types
+        )
+        self._node.create_subscription(
+            kind, topic, self._sink(topic, connection), _RECORDER_QOS, raw=True
+        )
 
     def _sink(self, topic: str, connection: Any) -> Any:
         def record(data: bytes) -> None:
@@ -196,6 +204,8 @@ def record(
             if now - looked < _LOOK_S:
                 continue
             looked = now
+            for name in _trajectory_topics(own, node):
+                recorder.add(name, JointTrajectory)
             watch.look(recorder.newest.get(topic))
             watch.seconds, watch.states = now - began, recorder.counts[topic]
             first = recorder.first[topic]
@@ -205,3 +215,13 @@ def record(
             watch.problems = watch.found()
             if not go_on(watch):
                 return watch
+
+
+def _trajectory_topics(own: Any, node: str) -> list[str]:
+    """Return the topics, perhaps remapped, on which a node (full name) publishes trajectories."""
+    namespace, _, name = node.rpartition('/')
+    try:
+        found = own.get_publisher_names_and_types_by_node(name, namespace or '/')
+    except NodeNameNonExistentError:  # no such node, or not discovered yet
+        return []
+    return [topic for topic, kinds in found if 'trajectory_msgs/msg/JointTrajectory' in kinds]

@@ -12,6 +12,11 @@ import time
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.planning import TrajectoryRequest
+from franka_dynamics.ros.messages import request_message
 
 from .conftest import launching, LOCKSTEP, PATIENT, Probe, run_python, start_python, TIMEOUT_S
 from ..messages import stamp
@@ -19,7 +24,11 @@ from ..messages import stamp
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
 
+from rosbags.highlevel import AnyReader
+from rosbags.typesys import get_typestore, Stores
+
 COMMAND = ['-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
+REMAPPED = '/feedforward_trajectory_controller/joint_trajectory'  # as by franka_ros2.launch.py
 
 
 @pytest.fixture(scope='module')
@@ -28,7 +37,9 @@ def holding(tmp_path_factory):
     for launch in launching(tmp_path_factory.mktemp('nodes')):
         # Below a real arm's rate, to save processor time while a command starts.
         launch('simulator_node', **{**LOCKSTEP, 'lockstep_rate': 400.0})
-        launch('feedforward_node', **PATIENT, target='mujoco', kp=[50.0] * 7, kd=[5.0] * 7)
+        remaps = {**PATIENT['remaps'], 'feedforward/feedforward_trajectory': REMAPPED}
+        gains = {'kp': [50.0] * 7, 'kd': [5.0] * 7}
+        launch('feedforward_node', **{**PATIENT, 'remaps': remaps}, target='mujoco', **gains)
         probe = Probe()
         probe.until_says('simulator: Simulated arm', 'open')
         probe.close()
@@ -49,6 +60,29 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
     resting = [state for state in states if stamp(state) > ended + 2.0]
     assert np.abs([state.velocity for state in resting]).max() < 0.05
     assert probe.says('feedforward: Command', 'torques are published')
+
+
+def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(
+    holding, probe, tmp_path
+):
+    fer = load('fer')
+    request = TrajectoryRequest(fer.joint_names, np.array([0.1]), fer.home[None])
+    process = start_python(*COMMAND, '--output', tmp_path / 'bag', stderr=subprocess.STDOUT)
+    probe.until(lambda: probe.count_subscribers(REMAPPED), 'the recorder listens')
+    planned = probe.collect(JointTrajectory, REMAPPED, reliable=True)
+    references = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
+
+    def sent():
+        references.publish(request_message(request))
+        probe.spin(0.1)
+        return len(planned) > 3
+
+    probe.until(sent, 'trajectories with torques')
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=TIMEOUT_S)
+    with AnyReader([tmp_path / 'bag'], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as bag:
+        counts = {one.topic: one.msgcount for one in bag.connections}
+    assert counts[REMAPPED] > 0, said
 
 
 def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
