@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # the simulator's log line
-_GIVEN_UP = 'fault: '  # prefix of the node's log line
+# The node's log lines about a fault, after the logger's name and before the fault itself.
+_FAULT, _CLEARED = ']: fault: ', ']: the fault was cleared'
 _WEAK_RATE = 300.0  # largest damping rate of the PD [1/s]; torques are a millisecond late
 _STEP_RATE = 1000.0  # [1/s] of the simulated arm at a factor of 1, as fast as a real arm's
 
@@ -72,7 +73,11 @@ class Sim(ArmOptions):
     )
 
     def run(self) -> int:
-        """Run until --duration or Ctrl-C; exit 1 if a node ends early or the arm is not held."""
+        """
+        Run until --duration or Ctrl-C.
+
+        Exit 1 if a node ends early, the arm is not held, or the node has a fault at the end.
+        """
         import rclpy  # noqa: F401  (without ROS this fails before anything starts)
 
         arm = self.load_arm()
@@ -88,7 +93,7 @@ class Sim(ArmOptions):
             with until_interrupted() as unasked, NodeGroup(folder) as nodes:
                 try:
                     self._start(arm, nodes, folder)
-                    self._hold(arm, nodes, unasked)
+                    return self._hold(arm, nodes, unasked)
                 except NodeEndedError:
                     # After Ctrl-C a node that has ended is no error.
                     if unasked():
@@ -124,15 +129,20 @@ class Sim(ArmOptions):
         )
         say(f'{self.arm}, target {self.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 
-    def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> None:
-        """Wait until the arm is held, then show it until Ctrl-C or the end of --duration."""
+    def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> int:
+        """
+        Wait until the arm is held, then show it until Ctrl-C or the end of --duration.
+
+        Return the exit status: 1 if the node has a fault at the end, else 0.
+        """
         end = None if self.duration is None else time.monotonic() + self.duration
-        fault_said = False
+        fault = False
 
         def go_on() -> bool:
-            nonlocal fault_said
-            if not fault_said and nodes.has_said('feedforward_node', _GIVEN_UP):
-                fault_said = True
+            nonlocal fault
+            before = fault
+            fault = nodes.last_said('feedforward_node', _FAULT, _CLEARED) == _FAULT
+            if fault and not before:
                 why = '`node monitor --once` says why'
                 say(f'the node has a fault and commands no torque: {why}', style='red')
             if not unasked():
@@ -140,26 +150,27 @@ class Sim(ArmOptions):
             nodes.require_all()
             return end is None or time.monotonic() < end
 
-        while not nodes.has_said('simulator_node', _HELD):
+        while not nodes.last_said('simulator_node', _HELD):
             if not go_on():
                 if unasked():
                     raise _NotHeldError(
                         f'The arm was not held within {self.duration:g} s; give --duration more '
                         'time, and end other simulated arms in this ROS_DOMAIN_ID.'
                     )
-                return
+                return int(fault)
             time.sleep(_CHECK_S)
         self._show_commands()
         if self.no_view:
             while go_on():
                 time.sleep(_CHECK_S)
-            return
+            return int(fault)
         from ..ros.live_view import watch
         from ..view.window import Window
 
         with Window(arm) as window:
             say(f'open {window.address} in a browser')
             watch(window, arm, 'joint_states', 'feedforward', go_on)
+        return int(fault)
 
     def _show_commands(self) -> None:
         from ..ros.trajectories import ready_excitation

@@ -83,9 +83,10 @@ class NodeGroup:
             if process.poll() is not None:
                 raise NodeEndedError(self._end_of(module, process))
 
-    def has_said(self, module: str, text: str) -> bool:
-        """Return whether a node's log contains a string."""
-        return text in (self._folder / f'{module}.log').read_text(errors='replace')
+    def last_said(self, module: str, *texts: str) -> str:
+        """Return which of some strings a node's log contains last; '' if it contains none."""
+        log = (self._folder / f'{module}.log').read_text(errors='replace')
+        return max(texts, key=log.rfind) if any(text in log for text in texts) else ''
 
     def end_all(self) -> list[str]:
         """

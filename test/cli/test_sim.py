@@ -12,25 +12,39 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros.node_group import end_of, NodeGroup
 
+HELD = {'simulator_node': '[simulator]: the brakes are open', 'feedforward_node': ''}
+FAULT = '[ERROR] [17.1] [feedforward]: fault: braking: fer_joint2 is astray\n'
+CLEARED = (
+    '[INFO] [17.2] [feedforward]: the fault was cleared\n'
+    '[INFO] [17.3] [feedforward]: ~/clear_fault: cleared\n'
+)
+
 
 @pytest.fixture
 def started(monkeypatch):
-    """Run `sim` without its nodes; return the parameters that each would have had."""
+    """Run `sim` without its nodes, given their logs; return the parameters that each had got."""
     nodes = {}
-
-    def start(_group, module, parameters, remappings=None):
-        nodes[module] = parameters
-
-    monkeypatch.setattr(NodeGroup, 'start', start)
-    monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: True)
     # `sim` itself would set it for the whole process.
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
-    def run(*options, status=0):
+    def run(*options, status=0, logs=HELD):
+        def start(group, module, parameters, remappings=None):
+            (group._folder / f'{module}.log').write_text(logs[module])
+            nodes[module] = parameters
+
+        monkeypatch.setattr(NodeGroup, 'start', start)
         assert main(['sim', '--no-view', '--duration', '0.01', *options]) == status
         return nodes
 
     return run
+
+
+@pytest.mark.parametrize(
+    ('said', 'status'), [(FAULT, 1), (FAULT + CLEARED, 0), (FAULT + CLEARED + FAULT, 1)]
+)
+def test_a_fault_that_is_not_cleared_exits_with_1(said, status, started, capsys):
+    started(status=status, logs={**HELD, 'feedforward_node': said})
+    assert ('the node has a fault' in capsys.readouterr().out) == (status == 1)
 
 
 def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
@@ -45,10 +59,8 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
         assert words[at : at + len(arm)] == arm
 
 
-def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys, monkeypatch):
-    # As if a second node had ended, because the first one commands on the topic.
-    monkeypatch.setattr(NodeGroup, 'has_said', lambda *_: False)
-    started(status=1)
+def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys):
+    started(status=1, logs=dict.fromkeys(HELD, ''))
     said = capsys.readouterr()
     assert 'bag record' not in said.out
     assert 'was not held within 0.01 s' in said.err
