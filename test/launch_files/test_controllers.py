@@ -127,6 +127,36 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
         launch(robot_type='fr3', receiver='mine')
 
 
+@pytest.mark.parametrize(
+    ('name', 'given', 'package'),
+    [
+        ('franka_ros2', {}, 'fr3_feedforward --arm fr3'),
+        ('gazebo', {'control': 'ros2_control'}, 'fr3_feedforward --arm fr3'),
+        (
+            'mujoco_ros2_control',
+            {'hand': 'franka_hand'},
+            'fr3_franka_hand_feedforward --arm fr3 --hand franka_hand',
+        ),
+    ],
+)
+def test_a_forward_controller_is_warned_of_with_the_line_that_generates_another(
+    launched, name, given, package, caplog, monkeypatch
+):
+    logger = pytest.importorskip('launch.logging').get_logger('launch.user')  # of LogInfo
+    monkeypatch.setattr(logger, 'handlers', [caplog.handler])
+    processes = launched(name, robot_type='fr3', **given)
+    assert loaded(processes['spawner'])[0] == 'effort_controller'
+    warning = 'WARNING: effort_controller holds the last torque for ever if the node is killed.'
+    line = f'franka-dynamics codegen --package {package} --output src, then colcon build'
+    assert warning in caplog.text
+    assert line in caplog.text
+    # A controller with its own feedback takes no torques every cycle.
+    if name == 'franka_ros2':
+        caplog.clear()
+        launched(name, robot_type='fr3', controller='feedforward_trajectory_controller')
+        assert 'WARNING: ' not in caplog.text
+
+
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])
 def test_franka_ros2_is_not_launched_for_a_fer(robot_type, launched, tmp_path):
     if robot_type == 'own':
