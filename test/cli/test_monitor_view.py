@@ -62,7 +62,10 @@ def test_a_simulated_arm_behind_the_clock_is_not_shown_as_old():
 
 def test_a_terminal_of_60_columns_and_15_lines_shows_every_torque_and_fault():
     view = arm()
-    told(view, 'Guard', 'OK', 'The robot carries itself; we add nothing.')
+    judged = (
+        'the arm does what the model says; the robot compensates gravity, and the node adds none'
+    )
+    told(view, 'Guard', 'OK', judged)
     told(view, 'Cross-check', 'OK', 'the two models agree')
     lines = rendered(monitor_view([view], 10.5, 60, 15), 60).splitlines()
     assert len(lines) <= 15

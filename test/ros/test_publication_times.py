@@ -11,6 +11,7 @@ from franka_dynamics.control.cycle_result import Durations, Mode
 from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.ros import diagnostics
 from franka_dynamics.ros.external_watch import ExternalWatch
 from franka_dynamics.ros.state_log import StateLog
@@ -108,6 +109,27 @@ def test_the_guard_is_ok_only_where_it_has_judged_the_arm(seconds, active, messa
     status = guard_status(controller)
     level = diagnostics.OK if message.startswith('the arm') else diagnostics.WARN
     assert (status.level, status.message) == (level, message)
+
+
+@pytest.mark.parametrize(
+    ('gravity', 'who'),
+    [
+        (GRAVITY, 'the robot compensates gravity, and the node adds none'),
+        (
+            (4.0, 0.0, -8.9),
+            'the node adds the part of gravity that the robot does not compensate',
+        ),
+    ],
+)
+def test_beside_a_robot_that_compensates_gravity_it_is_said_what_the_node_adds(gravity, who):
+    settings = Settings(target='fci', gravity_vector=gravity)
+    loop = Loop(settings, gravity_compensation=True, gravity=gravity)
+    controller = loop.run(1.5).controller
+    status = guard_status(controller)
+    assert (status.level, status.message) == (
+        diagnostics.OK,
+        f'the arm does what the model says; {who}',
+    )
 
 
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
