@@ -5,9 +5,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar
 
 _SHOWN, _MOST_SHOWN = 60, 12
+_Member = TypeVar('_Member', bound=Enum)
 
 
 def shortened(text: str, most: int = _SHOWN) -> str:
@@ -57,6 +59,17 @@ class FrankaDynamicsError(Exception):
     """
 
     status = 2
+
+
+def member(
+    kind: type[_Member], word: object, name: str, error: type[FrankaDynamicsError]
+) -> _Member:
+    """Return the member of an Enum that `word` is or has as value; raise `error` for any other."""
+    try:
+        return kind(word)
+    except ValueError:
+        choices = ', '.join(str(each.value) for each in kind)
+        raise error(f'{name} is {shortened(repr(word))}, but must be one of: {choices}.') from None
 
 
 class DescriptionError(FrankaDynamicsError, ValueError):

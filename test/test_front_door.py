@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
+from dataclasses import astuple, replace
 import inspect
 from operator import attrgetter
 from pathlib import Path
@@ -119,6 +120,44 @@ def test_what_takes_no_name_of_an_arm_says_what_to_give_instead(arm, tmp_path):
         with pytest.raises(fd.FrankaDynamicsError, match=said):
             call()
     assert not any(tmp_path.iterdir())
+
+
+FER = fd.load('fer', hand='none')
+URDF = fd.write_urdf(FER)
+TURNED = fd.DHRow(a=0.3, alpha=0.5, d=0.2, theta=0.4)
+POSE = TURNED.transform(fd.Convention.STANDARD)
+# A call that takes a member of an enumeration, and the member.
+WORDS = {
+    'convention': (
+        lambda word: fd.NewtonEulerModel(replace(FER, convention=word)).gravity(FER.home),
+        fd.Convention.MODIFIED,
+    ),
+    'row': (TURNED.transform, fd.Convention.MODIFIED),
+    'pose': (lambda word: astuple(fd.DHRow.of_pose(POSE, word)), fd.Convention.MODIFIED),
+    'urdf': (
+        lambda word: fd.import_urdf(URDF, convention=word).description.joints[1].row.alpha,
+        fd.Convention.MODIFIED,
+    ),
+    'joint': (
+        lambda word: fd.NewtonEulerModel(
+            replace(FER, joints=tuple(replace(joint, kind=word) for joint in FER.joints))
+        ).gravity(FER.home),
+        fd.JointKind.REVOLUTE,
+    ),
+    'shape': (lambda word: len(fd.Shape(word, (0.1, 0.5)).parts()), fd.ShapeKind.CAPSULE),
+    'source': (
+        lambda word: fd.Settings(state_source=word).state_source is fd.StateSource.REFERENCE,
+        fd.StateSource.REFERENCE,
+    ),
+}
+
+
+@pytest.mark.parametrize('name', WORDS)
+def test_a_member_of_an_enumeration_may_be_given_by_its_word_and_others_are_refused(name):
+    call, member = WORDS[name]
+    np.testing.assert_array_equal(call(member.value), call(member))
+    with pytest.raises(fd.FrankaDynamicsError, match=f"is 'nonsense'.* one of: .*{member.value}"):
+        call('nonsense')
 
 
 def test_compare_takes_names_and_files(files):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .typed_file import Angle
-from ..errors import DescriptionError
+from ..errors import DescriptionError, member
 from ..spatial import cos_sin
 from ..typing import Array
 
@@ -57,6 +57,7 @@ class DHRow:
 
         If no row has the given pose, `transform` of the returned row differs from `pose`.
         """
+        convention = member(Convention, convention, 'The convention', DescriptionError)
         turn, place = pose[:3, :3], pose[:3, 3]
         if convention is Convention.MODIFIED:
             a, d = place[0], place @ turn[:, 2]
@@ -80,6 +81,7 @@ class DHRow:
         derivation, eq. 1, and of Gautier and Khalil 1990, eq. 1, the standard one that of
         Busellato 2023, section 1.
         """
+        convention = member(Convention, convention, 'The convention', DescriptionError)
         turn, slide = np.broadcast_arrays(
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
         )

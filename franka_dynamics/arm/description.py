@@ -17,7 +17,7 @@ from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import Bound, Effort, NotNegative, Positive
 from ..arrays import freeze, joint_values
-from ..errors import DescriptionError, InertiaError, shortened
+from ..errors import DescriptionError, InertiaError, member, shortened
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
@@ -82,6 +82,11 @@ class Joint:
     row: DHRow = field(metadata={'key': 'dh'})
     limits: JointLimits = field(default_factory=JointLimits)
     rotor_inertia: NotNegative = 0.0
+
+    def __post_init__(self) -> None:
+        """Take the kind by its value, too; raise DescriptionError for an unknown one."""
+        kind = member(JointKind, self.kind, f'The kind of joint {self.name}', DescriptionError)
+        object.__setattr__(self, 'kind', kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +156,7 @@ class ArmDescription(ArmFields):
     ------
     DescriptionError
         If the numbers of joints, links and home positions differ, the base is no rigid motion, or
-        a joint is named twice.
+        a joint is named twice, or there is no such convention.
 
     """
 
@@ -174,6 +179,10 @@ class ArmDescription(ArmFields):
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
                 'needs one link per joint, and at least one.'
             )
+        convention = member(
+            Convention, self.convention, f'The convention of {self.name}', DescriptionError
+        )
+        object.__setattr__(self, 'convention', convention)
         names = [joint.name for joint in self.joints]
         for name in names:
             if names.count(name) > 1:

@@ -12,6 +12,7 @@ import numpy as np
 from .arm_file import available_arms, read_arm_file
 from .bodies import Axis, Box, Cylinder
 from .typed_file import Positive, read_typed, Vector
+from ..errors import DescriptionError, member
 from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -47,6 +48,11 @@ class Shape:
     kind: ShapeKind
     size: tuple[float, ...]
     pose: Array = field(default_factory=lambda: np.eye(4))
+
+    def __post_init__(self) -> None:
+        """Take the kind by its value, too; raise DescriptionError for an unknown one."""
+        kind = member(ShapeKind, self.kind, 'The kind of a shape', DescriptionError)
+        object.__setattr__(self, 'kind', kind)
 
     def moved(self, transform: Array) -> Shape:
         """Return the shape in another frame, where its present frame has the pose `transform`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 import functools
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..errors import InertiaError, SettingsError, shortened
+from ..errors import InertiaError, member, SettingsError
 from ..urdf.source import described
 
 
@@ -117,9 +117,6 @@ class Parameters(str, Enum):
 
     BAKED = 'baked'  # numbers in the code
     RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state
-
-
-_Words = TypeVar('_Words', Quantity, Parameters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +214,8 @@ def customised_equations(
     """
     if not isinstance(description, BodyTree):
         description = described(description)
-    quantity = _member(Quantity, quantity, 'quantity')
-    parameters = _member(Parameters, parameters, 'parameters')
+    quantity = member(Quantity, quantity, 'quantity', SettingsError)
+    parameters = member(Parameters, parameters, 'parameters', SettingsError)
     at_run_time = parameters is Parameters.RUN_TIME
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
@@ -259,16 +256,6 @@ def customised_equations(
         shape,
         parameter_names(description.n) if at_run_time else (),
     )
-
-
-def _member(kind: type[_Words], word: _Words | str, name: str) -> _Words:
-    try:
-        return kind(word)
-    except ValueError:
-        raise SettingsError(
-            f'{name} is {shortened(repr(word))}, but must be one of: '
-            f'{", ".join(each.value for each in kind)}.'
-        ) from None
 
 
 def parameter_names(n: int) -> tuple[str, ...]:

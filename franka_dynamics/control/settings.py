@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_body, PAYLOAD_ORDER
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, listed, SettingsError
+from ..errors import InertiaError, listed, member, SettingsError
 from ..parameter_schema import check, ParameterSpec, specs
 
 
@@ -116,6 +116,11 @@ class Settings:
     scale: float = 1.0
     ramp_time: float = 0.2  # [s]
     stream_period: float = 0.0  # [s]
+
+    def __post_init__(self) -> None:
+        """Take state_source by its value, too; raise SettingsError for an unknown one."""
+        source = member(StateSource, self.state_source, 'state_source', SettingsError)
+        object.__setattr__(self, 'state_source', source)
 
     @property
     def profile(self) -> TargetProfile:

@@ -16,7 +16,7 @@ from ..arm.arm_file import ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.plausibility import effort_questions
-from ..errors import UrdfError
+from ..errors import DescriptionError, member, UrdfError
 from ..typing import Array
 
 IMPORTED = 'imported'
@@ -81,11 +81,14 @@ def import_urdf(
 
     Raises
     ------
+    DescriptionError
+        If there is no such convention.
     UrdfError
         If the text cannot be read, it is not clear which joints are the arm, or `tip` is not fixed
         to the last link.
 
     """
+    convention = member(Convention, convention, 'The convention', DescriptionError)
     document = parse_urdf(text, source)
     names, notes = _choose_joints(document, joint_names, prefix)
     chain = read_chain(document, names)
