@@ -14,7 +14,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import InertiaError, RigidMotionError
+from .errors import InertiaError, member, RigidMotionError
 from .typing import Array
 
 
@@ -222,7 +222,7 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
     direction, foot = np.broadcast_arrays(
         np.asarray(axis, dtype=float), np.asarray(point, dtype=float)
     )
-    if kind is JointKind.PRISMATIC:
+    if member(JointKind, kind, 'The kind of a joint', RigidMotionError) is JointKind.PRISMATIC:
         return np.concatenate((direction, np.zeros_like(direction)), axis=-1)
     return np.concatenate((-np.cross(direction, foot), direction), axis=-1)
 

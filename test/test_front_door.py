@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
+from franka_dynamics.spatial import joint_twist
 
 ROOT = str(Path(fd.__file__).parents[1])
 
@@ -93,6 +94,7 @@ STATE = fd.load('fr3').home
         ('torque_regressor', (STATE, STATE, STATE)),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'FeedforwardController')),
+        *((name, (fd.Settings(),)) for name in ('ControlLaw', 'TermModel')),
     ],
 )
 def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(function, states, files):
@@ -145,6 +147,10 @@ WORDS = {
         fd.JointKind.REVOLUTE,
     ),
     'shape': (lambda word: len(fd.Shape(word, (0.1, 0.5)).parts()), fd.ShapeKind.CAPSULE),
+    'twist': (
+        lambda word: joint_twist((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), word),
+        fd.JointKind.PRISMATIC,
+    ),
     'source': (
         lambda word: fd.Settings(state_source=word).state_source is fd.StateSource.REFERENCE,
         fd.StateSource.REFERENCE,

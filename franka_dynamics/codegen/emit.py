@@ -192,7 +192,7 @@ def python_module(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice.
+        If no quantity is listed, or one twice, or the equations are of several arms or gravities.
 
     """
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
@@ -220,7 +220,7 @@ def c_header(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice.
+        If no quantity is listed, or one twice, or the equations are of several arms or gravities.
 
     """
     comment = heading(listed)
@@ -255,10 +255,18 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice.
+        If no quantity is listed, or one twice, or the equations are of several arms or gravities.
 
     """
     require_each_once([each.quantity.value for each in listed])
+    arms = sorted({each.arm for each in listed})
+    gravities = sorted({each.gravity for each in listed if not each.parameters})
+    for of, found in (('arm', arms), ('gravity', gravities)):
+        if len(found) > 1:
+            raise OutputError(
+                f'The equations have more than one {of}: {found[0]} and {found[1]}; write a file '
+                'for each.'
+            )
     equations, arm = listed[0], listed[0].description
     if equations.parameters:
         known = (

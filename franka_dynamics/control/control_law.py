@@ -9,6 +9,8 @@ creates each ControlLaw outside the control cycle.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from .default_gains import home_pose
@@ -20,6 +22,7 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import distinct
 from ..typing import Array
+from ..urdf.source import described
 
 # Number of trajectory points for which one call computes torques; other threads run between the
 # calls.
@@ -30,11 +33,12 @@ class ControlLaw:
     """
     The torque desired at a state, for one set of settings.
 
-    `description` is the arm without the settings' payload. Raises SettingsError if the settings
-    cannot be used on this arm.
+    `description` is the arm (or its name or file) without the settings' payload.
+    Raises SettingsError if the settings cannot be used on this arm.
     """
 
-    def __init__(self, description: ArmDescription, settings: Settings) -> None:
+    def __init__(self, description: ArmDescription | str | Path, settings: Settings) -> None:
+        description = described(description)
         settings.validate(description)
         self.description, self.settings = description, settings
         self._names = description.joint_names  # kept, because each access makes a new tuple

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
+from ..urdf.source import described
 
 # Reference speeds [rad/s, m/s] below which no friction, and above which the full friction is
 # commanded, so that noise in a reference at rest causes no torque.
@@ -111,7 +113,8 @@ class TermModel:
     is the arm without the settings' payload.
     """
 
-    def __init__(self, description: ArmDescription, settings: Settings) -> None:
+    def __init__(self, description: ArmDescription | str | Path, settings: Settings) -> None:
+        description = described(description)
         loaded = description.with_payload(settings.payload_inertia())
         self.description = description
         self.loaded = loaded

@@ -156,6 +156,21 @@ def test_a_file_of_no_equations_is_refused():
             write([])
 
 
+@pytest.mark.parametrize(
+    ('others', 'said'),
+    [(('scemi',), 'arm: rpr and scemi'), (('rpr', TILTED), r'gravity: .*-9\.81.* and .*-9\.0')],
+)
+def test_a_file_of_several_arms_or_gravities_is_refused(others, said):
+    arm, *gravity = others
+    mixed = [
+        customised_equations('rpr', 'gravity'),
+        customised_equations(arm, 'inverse_dynamics', *gravity),
+    ]
+    for write in (c_header, python_module):
+        with pytest.raises(OutputError, match=said):
+            write(mixed)
+
+
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
 def test_classical_parameters_give_the_models_torques(name):
     # With classical=True parameters are not regrouped; the torque is the same.
