@@ -21,9 +21,9 @@ from ..errors import DescriptionError, InertiaError, member, shortened
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
-# A heavier link that is denser than osmium, the densest metal, cannot exist. A lighter link may be
-# given as a point mass.
-_POINT_MASS, _MOST_DENSITY = 100.0, 22_600.0  # [kg], [kg/m^3]
+# A heavier link that is denser than osmium, the densest metal, has its mass in grams. A lighter
+# link may be a point mass, or carry one as payload.
+_POINT_MASS, _MOST_DENSITY = 1000.0, 22_600.0  # [kg], [kg/m^3]
 
 
 @dataclass(frozen=True)

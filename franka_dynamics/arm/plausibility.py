@@ -20,15 +20,17 @@ def effort_questions(description: ArmDescription) -> dict[str, str]:
     """
     Return a question for each revolute joint whose effort limit the arm's weight cannot need.
 
-    The keys are the joints' names. An arm with a link without mass gets no questions, because its
-    weight is unknown.
+    The keys are the joints' names. An arm with a link without mass, or with a prismatic joint
+    without limits, gets no questions, because its weight torque has no known bound.
     """
     masses = np.array([link.mass for link in description.links])
     if not (masses > 0.0).all():
         return {}
     limits = np.abs([description.limit('lower'), description.limit('upper')])
     slides = np.array([joint.kind is JointKind.PRISMATIC for joint in description.joints])
-    travel = np.where(slides & np.isfinite(limits).all(axis=0), limits.max(axis=0), 0.0)
+    if not np.isfinite(limits[:, slides]).all():
+        return {}
+    travel = np.where(slides, limits.max(axis=0), 0.0)
     steps = description.joint_transforms(np.zeros(description.n))
     reach = np.cumsum([np.linalg.norm(step[:3, 3]) for step in steps] + travel)
     levers = reach + [np.linalg.norm(link.center_of_mass) for link in description.links]
@@ -37,7 +39,8 @@ def effort_questions(description: ArmDescription) -> dict[str, str]:
     return {
         joint.name: (
             f'the effort limit of {joint.name} is {joint.limits.effort:g} N m, and the weight of '
-            f'the whole arm, stretched out, makes at most {weight:.3g} N m. Is this in N mm?'
+            f'the whole arm, stretched out, makes at most {weight:.3g} N m. Is this in N mm, or '
+            'are the masses too small?'
         )
         for joint in description.joints
         if joint.kind is JointKind.REVOLUTE and most < joint.limits.effort < np.inf

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from .equations import Equations, Quantity
 from .program import Program, Result, Statement
 from ..arm import ArmDescription
+from ..dynamics.body_tree import as_tree
 from ..errors import OutputError
 
 
@@ -192,7 +193,8 @@ def python_module(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice, or the equations are of several arms or gravities.
+        If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
+        gravity or kind of parameters.
 
     """
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
@@ -220,7 +222,8 @@ def c_header(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice, or the equations are of several arms or gravities.
+        If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
+        gravity or kind of parameters.
 
     """
     comment = heading(listed)
@@ -248,6 +251,19 @@ def c_header(listed: Sequence[Equations]) -> str:
     )
 
 
+_WITHOUT_MASS = (Quantity.FLANGE_POSE, Quantity.JACOBIAN)
+_WITHOUT_GRAVITY = (Quantity.MASS_MATRIX, Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX)
+
+
+def _inertias(equations: Equations) -> tuple[bytes, ...]:
+    """Return the links' and rotors' inertial parameters, to compare."""
+    tree = as_tree(equations.description)
+    return (
+        *(link.parameters().tobytes() for link in tree.inertias),
+        tree.rotor_inertias.tobytes(),
+    )
+
+
 def heading(listed: Sequence[Equations]) -> list[str]:
     """
     Return the comment at the top of a generated file: arm, parameters, meaning of the names.
@@ -255,19 +271,30 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice, or the equations are of several arms or gravities.
+        If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
+        gravity or kind of parameters.
 
     """
     require_each_once([each.quantity.value for each in listed])
-    arms = sorted({each.arm for each in listed})
-    gravities = sorted({each.gravity for each in listed if not each.parameters})
-    for of, found in (('arm', arms), ('gravity', gravities)):
+    with_mass = [each for each in listed if each.quantity not in _WITHOUT_MASS]
+    with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
+    baked = [each for each in with_mass if not each.parameters]
+    kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
+    # What must be one for all, and how to name it.
+    for of, found in (
+        ('arm', {each.arm: each.arm for each in listed}),
+        ('kind of parameters', {kind: kind for kind in kinds}),
+        ('set of inertias', {_inertias(each): f'that of {each.quantity.value}' for each in baked}),
+        ('gravity', {each.gravity: each.gravity for each in with_gravity if not each.parameters}),
+    ):
         if len(found) > 1:
+            first, second, *_ = found.values()
             raise OutputError(
-                f'The equations have more than one {of}: {found[0]} and {found[1]}; write a file '
-                'for each.'
+                f'The equations have more than one {of}: {first} and {second}; write a file for '
+                'each.'
             )
-    equations, arm = listed[0], listed[0].description
+    equations = (with_gravity or with_mass or listed)[0]
+    arm = equations.description
     if equations.parameters:
         known = (
             'Inertial parameters and gravity are set at run time, by the functions '

@@ -277,9 +277,13 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
         If M is singular, exactly or but for rounding errors.
 
     """
+    stack = np.broadcast_shapes(mass.shape[:-1], torque.shape)
+    unit = np.broadcast_to(np.eye(mass.shape[-1]), (*stack, mass.shape[-1]))
+    right = np.concatenate([np.broadcast_to(torque, stack)[..., None], unit], axis=-1)
     try:
-        found = np.asarray(np.linalg.solve(mass, torque[..., None])[..., 0], dtype=float)
-        least = 1.0 / np.abs(np.diagonal(np.linalg.inv(mass), axis1=-2, axis2=-1)).max(axis=-1)
+        solved = np.asarray(np.linalg.solve(mass, right), dtype=float)
+        found, inverse = solved[..., 0], solved[..., 1:]
+        least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix() from None
     if np.any(least < SINGULAR * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):

@@ -255,7 +255,7 @@ class PinocchioModel:
         given = () if wrench is None else (self._forces(position, wrench),)
         pushes = pin.aba(self.model, self.data, position, velocity, torque, *given).copy()
         # Reciprocals of the inertias that joints move while the later joints are free.
-        reciprocals = [float(joint.Dinv[0, 0]) for joint in self.data.joints[1:]]
+        reciprocals = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
         if not np.isfinite(pushes).all() or SINGULAR * max(reciprocals) > min(reciprocals):
             raise singular_mass_matrix()
         return pushes

@@ -21,7 +21,9 @@ from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
-_LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')  # prefix of a log line
+# Format of a node's log lines, whatever the user's environment says, and their prefix.
+_LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
+_LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None)
 
@@ -66,6 +68,7 @@ class NodeGroup:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
                 preexec_fn=default_signals,
+                env={**os.environ, 'RCUTILS_CONSOLE_OUTPUT_FORMAT': _LOG_FORMAT},
             )
 
     def processor_seconds(self) -> dict[str, float]:

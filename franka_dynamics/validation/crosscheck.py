@@ -192,6 +192,7 @@ def compare_formulations(
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     known = [quantity.name for quantity in QUANTITIES]
+    quantities = (quantities,) if isinstance(quantities, str) else tuple(quantities)
     for name in quantities:
         if name not in known:
             near = nearest(name, known)

@@ -3,6 +3,7 @@
 """Shipped arm files have the published numbers; each error names file, line and field."""
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 import os
 import re
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.arm import JointKind, load, strict_yaml, ViscousCoulombFriction
+from franka_dynamics.arm import JointKind, JointLimits, load, strict_yaml, ViscousCoulombFriction
+from franka_dynamics.arm.plausibility import effort_questions
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 from franka_dynamics.resources import share_directory
@@ -290,3 +292,14 @@ def test_effort_limits_in_newton_millimetres_are_asked_for_their_unit(old, new, 
         load(file)
     file.write_text(text.replace(old, 'effort: 950.0'), encoding='utf-8')
     assert load(file).limit('effort').max() == 950.0
+
+
+def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():
+    rpr = load('rpr')
+    hips = replace(rpr.joints[0], limits=replace(rpr.joints[0].limits, effort=3000.0))
+    for slide, asked in (
+        (rpr.joints[1], True),
+        (replace(rpr.joints[1], limits=JointLimits()), False),
+    ):
+        arm = replace(rpr, joints=(hips, slide, rpr.joints[2]))
+        assert bool(effort_questions(arm)) == asked

@@ -71,7 +71,9 @@ def test_franka_descriptions_link_4_is_named_with_its_margin():
     assert 'miss the triangle inequality by 0.0011' in sentence
 
 
-@pytest.mark.parametrize(('mass', 'density', 'count'), [(400, 22_500, 0), (400, 22_700, 1)])
+@pytest.mark.parametrize(
+    ('mass', 'density', 'count'), [(4000, 22_500, 0), (4000, 22_700, 1), (900, 22_700, 0)]
+)
 def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count):
     radius = (mass / density / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
     ball = LinkInertia.from_center_of_mass(

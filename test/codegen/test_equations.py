@@ -171,6 +171,24 @@ def test_a_file_of_several_arms_or_gravities_is_refused(others, said):
             write(mixed)
 
 
+def test_one_file_has_one_set_of_inertias_and_one_kind_of_parameters():
+    fr3 = load('fr3')
+    loaded = fr3.with_payload(LinkInertia.from_center_of_mass(3.0, np.zeros(3), np.zeros(6)))
+    for other, said in (
+        (customised_equations(loaded, 'inverse_dynamics'), 'set of inertias: that of gravity and'),
+        (customised_equations(fr3, 'coriolis', parameters='run_time'), 'baked and run_time'),
+    ):
+        with pytest.raises(OutputError, match=said):
+            c_header([customised_equations(fr3, 'gravity'), other])
+
+
+def test_equations_without_gravity_may_stand_beside_those_of_any_gravity():
+    tilted = customised_equations('fr3', 'gravity', gravity=(0.0, 9.81, 0.0))
+    for other in ('mass_matrix', 'coriolis', 'jacobian'):
+        text = c_header([customised_equations('fr3', other), tilted])
+        assert 'gravity [0.0, 9.81, 0.0] m/s^2' in ' '.join(text.split()).replace(' * ', ' ')
+
+
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
 def test_classical_parameters_give_the_models_torques(name):
     # With classical=True parameters are not regrouped; the torque is the same.

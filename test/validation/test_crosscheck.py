@@ -219,6 +219,7 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error):
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [
+        ({'quantities': 'gravty'}, "no quantity 'gravty'"),
         ({'quantities': ('gravity', 'gravty')}, "no quantity 'gravty'; .*Did you mean gravity?"),
         ({'count': 0}, 'count is 0'),
         ({'count': -1}, 'count is -1'),
