@@ -57,9 +57,9 @@ class TorqueReceiver:
     If nothing else compensates gravity, the receiver holds the stopped arm at rest until a sender
     comes; if the robot compensates gravity, the torque goes to zero once braking has ended. If a
     state is not finite while the receiver brakes or holds the arm, the torque goes to zero or, if
-    nothing else compensates gravity, to the gravity torque at the last finite position, and stays
-    there until a sender comes. The applied torque stays within the arm's torque limits and changes
-    by at most 1000 N m/s, whoever sends what.
+    nothing else compensates gravity, to the gravity torque at the last finite position, until a
+    state is finite again or a sender comes. The applied torque stays within the arm's torque
+    limits and changes by at most 1000 N m/s, whoever sends what.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
@@ -89,8 +89,9 @@ class TorqueReceiver:
         self._braking = Braking(description)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
-        # How long nobody is followed yet, because two senders could not be told apart [s].
-        self._doubt_s = 0.0
+        # How long nobody is followed yet, because two senders could not be told apart [s], and
+        # when a message last came whose number did not continue those before.
+        self._doubt_s, self._doubtful = 0.0, -np.inf
         self._finite: Array | None = None  # the last finite position
         self._heard = self._stamp = -np.inf
 
@@ -101,15 +102,18 @@ class TorqueReceiver:
         After a refused torque the last accepted torque stays until the time-out. A second sender
         is followed only once the followed sender has been silent for the time-out. `number` counts
         the messages of a sender, None if the middleware does not number messages; without numbers
-        every sender is followed. Of two senders with numbers less than 100 apart none is followed
-        until one has been silent for the time-out.
+        every sender is followed. Of two senders with numbers at most 100 apart none is followed
+        until one has been silent for the time-out; a single repeated or late message is only
+        refused.
         """
         given, refusal, doubted = np.array(torque, dtype=float), None, self._doubt_s > 0.0
         last = self._number if doubted or self.state is ReceiverState.FOLLOWING else None
         ahead = 1 if last is None or number is None else number - last
         foreign = not 0 < ahead <= _LOST_AT_MOST
         if foreign and (doubted or -_LOST_AT_MOST < ahead <= 0):
-            doubted, self._doubt_s = True, self.timeout
+            if doubted or self._stamp - self._doubtful <= self.timeout:
+                doubted, self._doubt_s = True, self.timeout
+            self._doubtful = self._stamp
         if doubted:
             self._number = number
         if doubted or foreign:
@@ -129,6 +133,8 @@ class TorqueReceiver:
 
     def follows(self, stamp: float) -> bool:
         """Return whether, at a stamp [s], a sender is followed and its time-out has not passed."""
+        if self._doubt_s > 0.0:
+            return False
         return self.state is ReceiverState.FOLLOWING and stamp - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
@@ -147,6 +153,9 @@ class TorqueReceiver:
         if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
             self.state = ReceiverState.BRAKING
             self.timeouts += 1
+            self._braking.begin()
+        if self.state is ReceiverState.FAULT and finite:
+            self.state = ReceiverState.BRAKING
             self._braking.begin()
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):

@@ -109,7 +109,7 @@ class CommandReceiver:
             topic = self._subscription.topic_name
             sentence = (
                 f'a second sender of torques on {topic} is not followed, and the first only if '
-                'their message numbers are 100 apart; publishers listed there: '
+                'their message numbers are more than 100 apart; publishers listed there: '
                 f'{", ".join(publisher_names(self._node, topic))}'
             )
         else:

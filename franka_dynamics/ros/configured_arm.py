@@ -129,7 +129,8 @@ class ConfiguredArm:
         self.command_watch.close()
 
     def destroy(self) -> None:
-        """Destroy all publishers of this arm."""
+        """Destroy all publishers of this arm; a fault ends with it."""
+        self._state_log.close()
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()

@@ -86,6 +86,11 @@ class StateLog:
         self._commanded = self._refusal_logged = False
         self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
 
+    def close(self) -> None:
+        """Log the end of a fault that a new configuration clears."""
+        if self._fault:
+            self._logger.info('the fault was cleared')
+
     def note(self) -> bool:
         """Log changes; return if mode, fault, states' condition or bool(waits_for) changed."""
         controller = self._controller

@@ -128,11 +128,57 @@ def test_of_two_senders_with_near_numbers_none_is_followed_until_one_is_silent(a
         followed.append([first, second])
     first, second = np.transpose(followed)
     assert first[:100].all() and first[460:].all()
-    assert not first[102:400].any() and np.count_nonzero(second) <= 1
+    assert not first[102:400].any() and np.count_nonzero(second) <= 2
     assert receiver.timeouts == 1
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
     np.testing.assert_array_equal(applied[300], np.zeros(7))
     np.testing.assert_array_equal(applied[-1], np.full(7, 5.0))
+
+
+@pytest.mark.parametrize('ahead', [100, 50, 1])
+def test_where_torques_are_applied_as_they_come_neither_of_two_senders_is_followed(ahead):
+    # As the direct Gazebo node does: a step for each accepted torque, and at states without one.
+    receiver, followed = fci_receiver(), []
+    for k in range(800):
+        state = 1e-3 * k, FER.home, np.zeros(7)
+        if not receiver.follows(state[0]):
+            receiver.step(*state)
+        for number in (200 + k, 200 + k + ahead)[: 1 if k < 100 else 2]:
+            followed.append((k, receiver.take(np.full(7, 5.0), number) is None))
+            if followed[-1][1]:
+                receiver.step(*state)
+    assert all(taken for k, taken in followed if k < 100)
+    assert not any(taken for k, taken in followed if k > 102)
+    assert receiver.state is ReceiverState.STOPPED and receiver.timeouts == 1
+
+
+@pytest.mark.parametrize('numbers', [(99, 100, 100, 101), (99, 101, 100, 102)])
+def test_one_repeated_or_late_message_is_refused_and_stops_nothing(numbers):
+    receiver = fci_receiver()
+    for k, number in enumerate([*range(1, 99), *numbers, *range(103, 300)]):
+        receiver.step(1e-3 * k, FER.home, np.zeros(7))
+        receiver.take(np.full(7, 5.0), number)
+    assert receiver.refused[Refusal.OTHER_PUBLISHER] == 1
+    assert receiver.timeouts == 0 and receiver.state is ReceiverState.FOLLOWING
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_after_one_state_that_is_not_finite_braking_goes_on(target):
+    loop, states = in_motion(target), []
+    step = loop.receiver.step
+
+    def once_nan(stamp, q, dq):
+        states.append(loop.receiver.state)
+        braking = states[-1] is ReceiverState.BRAKING
+        bad = braking and states.count(ReceiverState.BRAKING) == 20
+        return step(stamp, np.full(7, np.nan) if bad else q, dq)
+
+    loop.receiver.step, loop.sending = once_nan, False
+    loop.run(1.5)
+    assert ReceiverState.FAULT in states
+    end = ReceiverState.HOLDING if target == 'mujoco' else ReceiverState.STOPPED
+    assert loop.receiver.state is end
+    assert loop.speed < 0.05 and loop.largest_step <= LARGEST_STEP
 
 
 def test_a_sender_whose_messages_get_lost_is_followed():

@@ -128,7 +128,7 @@ def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(m
 
 
 def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(
-    make_node, monkeypatch
+    make_node, monkeypatch, capfd
 ):
     monkeypatch.setattr('franka_dynamics.ros.model_source.TOLERANCE', 1e-20)
     node = make_node(RecordingNode)
@@ -142,7 +142,9 @@ def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(
     assert not node.controller.clear_fault()[0]
     node.trigger_deactivate()
     assert_stopped_in_steps(node.published)
+    assert 'the fault was cleared' not in capfd.readouterr().err
     node.trigger_cleanup()
+    assert 'the fault was cleared' in capfd.readouterr().err
     node.trigger_configure()
     assert not node.controller.fault
 

@@ -75,7 +75,7 @@ def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(
     def sent():
         references.publish(request_message(request))
         probe.spin(0.1)
-        return len(planned) > 3
+        return len(planned) > 10
 
     probe.until(sent, 'trajectories with torques')
     process.send_signal(signal.SIGINT)
