@@ -28,6 +28,8 @@ SHORTER = {
     'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split(),
     'arm check': '--states 100'.split(),
 }
+# Requests to a node that may be slow to answer on a busy machine.
+PATIENT = {f'node {one}': ['--timeout', '60'] for one in ('state', 'get', 'set', 'play')}
 FROM_FILES = {'bag replay', 'identify arm', 'arm compare', 'arm check'}
 # Commands that may exit with 1, for instance doctor on a machine without real time.
 MAY_SAY_NO = {'doctor', 'node monitor', 'arm compare'}
@@ -138,7 +140,11 @@ def through(shell, page):
             assert system.wait(TIMEOUT_S) == 0, shell.logs()
             system = None
         # Three seconds suffice to see whether the arm stands still.
-        few = ['--duration', '3'] if '--duration' in words else SHORTER.get(verb(words), [])
+        few = (
+            ['--duration', '3']
+            if '--duration' in words
+            else (SHORTER | PATIENT).get(verb(words), [])
+        )
         if verb(words) == 'bag record':
             said['bag record'] = recorded(shell, [*words, *few])
         else:
