@@ -239,7 +239,8 @@ def customised_equations(
         columns=columns,
     )
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
-        # `_solved` refuses pivots that are exactly 0, `linearize` those that are rounding errors.
+        # Raises InertiaError if the mass matrix is singular but for rounding errors; `_solved`
+        # notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
