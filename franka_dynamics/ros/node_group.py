@@ -21,7 +21,8 @@ from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
-# Format of a node's log lines, whatever the user's environment says, and their prefix.
+# The nodes' log format, whatever the user's environment says, and a pattern that matches all of
+# a line before the message.
 _LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
 _LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -93,7 +94,7 @@ class NodeGroup:
 
     def end_all(self) -> list[str]:
         """
-        End the nodes in reverse order of their start: SIGINT, and after 10 s SIGKILL.
+        End one node after the other, the last started first: SIGINT, and after 10 s SIGKILL.
 
         Returns a sentence for each node whose exit status was not 0.
         """
@@ -175,16 +176,18 @@ _DOMAINS = range(1, 102)
 
 def use_isolated_network() -> None:
     """
-    Set the environment so that torques reach no other node: UDP on 127.0.0.1, own domain.
+    Set the environment so that this process and its children reach no other node.
+
+    They use UDP on 127.0.0.1 and a ROS domain of their own, so that torques reach no real arm.
 
     Call use_isolated_network before rclpy.init. The discovery range LOCALHOST would stay off the
     network as well, but with rmw_fastrtps it implies shared memory and unicast discovery:
     discovery was seen to take three seconds, and processes to crash at exit. Discovery by
     multicast on the loopback interface takes 0.12 s.
 
-    The ROS domain is a random one that no other process has claimed by this function and
-    in which no node runs; OSError if there is none. The domain stays claimed until this process
-    ends.
+    The ROS domain is a random one that no other process has claimed by this function and in which
+    no node runs on this machine; OSError if there is none. The domain stays claimed until this
+    process ends.
     """
     profiles = share_directory() / 'config' / 'fastdds_loopback.xml'
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
