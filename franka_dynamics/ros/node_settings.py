@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the arm, its settings and limits from parameter values."""
+"""Makes the arm, and dataclasses of settings or limits, from a node's parameter values."""
 
 from __future__ import annotations
 

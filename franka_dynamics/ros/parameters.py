@@ -122,7 +122,7 @@ _SERVICES = (  # rclpy's callbacks of these services raise exceptions for some r
 
 class LiveParameters:
     """
-    Checks each change of a node's parameters at once, and applies changes when `apply` is called.
+    Checks a change of parameters when it is requested; `apply` puts it into effect.
 
     Applying values takes about a millisecond, so all changes since the last call are applied
     together.
@@ -195,7 +195,7 @@ class LiveParameters:
 
 
 def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
-    """Return a service callback that logs exceptions of `callback`, and gives short reasons."""
+    """Return `callback` with its exceptions logged and answered as refusals; reasons are cut."""
 
     def answer(request: Any, response: Any) -> Any:
         entries = getattr(request, 'parameters', ())
