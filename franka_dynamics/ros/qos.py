@@ -8,7 +8,8 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 # Publishers are reliable, because a default subscriber gets nothing from a best-effort one.
 # Publishers have depth 1, because an old torque is worth nothing.
 PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-# Joint states: best effort, depth 1; after a pause a subscriber gets only the newest one.
+# For subscriptions to joint states and model terms: a subscriber that pauses gets only the newest
+# message afterwards.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 # CommandWatch reads its queue fifty times a second. Between two readings about twenty of the
 # node's own commands come, which must not displace a message of another sender.

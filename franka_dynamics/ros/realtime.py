@@ -22,7 +22,7 @@ _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 def request_realtime(default: str = ON) -> str:
     """
-    Request SCHED_FIFO, lock this process's memory; return '' or why SCHED_FIFO failed.
+    Request SCHED_FIFO and, if it is granted, lock memory; return '' or why it was refused.
 
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
