@@ -179,7 +179,7 @@ def record(
     go_on: Callable[[Progress], bool],
 ) -> Progress:
     """
-    Record joint states, commanded torques, references, diagnostics until `go_on` returns False.
+    Record joint states, torques, trajectories and diagnostics until `go_on` returns False.
 
     `go_on` is called with the progress ten times a second.
     """

@@ -99,7 +99,7 @@ class CommandWatch:
 
     @property
     def heard_publishers(self) -> int:
-        """Number of publishers on the topic; 1 while DDS lists no second one."""
+        """Number of publishers that the subscription receives from; 1 without subscription."""
         subscription = self._subscription
         return 1 if subscription is None else int(subscription.get_publisher_count())
 
@@ -118,7 +118,11 @@ class CommandWatch:
         return True
 
     def check(self) -> str:
-        """Return a sentence if another node sends commands, else ''; call it every 20 ms."""
+        """
+        Return a sentence if another node has sent commands and is still listed by DDS, else ''.
+
+        To be called every 20 ms.
+        """
         if self._node.count_publishers(self.topic) <= 1:
             self.close()
             return ''
