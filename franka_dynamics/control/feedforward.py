@@ -410,7 +410,8 @@ class FeedforwardController:
         if self.mode is Mode.RUNNING:
             return ControllerStatus(self.mode, COMMANDING, '', False)
         if self.waits_for and supervisor.condition is Condition.TRUSTED:
-            return ControllerStatus(self.mode, self.waits_for, 'correct what it names', False)
+            reason = f'no torque yet: {self.waits_for}'
+            return ControllerStatus(self.mode, reason, 'correct what it names', False)
         if not self.enabled:
             reason = self.stop_reason or 'not activated'
             return ControllerStatus(self.mode, reason, 'activate the node', False)

@@ -51,6 +51,7 @@ _MOVED, _MOVED_AT, _BRAKES_OPEN_S = 3e-3, 0.05, 1.0
 # load's weight. While an arm held by gains presses on the table, each joint moves by less than
 # _PRESSES [rad] and slower than _PRESSES_AT [rad/s].
 _PRESSES, _PRESSES_AT = 0.03, 0.1
+_NEAR_BOUND = 0.8  # share of a bound above which `judgement` names the joint
 _FROZEN = 10  # this many identical efforts in a row are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
 # Smallest norm of g at which a fall shows [N m]; largest fraction of g that holds a falling arm
@@ -357,6 +358,16 @@ class Guard:
     def judges(self) -> bool:
         """Whether torques are commanded, brakes hide no difference, and the guard has settled."""
         return self._began is not None and self._moved and self.settled
+
+    def judgement(self) -> tuple[bool, str]:
+        """Return whether no joint is near its bound, and the guard's account in one sentence."""
+        if not self.judges:
+            return False, 'nothing is judged yet: the arm has not moved, and brakes may hold it'
+        joint = int(self.shares.argmax())
+        share = self.shares[joint]
+        if share > _NEAR_BOUND:
+            return False, f'{self._names[joint]} is near its bound ({share:.0%} of it)'
+        return True, 'the arm does what the model says'
 
     # Before the first torque ---------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from ..control.possible_motion import Condition
 RESIDUALS = tuple(
     f'{when} [N m, relative above 1 N m]' for when in ('at configure', 'while running')
 )
-_NEAR_BOUND = 0.8  # fraction of the guard's bound above which a warning is published
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -204,25 +203,18 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _guard(self) -> DiagnosticStatus:
         controller = self._controller
         guard, names = controller.guard, controller.description.joint_names
-        shares, largest = guard.shares, guard.largest
-        joint = int(shares.argmax())
-        level, message = OK, 'the arm does what the model says'
-        if controller.waits_for:
-            level, message = WARN, f'no torque yet: {controller.waits_for}'
-        elif controller.holding:
-            level, message = ERROR, 'the arm is held at rest until the fault is cleared'
-        elif controller.mode is not Mode.RUNNING:
-            level, message = WARN, 'nothing is judged while no torque is commanded'
-        elif not guard.judges:
-            level = WARN
-            message = 'nothing is judged yet: the arm has not moved, and brakes may hold it'
-        elif shares[joint] > _NEAR_BOUND:
-            level = WARN
-            message = f'{names[joint]} is near its bound ({shares[joint]:.0%} of it)'
-        elif controller.terms.receiver is not None:
-            message += '; the node adds the part of gravity that the robot does not compensate'
-        elif controller.terms.adds_gravity:
-            message += '; the robot compensates gravity, and the node adds none'
+        status = controller.status()
+        if status.mode is not Mode.RUNNING:
+            level = ERROR if controller.holding else WARN
+            state = 'the arm is held at rest' if controller.holding else 'nothing is judged'
+            message = f'{state}: {status}'
+        else:
+            good, message = guard.judgement()
+            level = OK if good else WARN
+            if good and controller.terms.receiver is not None:
+                message += '; the node adds the part of gravity that the robot does not compensate'
+            elif good and controller.terms.adds_gravity:
+                message += '; the robot compensates gravity, and the node adds none'
         return self.status(
             'Guard',
             level,
@@ -232,7 +224,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 'friction': 'taken out' if guard.takes_friction_out else 'not taken out',
                 **{
                     f'largest share of bound, {name} [%]': 100.0 * float(share)
-                    for name, share in zip(names, largest)
+                    for name, share in zip(names, guard.largest)
                 },
             },
         )

@@ -114,11 +114,12 @@ class StateLog:
                 self._logger.error(f'fault: {status}')
             else:
                 self._logger.info('the fault was cleared')
-        if controller.waits_for and not self._refusal_logged:
+        trusted = controller.supervisor.condition is Condition.TRUSTED
+        if controller.waits_for and trusted and not (fault or self._refusal_logged):
             # Only the first reason for waiting is logged per activation: the residual may cross
             # its bound often.
             self._refusal_logged = True
-            self._logger.warning(f'no torque yet: {controller.waits_for}')
+            self._logger.warning(status.reason)
         return True
 
     def _log_mode(self, controller: FeedforwardController) -> None:

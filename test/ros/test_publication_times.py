@@ -95,11 +95,20 @@ def guard_status(controller):
 @pytest.mark.parametrize(
     ('seconds', 'active', 'message'),
     [
-        (0.0, True, 'nothing is judged while no torque is commanded'),
+        (
+            0.0,
+            True,
+            'nothing is judged: silent: waiting: no joint state has arrived yet; to command '
+            'again: wait until the states are trusted',
+        ),
         # Brakes may hold an arm for a second after its first torque.
         (0.5, True, 'nothing is judged yet: the arm has not moved, and brakes may hold it'),
         (1.5, True, 'the arm does what the model says'),
-        (1.5, False, 'nothing is judged while no torque is commanded'),
+        (
+            1.5,
+            False,
+            'nothing is judged: stopping: deactivated; to command again: activate the node',
+        ),
     ],
 )
 def test_the_guard_is_ok_only_where_it_has_judged_the_arm(seconds, active, message):
@@ -135,5 +144,6 @@ def test_beside_a_robot_that_compensates_gravity_it_is_said_what_the_node_adds(g
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
     controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
     status = guard_status(controller)
-    held = 'the arm is held at rest until the fault is cleared'
-    assert (status.level, status.message) == (diagnostics.ERROR, held)
+    held = f'the arm is held at rest: braking: {controller.fault}; to command again: clear the fault'
+    assert controller.fault
+    assert (status.level, status.message[: len(held)]) == (diagnostics.ERROR, held)

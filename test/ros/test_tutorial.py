@@ -133,7 +133,7 @@ def through(shell, page):
     said, system = {}, None
     for words in commands(page):
         if words[0] == 'sim':
-            system = running(shell, '--realistic', factor='0.4')
+            system = running(shell, '--realistic', factor='0.7')
             continue
         if system is not None and verb(words) in FROM_FILES:
             system.send_signal(signal.SIGINT)
@@ -169,7 +169,7 @@ def test_the_commands_of_getting_started_run(shell):
 
 def test_the_commands_for_the_real_arm_run(shell):
     # A simulated arm with gravity compensation stands in for the real arm.
-    running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.12')
+    running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.4')
     said = through(shell, 'howto/real-arm.md')
     # The recorder notes that no joint moved; the simulated arm equals its model.
     assert 'note: no joint has moved' in said['bag record']
