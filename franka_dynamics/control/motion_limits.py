@@ -35,7 +35,8 @@ def beyond_limits(description: ArmDescription, times: Array, points: ReferencePo
         ('acceleration', points.ddq, -most, most, 'rad/s^2'),
     ]
     for name, values, lower, upper, unit in checks:
-        # NaN, from points whose stamps are equal after rounding, counts as outside the limits.
+        # A segment whose two times are equal after rounding gives NaN velocities and
+        # accelerations; NaN counts as outside the limits.
         outside = ~((values >= lower - LIMIT_SLACK) & (values <= upper + LIMIT_SLACK))
         if outside.any():
             row, joint = np.argwhere(outside)[0]

@@ -54,7 +54,7 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
 
 
 def _unit_motion(n: int, s: Array) -> Array:
-    """Return joint positions (len(s), n) before scaling, at fractions s of the duration."""
+    """Return unscaled deflections (len(s), n) from the pose, at fractions s of the duration."""
     cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(n)], dtype=float)
     wave = 0.5 * np.sin(2.0 * np.pi * s[:, None, None] * cycles).sum(-1)
     x = np.clip(np.minimum(s, 1.0 - s) / _FADE, 0.0, 1.0)[:, None]

@@ -3,7 +3,7 @@
 """
 Turns a requested motion into a trajectory that the arm can follow, or refuses it with a reason.
 
-Planning runs beside the control cycles; the controller then follows the planned motion.
+Planning may run in another thread than the control cycles, which then follow the planned motion.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from ..typing import Array
 if TYPE_CHECKING:
     from .feedforward import FeedforwardController
 
-# Transport delays a message by less than MOST_LATENESS_S [s]; an older stamp is refused.
+# Transport delays a request by less than MOST_LATENESS_S [s]; a request whose start lies further
+# before the latest joint state is refused.
 MOST_LATENESS_S = 0.1
 # A stamp more than MOST_LEAD_S [s] in the future comes from another clock.
 MOST_LEAD_S = 600.0
@@ -91,21 +92,22 @@ def plan(
     Return the trajectory or set-point that the arm is to follow.
 
     One point at time zero is a set-point of a stream. A request without points ends the present
-    motion, as in joint_trajectory_controller, by ruckig's fastest motion to rest. Every other
-    request is a trajectory. If a request has velocities but no accelerations, `with_accelerations`
-    adds accelerations.
+    motion, as it does in joint_trajectory_controller; here ruckig's fastest motion to rest ends
+    it. Every other request is a trajectory. If a request has velocities but no accelerations, the
+    function `with_accelerations` adds accelerations.
 
     `now` is the stamp of the latest state [s]. The motion begins at `begin` [s], by default `now`,
-    or at a later start of the request. `current` is the desired state when the motion begins, or
-    the measured position at rest; if the first point comes later, the motion leads from `current`
-    to the first point. `measured`, shape (n,), is the position expected to be measured when the
-    motion begins, by default the position of `current`. A set-point must be near `measured`, or a
-    stream could run away from the arm; of a smoothed stream `current` must be near `measured`, and
-    the first set-point near `current`. A trajectory without a start, or that starts at most
-    MOST_LATENESS_S after `now`, must begin near `measured`, or the feedback torque would begin
-    with a step. If `period`, the time between the points of a stream [s], is positive, a set-point
-    with positions alone is made into a smooth motion, which continues the stream of `before`, the
-    latest motion, if `before` was made from a stream.
+    or at a later start of the request. `current` is the desired state when the motion begins or,
+    if nothing is desired, the measured position at rest; if the first point comes later, the
+    motion leads from `current` to the first point. `measured`, shape (n,), is the position
+    expected to be measured when the motion begins, by default the position of `current`. A
+    set-point must be near `measured`, or a stream could run away from the arm; of a smoothed
+    stream `current` must be near `measured`, and the first set-point near `current`. A trajectory
+    without a start, or that starts at most MOST_LATENESS_S after `now`, must begin near
+    `measured`, or the feedback torque would begin with a step. If `period`, the time between the
+    points of a stream [s], is positive, a set-point with positions alone is made into a smooth
+    motion, which continues the stream of `before`, the latest motion, if `before` was made from a
+    stream.
 
     Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
     cannot be followed.
@@ -362,7 +364,7 @@ def follow_request(
                     'The reference came before any joint state; wait until the arm publishes its '
                     'state.'
                 )
-            # Its message says more than a later check would.
+            # Checked before planning, because this error says more than an error of planning.
             _require_following(controller, request)
             stamp, q, _ = latest
             begin = max(stamp + lead, request.start or 0.0)
@@ -394,7 +396,7 @@ def follow_request(
         with lock:
             _require_following(controller, request)
             # The controller follows a set-point at once, a trajectory only if its start has not
-            # passed.
+            # passed; otherwise the trajectory is planned again.
             latest = controller.latest
             if isinstance(planned, ReferencePoint) or (latest is not None and latest[0] <= begin):
                 controller.follow(planned, mark)
@@ -410,8 +412,8 @@ def _require_following(controller: FeedforwardController, request: TrajectoryReq
     """
     Raise ReferenceRefusedError, with the reason, unless the controller follows references.
 
-    If joint states come too slowly for commands, a trajectory is accepted: the node still adds
-    torques to the trajectory for a controller that follows the trajectory with its own feedback.
+    If joint states come too slowly for commands, a trajectory is still accepted: the node
+    publishes the trajectory with torques, for a controller that follows it by its own feedback.
     """
     status = controller.status()
     too_slow = controller.supervisor.condition is Condition.TOO_SLOW
