@@ -41,13 +41,13 @@ _SPEED_FACTOR, _JUMP_SLACK = 2.0, 1e-2
 # On real FERs position and integrated velocity differed by at most 0.007 rad at 1 kHz, 0.033 rad
 # at 30 Hz.
 _DRIFT, _DRIFT_TIME_S, _DELAY_S = 0.02, 0.2, 0.005
-# Across a gap between states longer than _LONGEST_GAP_S [s], the mean of two velocities is too
-# poor an estimate of the displacement.
+# Across a gap between states longer than _LONGEST_GAP_S [s] positions are not compared with
+# velocities: the mean of two velocities is too poor an estimate of the displacement.
 _LONGEST_GAP_S = 0.04
-# Tolerated difference between the position change of a single step and its integrated velocity
-# [rad], beyond speed times the same sum, and the tolerated number of larger differences in
-# ORDER_WINDOW states. More than _MOST_STEPS steps off by more than this tolerance show that the
-# states of two arms alternate or an encoder is faulty. Encoder noise is below 1e-4 rad.
+# Tolerated difference between the position change from one state to the next and the integrated
+# velocity [rad] (speed times the sum of _DELAY_S and the time between the states is tolerated as
+# well), and how many of the last ORDER_WINDOW states may differ by more. If more do, the states
+# of two arms alternate or an encoder is faulty. Encoder noise is below 1e-4 rad.
 _STEP, _MOST_STEPS = 3e-3, 3
 
 
@@ -55,10 +55,10 @@ class PossibleMotion:
     """
     Checks joint states against joint limits, and positions against velocities.
 
-    The guard cannot replace the check of positions against velocities, because the guard takes the
-    motion from velocities alone. On a simulated FER that moves at 0.6 rad/s while its reported
-    positions stand still, PossibleMotion stops the arm within 50 ms; without PossibleMotion, the
-    arm reaches 2.5 rad/s before its tracking error stops the arm.
+    `Guard` cannot replace the check of positions against velocities, because its momentum observer
+    takes the motion from velocities alone. On a simulated FER that moves at 0.6 rad/s while its
+    reported positions stand still, PossibleMotion stops the arm within 50 ms; without
+    PossibleMotion, the arm reaches 2.5 rad/s before its tracking error stops the arm.
     """
 
     def __init__(self, description: ArmDescription) -> None:

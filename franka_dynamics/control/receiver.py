@@ -24,8 +24,9 @@ from ..arm import ArmDescription
 from ..typing import Array
 
 # At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is not 1 to
-# _LOST_AT_MOST above the last number is taken for another sender's. Two senders whose numbers are
-# nearer than that cannot be told apart: the numbers of one fill the gaps of the other.
+# _LOST_AT_MOST above the last number is taken for another sender's. Two senders whose numbers
+# differ by at most _LOST_AT_MOST cannot be told apart: the numbers of one fill the gaps of the
+# other.
 _LOST_AT_MOST = 100
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
@@ -64,9 +65,10 @@ class TorqueReceiver:
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
-    next torque comes. `holding`, shape (n,) [N m], is a torque that is applied from the beginning;
-    None: brakes hold the arm. Raises SettingsError if payload or target are wrong, InertiaError if
-    a link has a first moment but no mass.
+    next torque comes. `holding`, shape (n,) [N m], is the torque that holds the arm at the start,
+    and the receiver goes on holding the arm; None: the receiver begins without torque, because
+    brakes hold the arm. Raises SettingsError if payload or target are wrong, InertiaError if a
+    link has a first moment but no mass.
     """
 
     def __init__(
@@ -89,8 +91,8 @@ class TorqueReceiver:
         self._braking = Braking(description)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
-        # How long nobody is followed yet, because two senders could not be told apart [s], and
-        # when a message last came whose number did not continue those before.
+        # Time for which no sender will be followed, because two could not be told apart [s], and
+        # the state's stamp when a number was last repeated or came late.
         self._doubt_s, self._doubtful = 0.0, -np.inf
         self._finite: Array | None = None  # the last finite position
         self._heard = self._stamp = -np.inf
@@ -141,7 +143,7 @@ class TorqueReceiver:
         """
         Return the torque to apply at a measured state stamped `stamp` [s], shape (n,) [N m].
 
-        With a stamp that is not finite no time has passed.
+        A stamp that is not finite counts as the stamp before it.
         """
         if not math.isfinite(stamp):
             stamp = self._stamp

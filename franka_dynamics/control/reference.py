@@ -14,7 +14,7 @@ import numpy as np
 
 from ..typing import Array
 
-# A stream of set-points that are followed at once counts as abandoned, and its last position is
+# A stream of set-points that are followed at once counts as finished, and its last position is
 # held, after STREAM_TIMEOUT_S without a set-point [s].
 STREAM_TIMEOUT_S = 0.1
 _MOST_EVENTS = 1000  # most events that are kept while none is read
@@ -62,7 +62,7 @@ class Trajectory:
 
     @classmethod
     def at(cls, time: float, point: ReferencePoint) -> Trajectory:
-        """Return a motion that consists of one point at a time [s]."""
+        """Return a motion of a single point, which is reached at the time `time` [s]."""
         return cls(np.array([time]), *point.stacked)
 
     def part(self, rows: Any) -> Trajectory:
@@ -277,7 +277,7 @@ class ReferenceSource:
     def pass_by(
         self, planned: Trajectory | ReferencePoint, now: float, reason: str, mark: str = ''
     ) -> None:
-        """Add the events of a reference that is accepted but not followed here, for a reason."""
+        """Add ACCEPTED, then INTERRUPTED with `reason`, for a reference not followed here."""
         self._numbers += 1
         one = _Followed(self._numbers, planned, now, mark)
         self._add_event(one, ReferenceState.ACCEPTED, now)

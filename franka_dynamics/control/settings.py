@@ -21,7 +21,7 @@ from ..parameter_schema import check, ParameterSpec, specs
 @dataclass(frozen=True)
 class TargetProfile:
     """
-    A torque target (the receiver of torques): what it adds to torques; its brakes and rotors.
+    What a torque target (the receiver of torques) adds to them, its brakes and its rotor inertia.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -29,8 +29,9 @@ class TargetProfile:
     terms.friction is refused. `rotor_inertia` is a lower bound of the reflected rotor inertia that
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
-    (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says whether brakes hold an arm that
-    stands still without effort; if so, commands begin with the full gravity torque.
+    (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says that an arm that stands still
+    with measured torques near zero is held by brakes; commands then begin with the full gravity
+    torque.
     """
 
     name: str
@@ -118,7 +119,7 @@ class Settings:
     stream_period: float = 0.0  # [s]
 
     def __post_init__(self) -> None:
-        """Take state_source by its value, too; raise SettingsError for an unknown one."""
+        """Make a StateSource of a state_source given by value; raise SettingsError if unknown."""
         source = member(StateSource, self.state_source, 'state_source', SettingsError)
         object.__setattr__(self, 'state_source', source)
 

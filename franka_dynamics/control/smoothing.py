@@ -44,8 +44,8 @@ def upsample(
     in motion (a policy sends its next points before these points end), the motion is braked after
     the last point. If neither stopping at the last point nor braking after it keeps to the limits,
     jerk included, ruckig computes a transition from `current` to a spline through the points.
-    Without a transition `upsample` returns a motion that exceeds the jerk limit alone or, failing
-    that, a motion that exceeds other limits, so that the caller refuses it.
+    If ruckig finds none, `upsample` returns a motion that exceeds only the jerk limit, which
+    `planning.plan` accepts, or else a motion that exceeds other limits, which it refuses.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq

@@ -5,8 +5,9 @@ Makes a smooth motion within an arm's limits from a stream of single positions.
 
 Velocity and acceleration at a point come from a polynomial through the point and up to two points
 on either side. The motion therefore lags by three periods and 8 ms (`delay`): two periods to wait
-for the next points, one because a segment needs the points at both ends, and 8 ms to plan. Every
-new point makes a new motion, which ends at rest if no further point comes.
+for the next points, one because a segment needs the points at both ends, and 8 ms, twice the time
+in which a motion is planned (LEAD_S). Every new point makes a new motion, which ends at rest if no
+further point comes.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def continue_stream(
     `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
     `before`, the latest motion, was made from a stream whose last point is at most three periods
     (rounded) old, `q` continues this stream. Raises ReferenceRefusedError if the points come too
-    early, or no motion within the limits reaches the point.
+    early, or no motion within the limits of position, velocity and acceleration reaches the point;
+    a motion that exceeds the jerk limit is returned only if none within it was found.
     """
     times, points = np.array([stamp]), q[None, :]
     if isinstance(before, StreamedMotion):
@@ -89,7 +91,7 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return a motion from `current` to `coming`, along it, to rest; None: none within limits."""
+    """Return a motion from `current` to `coming`, along it, to rest; None if none is allowed."""
     through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):

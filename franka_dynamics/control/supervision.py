@@ -36,7 +36,7 @@ class Observation(NamedTuple):
     The verdict of StateSupervisor on one joint state.
 
     `valid`: torque terms may be computed from the state. `trusted`: any torque may be commanded
-    from the state; a braking torque also if valid states only come too slowly.
+    from the state; a braking torque may also be commanded if the states are valid but TOO_SLOW.
     """
 
     condition: Condition

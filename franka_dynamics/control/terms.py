@@ -33,10 +33,10 @@ class FrictionFeedforward:
 
     The torque has the direction of the reference velocity, and is zero at rest. The torque should
     not exceed the arm's friction, because too much torque may cause a limit cycle, too little
-    torque only a tracking error. Therefore the coefficients of a linear model are reduced by two
+    torque only a tracking error. Therefore the coefficients of a LinearFriction are reduced by two
     standard deviations (if the arm file states standard deviations), and Maxwell-slip elements of
     uncertain state count with their smallest torque. In `torque` the Maxwell-slip elements follow
-    the measured position.
+    the measured position, in `torque_along` the positions of the motion.
     """
 
     def __init__(self, model: FrictionModel) -> None:

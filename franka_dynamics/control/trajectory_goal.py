@@ -56,7 +56,7 @@ def fill(
     Return a FollowJointTrajectory goal's motion, the torque at each of its points, and its start.
 
     Points without accelerations get accelerations, so that M ddq is fed forward. A goal with one
-    point at rest at time zero is accepted if the arm is at this point.
+    point at rest at time zero is accepted if the arm is within MOST_STEP of this point.
 
     `law` gives the arm's limits and the torques. The latest joint state has the stamp `stamp` [s]
     and the positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal
@@ -85,7 +85,7 @@ def with_torques(
     motion: Trajectory, torques: Callable[[Trajectory], Array]
 ) -> tuple[Trajectory, Array]:
     """
-    Return a motion that ends without acceleration, and the torque at its k points, (k, n) [N m].
+    Return `motion`, made to end without acceleration, and torques at its k points, (k, n) [N m].
 
     joint_trajectory_controller repeats the last point, effort included, until another goal comes.
     A motion that ends while decelerating, as MoveIt's plans do, would leave the torque M ddq on
