@@ -57,7 +57,7 @@ def continue_stream(
     `before`, the latest motion, was made from a stream whose last point is at most three periods
     (rounded) old, `q` continues this stream. Raises ReferenceRefusedError if the points come too
     early, or no motion within the limits of position, velocity and acceleration reaches the point;
-    a motion that exceeds the jerk limit is returned only if none within it was found.
+    the jerk limit is kept where possible, but a motion that exceeds it is returned.
     """
     times, points = np.array([stamp]), q[None, :]
     if isinstance(before, StreamedMotion):
@@ -91,7 +91,7 @@ def continue_stream(
 def _through(
     begin: float, current: ReferencePoint, coming: Trajectory, description: ArmDescription
 ) -> Trajectory | None:
-    """Return a motion from `current` to `coming`, along it, to rest; None if none is allowed."""
+    """Return a motion from `current` to `coming`, along it, to rest; None: none within limits."""
     through = to_rest(Trajectory.at(begin, current).then(coming), description)
     allowed = within_limits(through, description)
     if allowed and within_jerk(through, description):
