@@ -144,6 +144,7 @@ def test_beside_a_robot_that_compensates_gravity_it_is_said_what_the_node_adds(g
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
     controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
     status = guard_status(controller)
-    held = f'the arm is held at rest: braking: {controller.fault}; to command again: clear the fault'
+    again = 'to command again: clear the fault'
+    held = f'the arm is held at rest: braking: {controller.fault}; {again}'
     assert controller.fault
     assert (status.level, status.message[: len(held)]) == (diagnostics.ERROR, held)
