@@ -92,7 +92,12 @@ class StateLog:
             self._logger.info('the fault was cleared')
 
     def note(self) -> bool:
-        """Log changes; return if mode, fault, states' condition or bool(waits_for) changed."""
+        """
+        Log changes of mode, fault and waiting.
+
+        Returns whether the mode, the fault, the condition of the joint states, or whether the
+        first torque waits, has changed since the last call.
+        """
         controller = self._controller
         seen = (
             controller.mode,
@@ -116,8 +121,8 @@ class StateLog:
                 self._logger.info('the fault was cleared')
         trusted = controller.supervisor.condition is Condition.TRUSTED
         if controller.waits_for and trusted and not (fault or self._refusal_logged):
-            # Only the first reason for waiting is logged per activation: the residual may cross
-            # its bound often.
+            # Only the first reason for waiting is logged per activation: the guard's residual may
+            # cross its bound often.
             self._refusal_logged = True
             self._logger.warning(status.reason)
         return True

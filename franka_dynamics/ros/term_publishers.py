@@ -30,7 +30,7 @@ Maker = Callable[[StateTerms, Array | None, Time], Any]
 
 class TermPublishers:
     """
-    Publishes the command, model terms, external torque and wrench.
+    Publishes model terms, external torque and wrench, and commands a second time (`feedforward`).
 
     `frame` is the frame whose Jacobian and pose are published; FrameError if the arm has no such
     frame.
@@ -101,8 +101,8 @@ class TermPublishers:
         """
         Publish the subscribed terms of a state and its command, with the state's stamp.
 
-        A term that raises an error is logged and no longer computed; the command, published
-        before, is not affected.
+        A term that raises an error is logged and no longer computed; ~/command, published before,
+        is not affected.
         """
         for publisher, make in self._subscribed:
             try:
