@@ -59,7 +59,11 @@ def agreement_tables(agreement: Agreement) -> tuple[Table, ...]:
 
 
 def consistency_table(arm: ArmDescription) -> Table:
-    """Return a table of each link's mass, least pseudo-inertia eigenvalue and A + B - C."""
+    """
+    Return a table of each link's mass, least pseudo-inertia eigenvalue and A + B - C.
+
+    A, B and C are the principal moments at the centre of mass, C the largest.
+    """
     return Table(
         'physical consistency (negative: no such body exists)',
         [

@@ -40,7 +40,7 @@ class Row:
 @dataclass(frozen=True)
 class DemoReport:
     """
-    The values of one part of the demonstration.
+    The values of one part of the demonstration: first with an exact, then with an inexact model.
 
     The first part also has the nodes' error messages, and whether the simulated arm failed.
     `caption` names the run's pacing, the machine and the processes' load.
@@ -72,7 +72,7 @@ def demo_report(
     lost: bool = False,
 ) -> DemoReport:
     """
-    Return the report of the first part of the demonstration.
+    Return the report of the first part of the demonstration, with an exact model.
 
     `residual` is the largest difference in the node's cross-check [N m, relative above 1 N m],
     `errors` are the error messages of both nodes, and `lost` says whether the simulated arm

@@ -221,8 +221,8 @@ def _about_joint_scales(result: Identification) -> list[str]:
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # A gain is reported only if |log(its estimate)| is `least` or more. If this logarithm errs
-        # by less than `least`, a gain whose |log| is twice `least` is noticed.
+        # A scale of effort (gain) is reported only if |log(its estimate)| is `least` or more. If
+        # this logarithm errs by less than `least`, a gain whose |log| is twice `least` is noticed.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (

@@ -36,7 +36,11 @@ def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return a bar chart of base (3 sigma) and consistent estimates, inertias minus the start."""
+    """
+    Return a bar chart of base (3 sigma) and consistent estimates.
+
+    Masses, first moments and inertias are shown minus those of the starting set; friction is not.
+    """
     names, b = result.model.names, len(result.model.base)
     start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
     moment = [name.startswith('m') for name in names[:b]]

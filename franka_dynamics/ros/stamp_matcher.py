@@ -17,8 +17,8 @@ class StampMatcher:
     """
     Calls a function once per stamp for which all topics delivered a message.
 
-    The node's terms have exactly the stamp of the joint state they were computed from. This class does
-    what message_filters.TimeSynchronizer does, but needs no message_filters.
+    The node's terms have exactly the stamp of the joint state they were computed from. This class
+    does what message_filters.TimeSynchronizer does, but needs no message_filters.
 
     `topics` maps names of your choice to (message type, topic). The callback gets the stamp [s]
     and the messages by name; the stamps increase from call to call unless the clock is set back.
