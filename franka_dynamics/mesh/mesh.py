@@ -220,8 +220,8 @@ def motion_derivative(inertia: LinkInertia) -> Array:
     Return the derivative d phi/d eta of a body's parameters by a small rigid motion eta.
 
     The body moves by exp([d eta]), [d eta] = dT T^{-1}. The frame of its inertia G = Ad_T^{-T} G_0
-    Ad_T^{-1} (Kwon, (29)) does not move with the body. The blocks are Kwon's (33),
-    (34) and the two printed without a number after (34).
+    Ad_T^{-1} (Kwon, (29)) does not move with the body. The blocks are Kwon's (33), (34) and the
+    two printed without a number after (34).
 
     Parameters
     ----------
