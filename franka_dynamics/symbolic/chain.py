@@ -119,7 +119,7 @@ def _moving(
     kind: JointKind | None,
     values: dict[sp.Symbol, float],
 ) -> Link:
-    """Return the Link of frame i: constant offset and tilt, and its joint's kind (None: fixed)."""
+    """Return the Link of frame i from constants and its joint's `kind` (None: a fixed frame)."""
     cosine, sine = _cos_sin(f'theta{i}', row.theta, values)
     if kind is not JointKind.REVOLUTE:
         slide = sp.Integer(0) if kind is None else position(i)

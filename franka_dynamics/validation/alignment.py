@@ -37,9 +37,10 @@ def alignments(
     """
     Yield the second arm in the first's convention, for each choice of base and last frame.
 
-    A second arm already in the first's convention is yielded first, unchanged. Each link is in its
-    frame by the yielded arm's own DH rows. What a URDF lacks, such as rotors, friction and
-    acceleration limits, comes from the first arm, also the flange if no link has a flange's name.
+    A second arm already in the first's convention is yielded first, unchanged. The inertia of each
+    link is expressed in the link frame that the yielded arm's own DH rows define. What a URDF
+    lacks, such as rotors, friction and acceleration limits, comes from the first arm, also the
+    flange if no link has a flange's name.
     """
     bases = [first.base]
     if isinstance(second, ArmDescription):

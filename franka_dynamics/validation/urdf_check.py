@@ -86,7 +86,8 @@ class UrdfVerdict:
 
 _TILT = 1e-6  # [rad]; a base less tilted than this is upright
 # [N m] Largest allowed difference of the torques by this package's description and by Pinocchio's
-# model of one URDF: up to 1e-13, or up to 1e-3 if the URDF's angles are rounded.
+# model of one URDF. Actual differences are up to 1e-13, or up to 1e-3 if the URDF's angles are
+# rounded.
 _READING_TOLERANCE = 2e-3
 _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
