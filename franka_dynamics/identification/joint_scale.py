@@ -5,8 +5,8 @@ Whether a motion shows the scale of a joint's effort: the factor from the record
 
 Friction is estimated from the same effort and follows any scale. Only torques of gravity and
 inertia show the scale, because the starting set predicts them. If a joint has little torque of
-gravity and inertia (a last joint that turns a small, balanced body), its effort must not affect
-inertias.
+gravity and inertia (a last joint that turns a small, balanced body), a wrong scale would go
+unnoticed: its effort determines only its own friction, not inertias (`Problem.with_shown_scales`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def scales_shown(
     `prior.effort`.
     """
     n, b = prior.model.n, len(prior.model.base)
-    # The normal residual is taken as noise, because normal residuals include errors of the model.
+    # The assumed noise is the error of a good fit, which includes errors of the model.
     noise = Noise(normal_residual(prior.effort, np.zeros(n)), inflation)
     shown = np.empty(n, dtype=bool)
     for joint in range(n):

@@ -128,7 +128,7 @@ class IdentificationOptions:
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
-        """Candidate pairs of reaches [rad], the default first; ((),) without slip elements."""
+        """Displacements [rad] at which slip elements saturate: candidate pairs, default first."""
         return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
