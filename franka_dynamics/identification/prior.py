@@ -11,8 +11,8 @@ set twice the divergence is a squared relative change: 0.01 if a mass differs by
 centre of mass and inertia about it. Friction parameters are Gaussian about zero, with standard
 deviations proportional to the joints' torque limits.
 
-Standard deviations of an estimate include the error of the starting set, which is estimated from
-the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 - theta)
+Standard deviations of an estimate include the error of the starting set, whose size is estimated
+from the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 - theta)
 - F theta). Here R and e are the weighted regressor and noise of the samples, theta0 - theta is the
 error of the starting set, P the inverse covariance of the inertias' prior at precision one, F that
 of friction, and K = R^T R + s P + F. The estimate's covariance is K^-1 only if the starting
@@ -90,12 +90,13 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
 
 
-# Smallest radius of gyration of a real link in every direction, assumed for thinner published
-# links. The FER's collision capsules have radii of 25 to 60 mm.
+# For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
+# because published links are often thinner than the real ones: the shipped fer's have as little as
+# 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
-# If one of the FER's shipped sets is taken for another (none with a hand), the likeliest precision
-# of inertias is 1 to 40 times lower than that of masses.
+# If one of the FER's shipped sets is the real arm and another the starting set (none with a hand),
+# the likeliest precision of inertias is 1 to 40 times lower than that of masses.
 _DECADES_APART = 1.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
 _ONE_DEVIATION = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
@@ -139,7 +140,8 @@ class Prior:
         Covariance of the standard parameters at precision one, (10 n, 10 n) or (11 n, 11 n).
 
         A link's covariance is the inverse of the divergence's second derivative at the reference:
-        every mass has a relative standard deviation of 100 %, other parameters in proportion.
+        every mass has a relative standard deviation of 100 %, every coordinate of a centre of mass
+        one of 0.7 times the radius of gyration.
         """
         basis = pseudo_inertia_basis()
         width = self.model.base.matrix.shape[1]
@@ -283,10 +285,11 @@ def _spreads(prior: Prior) -> tuple[Array, Array]:
 
     The module's docstring defines both covariances.
 
-    With a link's pseudo-inertia P = U U^T, U block upper triangular, the prior's changes of P are
-    U S U^T. The matrix S of a change U S U^T is symmetric and Gaussian with standard deviation one
-    on the diagonal and sqrt(1/2) elsewhere. The last row and column of S change mass and centre of
-    mass, the other entries the inertia about the centre of mass.
+    Let U U^T, U block upper triangular, be the pseudo-inertia of a link of the starting set. Under
+    the prior, the real link's pseudo-inertia differs from it by U S U^T, where S is symmetric and
+    Gaussian with standard deviation one on the diagonal and sqrt(1/2) elsewhere. The last row and
+    column of S change mass and centre of mass, the other entries the inertia about the centre of
+    mass.
     """
     base = prior.model.base
     masses: list[Array] = []

@@ -142,8 +142,8 @@ class Problem:
         Return the problem with `inflation` raised to the value computed from residuals.
 
         The residuals are from a first fit to `summaries`, with the default slip elements. Without
-        this value three standard deviations covered 90.7 % instead of 96.2 % of the base
-        parameters of simulated random arms.
+        this value 90.7 % instead of 96.2 % of the base parameters of simulated random arms were
+        within three standard deviations of their estimates.
         """
         scale, model = self.effort_scale(parts(summaries)).scale, self.choices[0]
         factors = self.of(model, total(one.whole.factors for one in summaries), scale)
