@@ -12,10 +12,10 @@ centre of mass and inertia about it. Friction parameters are Gaussian about zero
 deviations proportional to the joints' torque limits.
 
 Standard deviations of an estimate include the error of the starting set, whose size is estimated
-from the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 - theta)
-- F theta). Here R and e are the weighted regressor and noise of the samples, theta0 - theta is the
-error of the starting set, P the inverse covariance of the inertias' prior at precision one, F that
-of friction, and K = R^T R + s P + F. The estimate's covariance is K^-1 only if the starting
+from the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 -
+theta) - F theta). Here R and e are the weighted regressor and noise of the samples, theta0 - theta
+is the error of the starting set, P the inverse covariance of the inertias' prior at precision one,
+F that of friction, and K = R^T R + s P + F. The estimate's covariance is K^-1 only if the starting
 set's error has the prior precision s. But the prior precision s is chosen for good predictions.
 The covariance C of theta0 - theta is therefore taken from the samples, and the covariance of the
 estimate is

@@ -55,10 +55,10 @@ class Recorded:
     """
     The recordings behind an identification.
 
-    `bags` has each recording's name and the identified arm's torque error E; the last
-    `unseen_bags` recordings are test recordings. All recordings were prepared with the
-    options `signal`. `notes` has an entry for each used bag, `failures` a sentence for each
-    unusable bag.
+    `bags` has each recording's name and the torque error E there of the arm fitted to all
+    recordings; the last `unseen_bags` recordings are test recordings. All recordings were prepared
+    with the options `signal`. `notes` has an entry for each used bag, `failures` a sentence for
+    each unusable bag.
     """
 
     bags: tuple[tuple[str, float], ...]

@@ -348,9 +348,10 @@ def filter_inflation(options: SignalOptions) -> float:
     Return the number of filtered samples of white noise per independent sample.
 
     White noise after the zero-phase filter has the spectrum S = |H|^4. A sum of filtered samples
-    with slowly varying weights has S(0) / mean(S) times the variance of a sum of independent
-    samples. Variances of estimates are multiplied by S(0) / mean(S), which gives the sandwich
-    estimator if the regressor lies inside the pass band, and else an upper bound.
+    with slowly varying weights has S(0) / mean(S) times the variance that the sum would have if
+    the samples were independent. Variances of estimates are multiplied by S(0) / mean(S), which
+    gives the sandwich estimator if the regressor lies inside the pass band, and else an upper
+    bound.
     """
     # The bilinear transform that designs the digital filter warps frequency by the tangent.
     edge = np.tan(np.pi * options.cutoff / options.rate)

@@ -77,8 +77,9 @@ class Score:
     """
     Errors of one set of parameters.
 
-    `theta` (p,) are the parameters fitted to all recordings, `train` are their errors on all
-    recordings. `parts` are errors on the unseen parts, each predicted by a fit without that part.
+    `theta` (p,) are the parameters after the fit to all recordings (of starting and published sets
+    only the friction is fitted), `train` are their errors on all recordings. `parts` are errors on
+    the unseen parts, each predicted by a fit without that part.
     """
 
     name: str
