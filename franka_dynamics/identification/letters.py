@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990.
+Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990 (the arm SCEMI).
 
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
@@ -110,7 +110,8 @@ def base_parameters_in_letters(
     """
     Return the base parameters of an arm as symbolic relations.
 
-    Arguments and errors are those of `direct_base_parameters`.
+    Arguments and errors are those of `direct_base_parameters`, but `arm` must be an
+    ArmDescription.
     """
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)

@@ -180,7 +180,7 @@ class Identification:
 
     @property
     def unit(self) -> str:
-        """Unit of the error E: N m, or percent of the limits if some joint is prismatic."""
+        """Unit of the error E: N m, or percent of the effort limits if some joint is prismatic."""
         return self.arm_score.parts[0].unit.name
 
     @property

@@ -20,8 +20,8 @@ class ParameterSet:
     Parameters that predict torques, with friction fitted to the recordings.
 
     `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies each joint's
-    rigid-body torque; if effort scales were identified, starting and published sets get factors
-    other than one for a fair comparison.
+    rigid-body torque: ones, but if effort scales were identified, the starting set and published
+    sets have the factors with which their torques fit the measured ones best.
     """
 
     name: str

@@ -65,8 +65,8 @@ class Estimate:
 
     `theta` (p,) are base parameters, then friction parameters. `factor` (p, p) is the triangular
     factor F of the weighted equations and the prior: without `misfit`, covariance = (F^T F)^-1.
-    `misfit` (b, b), from `prior_misfit`, adds to the covariance the starting set's error beyond
-    the prior.
+    `misfit` (b, b), from `prior_misfit`, raises the covariance if the starting set errs more than
+    the prior assumes.
     """
 
     theta: Array
@@ -205,7 +205,8 @@ def friction_alone(factors: QRFactors, noise: Noise, prior: Prior, base_values: 
     with needing('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(base_values)
-    # `solve` has no bounds, and friction, offsets excepted, must brake: at least zero.
+    # `lsq_linear`, unlike `solve`, has bounds: friction parameters other than offsets must be at
+    # least zero, so that friction brakes.
     triangle, effort = factors.less_rigid(base_values).weighted(noise.weights)
     rows, right = (one[b:] / _PUBLISHED_FREEDOM for one in prior.rows(1.0))
     values = lsq_linear(

@@ -94,7 +94,8 @@ class FrictionTerms:
         """
         Return the friction columns of every joint along a motion, shape (N, n, terms of a joint).
 
-        `q` and `dq` (N, n) are consecutive positions [rad] and velocities [rad/s], as recorded.
+        `q` and `dq` (N, n) are consecutive positions [rad] and velocities [rad/s]; slip elements
+        need recorded, not filtered positions.
         """
         velocity = np.asarray(dq, dtype=float)
         viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.width), -1, 0)
@@ -114,8 +115,8 @@ class FrictionTerms:
         """
         torque = self.share * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
-        # Viscous friction has the prior's torque at half of the velocity limit, or at 1 rad/s if
-        # that is higher or there is no limit.
+        # One standard deviation of viscous friction reaches `torque` at half of the velocity
+        # limit, or at 1 rad/s if that is higher or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_SHARE / FRICTION_SHARE

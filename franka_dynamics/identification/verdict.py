@@ -6,8 +6,9 @@ The decision whether the identified arm is better than the published sets.
 E is the norm of the joints' root mean square torque errors. An identified arm is better than the
 published sets if it meets three conditions:
 
-1. The identified arm's E is lower than that of the best published set, with friction fitted to the
-   same samples, by more than the spread over the parts and by more than 5 %.
+1. Averaged over the unseen parts, the identified arm's E is lower than that of the best published
+   set, with friction fitted to the same samples, by more than two standard errors of the average
+   difference and by more than 5 %.
 2. The identified arm's E is lower than the best published set's on every bag or group of bags.
 3. The identified inertias predict no worse than the starting set's. To compare inertias, friction
    is fitted to the unseen part itself, because in joints with more friction than gravity an error
