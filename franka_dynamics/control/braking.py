@@ -6,8 +6,9 @@ Brakes a moving arm to rest by its joint torques.
 The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
 time constant) within the joints' acceleration limits (at rest: _HELD times them), and the guard's
 residual: the torque that the model does not explain (an undeclared load, a push). Braking needs no
-reference, only valid joint states. After braking, the stop sequence takes the command to the
-torque that `resting_torque` returns.
+reference, only valid joint states. After braking, the stop sequence takes the command to zero if
+the target carries the arm and no hold was requested, else to the torque that `resting_torque`
+returns.
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ class Braking:
         self, state: StateTerms, terms: TermModel, residual: Array | None = None, age: float = 0.0
     ) -> Array | None:
         """
-        Return M(q) a plus residual, (n,) [N m]: the braking command without gravity and Coriolis.
+        Return the braking command without gravity and Coriolis torque, (n,) [N m].
 
-        Returns None when braking is over.
+        The returned torque is M(q) a, with a the braking acceleration, plus the compensated
+        residual; None when braking is over.
 
         Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
         rest after LONGEST_BRAKING_S. Even if the arm is to be held, braking is over when the arm
@@ -145,8 +147,8 @@ class Braking:
 
 
 # Largest difference between a candidate and the torque that holds the arm, as a fraction of the
-# torque limit, without and with an undeclared load; and the smallest undeclared load that is
-# considered [kg].
+# torque limit, without and with an undeclared load; and the least magnitude of an undeclared load
+# that is considered [kg].
 _FITS, _FITS_LOADED, _LEAST_LOAD_KG = 0.10, 0.25, 0.3
 
 
@@ -169,9 +171,9 @@ def resting_torque(
     at most 25 % of the torque limits. If no load explains `held`, `resting_torque` returns
     `nominal`, because the arm must not push against a person or a wall for ever.
 
-    `loads` are the smallest and the largest undeclared load that may explain `held` [kg]; None: no
-    load. `lever`, shape (n,), is the gravity torque per kilogram on the flange [N m/kg], `effort`,
-    shape (n,), the torque limits [N m].
+    `loads` is the range of the undeclared load that may explain `held` [kg], negative where the
+    arm may lack its declared payload; None: no load. `lever`, shape (n,), is the gravity torque
+    per kilogram on the flange [N m/kg], `effort`, shape (n,), the torque limits [N m].
     """
 
     def misfit(torque: Array) -> float:

@@ -74,7 +74,11 @@ class ControlLaw:
         )
 
     def feedforward(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
-        """Return `scale` times the enabled Coriolis, inertia and friction torques, (n,) [N m]."""
+        """
+        Return `scale` times the enabled Coriolis, inertia and friction torques, (n,) [N m].
+
+        Without a reference, inertia and friction torques are zero.
+        """
         settings, switches = self.settings, self.settings.terms
         desired_state = settings.state_source is StateSource.REFERENCE and reference is not None
         total = self._zero
@@ -122,7 +126,8 @@ class ControlLaw:
         efforts = np.vstack(
             [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
         )
-        # Maxwell-slip friction depends on displacement, so the friction needs the whole motion.
+        # Maxwell-slip friction depends on displacement, so it is computed for the whole motion at
+        # once.
         if self.terms.friction is not None:
             efforts = efforts + self.settings.scale * self.terms.friction.torque_along(
                 trajectory.positions, trajectory.velocities

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A controller's mode, status, counters, result of one control cycle, and latest durations."""
+"""A controller's mode, status, counters and result of one cycle; percentiles of latencies."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Counters:
 
 
 class Durations:
-    """The latest durations [s]; adding a duration allocates no memory."""
+    """The latest `size` of some durations [s], such as latencies; `add` allocates no memory."""
 
     def __init__(self, size: int = 4096) -> None:
         self._ring = np.zeros(size)

@@ -7,9 +7,9 @@ Feedforward alone does not correct disturbances. Stiff gains, though, become uns
 are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
 Franka's home pose gravity makes the arm diverge with 31 to 34 rad/s^2 per radian, and no
 proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With
-`default_gains` all Franka arms, with and without a hand, are stable at home with states 0.1 s old
-or torques held for 0.21 s. With the rated load gravity makes the arms diverge faster, and the arms
-are stable with torques held for 0.17 s.
+`default_gains` all Franka arms, with and without a hand, are stable at home with states 0.1 s old,
+or with states every 0.21 s, between which the torque is held. With the rated load gravity makes
+the arms diverge faster, and the arms are stable with torques held for 0.17 s.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..typing import Array
 
 # kd = RATE m and kp = RATIO kd, with m = 1 / (M^-1)_ii the effective inertia of each joint at home
 # while the other joints are free. With a RATE of 4 1/s the arms are stable with torques held for
-# 0.21 s, the longest time; with 5 1/s for 0.18 s, with 6 1/s for 0.15 s.
+# up to 0.21 s, longer than with any other RATE: 0.18 s with 5 1/s, 0.15 s with 6 1/s.
 RATE, RATIO = 4.0, 1.5  # [1/s]
 # Upper bounds of kp and kd from `weak_gains` as fractions of the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
