@@ -35,8 +35,8 @@ LENGTH = 0.2
 # corresponds to a force above SINGULAR_FORCE [N], or a moment above SINGULAR_FORCE times LENGTH.
 SINGULAR_FORCE = 20.0
 _FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
-# Smallest singular value of the weighted J^T used for the covariance [1/N]. A standard deviation
-# of a million newtons means that the direction is not observable.
+# Smaller singular values of the weighted J^T count as _LEAST_SIZE in the covariance [1/N]. A
+# standard deviation of a million newtons means that the direction is not observable.
 _LEAST_SIZE = 1e-6
 
 
@@ -82,7 +82,7 @@ class WrenchEstimator:
     """
     Damped, weighted pseudo-inverse of a frame's transposed Jacobian.
 
-    Joint torques are weighted by their standard deviations, moments by LENGTH. Along a singular
+    Joint torques are divided by their standard deviations, moments by LENGTH. Along a singular
     vector of the weighted J^T with singular value s, the inverse is s / (s^2 + d^2). The damping d
     is zero unless the standard deviation 1 / s exceeds SINGULAR_FORCE (numerical filtering:
     Maciejewski and Klein 1988, "Numerical filtering for the operation of robotic manipulators
