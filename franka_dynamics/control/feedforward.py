@@ -239,7 +239,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether no fault is latched, and a first torque is allowed or the last one may act."""
+        """Whether no fault is latched, and a first torque is allowed or the last may still act."""
         return not self.fault and (
             self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
@@ -628,7 +628,7 @@ class FeedforwardController:
         )
 
     def _begin(self, *, held: bool = False) -> None:
-        """Start commanding; `held`: braking holds the arm, so its mechanical brakes are open."""
+        """Start commanding; `held`: torques hold the arm, so its mechanical brakes are open."""
         self.mode, self.stop_reason = Mode.RUNNING, ''
         self.faults.restarts += self._stopped_by_state
         self._stopped_by_state = False

@@ -483,10 +483,11 @@ def _departs(difference: float, per_bound: float, expected: str) -> str:
 
 def _less_load(difference: Array, change: Array) -> Array:
     """
-    Return the torque difference, (n,) [N m], if a share of `change` has not happened yet.
+    Return `difference`, (n,) [N m], less what a load not yet lifted or set down explains.
 
-    `change` (n,) is a payload's change of the gravity torque; the share, 0 to 1, is the one that
-    leaves the difference with the least norm.
+    `change`, shape (n,), is the change of the gravity torque by a change of payload. A share of
+    `change`, 0 to 1, is added: the share with which the difference has the least norm.
+
     """
     square = float(change @ change)
     share = min(max(-float(difference @ change) / square, 0.0), 1.0) if square > 0.0 else 0.0
