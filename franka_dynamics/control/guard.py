@@ -324,7 +324,8 @@ class Guard:
         Return a phrase naming a joint whose torque the model does not explain now, or ''.
 
         Even if no torque is measured, `unexplained` applies the narrower bound, that for measured
-        torques, because the arm is at rest, where friction is small.
+        torques, because at rest friction is smaller than in motion and rotor inertia has no
+        effect.
         """
         by_motion = np.abs(self.external) * self._per_bound[0]
         joint = int(by_motion.argmax())
