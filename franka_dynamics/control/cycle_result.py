@@ -53,7 +53,8 @@ class CycleResult(NamedTuple):
     The result of the control cycle for one joint state.
 
     `state` has the joint state and its torque terms, None if the joint state is not valid.
-    `limited` is the torque after the limits, None if no torque may be published from this state.
+    `limited` has the torque before and after the limits, None if no torque may be published from
+    this state.
     """
 
     observation: Observation
@@ -68,7 +69,7 @@ class CycleResult(NamedTuple):
 
 @dataclass
 class Counters:
-    """Counts of commands, limited commands and stops; largest share of each torque limit."""
+    """Counts of commands, limited commands and stops; largest used share of each torque limit."""
 
     commands: int = 0
     cut_by_limit: int = 0

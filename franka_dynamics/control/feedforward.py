@@ -566,7 +566,7 @@ class FeedforwardController:
         return self.latest is not None and bool(np.abs(self.latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
-        """Stop; while commanding, latch a _LATCHING condition, count stops for any other."""
+        """Stop; if commanding, latch a fault for a _LATCHING condition; others count a stop."""
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if condition in _LATCHING - {Condition.NOT_FINITE}:

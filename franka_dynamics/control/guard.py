@@ -26,7 +26,7 @@ from ..arm.friction_state import FrictionState
 from ..errors import distinct, SettingsError
 from ..typing import Array
 
-# Bounds on measured torque minus model, and on commanded torque minus model or measured torque, as
+# Bounds on the difference of measured torque and model, and of commanded torque and either, as
 # fractions of the torque limit. On real FER and FR3 arms that nobody touched, at up to 85 % of
 # their velocity limits, measured torque minus model was up to 8.5 % of a joint's torque limit.
 # Differences from the commanded torque contain friction and rotor inertia as well.

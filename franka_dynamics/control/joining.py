@@ -162,7 +162,7 @@ def _profile(
 def _sampled(
     begin: float, current: ReferencePoint, profile: Any, target: ReferencePoint | None
 ) -> Trajectory:
-    """Return `current` and points sampled from ruckig's motion; the last is `target` or at rest."""
+    """Return `current` and points of ruckig's motion; the last is `target`, or exactly at rest."""
     count = max(1, int(np.ceil(profile.duration / _PROFILE_STEP_S)))
     # The profile is sampled at the rounded absolute times, so that states and times match.
     times = begin + np.linspace(0.0, profile.duration, count + 1)

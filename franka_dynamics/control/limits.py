@@ -74,7 +74,7 @@ class TorqueLimiter:
 
 
 class CommandOutput(TorqueLimiter):
-    """Remembers the last command, limits the next one, and ramps steps of the desired torque."""
+    """Remembers the last command, limits the next one, and makes ramps of steps of the torque."""
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         super().__init__(effort, effort_rate)
