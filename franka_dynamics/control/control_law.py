@@ -118,7 +118,7 @@ class ControlLaw:
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """
-        Return gravity plus feedforward torque at each point of a trajectory, (k, n) [N m].
+        Return commanded gravity plus feedforward torque at each trajectory point, (k, n) [N m].
 
         Each returned torque is clipped to its joint's torque limit.
         """
