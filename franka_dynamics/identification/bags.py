@@ -63,7 +63,11 @@ class Bag:
         )
 
     def motion(self, model: TorqueModel) -> Motion:
-        """Prepare the bag, or the first piece of a long one, with a model's friction columns."""
+        """
+        Return the bag's prepared motion, or that of the first piece of a long bag.
+
+        The motion's `columns` are the friction columns of `model`.
+        """
         recording, _ = next(self.pieces())
         return prepare(recording, self.signal, columns=model.friction.columns)
 
@@ -105,7 +109,7 @@ class BagNote:
 
     `messages` is the number of joint states read, `duration` the time between the first and the
     last [s], `samples` the number of samples after resampling and trimming, and `digest` a hash of
-    positions and efforts, to find a recording given twice.
+    positions and efforts as read from the bag, to find a recording given twice.
     """
 
     bag: str
@@ -133,7 +137,8 @@ class Summarise:
     """
     Function object that summarises a bag, recording or motion; it can run in another process.
 
-    Limits and gravity torques of `arm`, the starting set, serve to recognise faulty bags.
+    A faulty bag is recognised by the joint limits and gravity torques of `arm`, which has the
+    inertias of the starting set.
     """
 
     model: TorqueModel

@@ -388,7 +388,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
 
 def _unit(description: ArmDescription | BodyTree) -> float:
-    """Return an arm's or tree's largest length [m], the unit of length in rank decisions."""
+    """Return the largest offset between joints [m], the unit of length in rank decisions."""
     tree = as_tree(description)
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)

@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit: sums of squared residuals (n,) [N^2 m^2], number of samples, effective parameters."""
+    """A fit's squared residuals (n,) [N^2 m^2], number of samples, effective parameter number."""
 
     of_joints: Array
     samples: int
@@ -146,7 +146,7 @@ def about_hands(
     declared, or with nothing though a hand is declared. The sentence on the carried mass, if any,
     says that the flange carries more or less than the declared hand.
 
-    `bags` holds one part per bag, with efforts in N m. `mounted_verdict` judges each bag by
+    `bags` holds one `Part` for each bag, efforts in N m. `mounted_verdict` judges each bag by
     `candidates`: published sets without a hand and with each hand. The load in the declared hand
     is estimated from all bags together, because `contradictions` reports bags with different
     loads.
