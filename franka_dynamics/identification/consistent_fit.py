@@ -112,8 +112,8 @@ def fit_consistent(
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
     # With many precise samples the squared residuals are so large that the divergence is below the
-    # solver's tolerance; the cost is therefore divided by sqrt(precision * |effort|), and
-    # minimised undivided only if that fails.
+    # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|), and minimised
+    # undivided only if that fails.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
     arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
@@ -175,7 +175,11 @@ def _reference_vector(prior: Prior) -> Array:
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:
-    """Try scaled problems and solver settings in turn until one gives full accuracy, or raise."""
+    """
+    Try each problem with each of the solver's settings until one is solved to full accuracy.
+
+    Raises IdentificationError if none is, or at once if a problem is infeasible or unbounded.
+    """
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on

@@ -176,8 +176,9 @@ def cascade(
     """
     Return the kept parameters and the map from the standard parameters to the base parameters.
 
-    Step b of Gautier and Khalil: from the last link to the first, the combinations `steps[j]` are
-    removed from link j and added to link j - 1 by lambda^j'. The energy of a combination does not
+    Step b of Gautier and Khalil: from the last link to the first, each combination in `steps[j]`,
+    times its eliminated parameter, is subtracted from link j's parameters and, multiplied by the
+    transpose of lambda^j, added to those of link j - 1. The energy of a combination does not
     depend on the position of joint j, so lambda^j is taken at theta = 0 of a revolute joint, which
     gives relation (20), and at r = 0 of a prismatic joint, which gives (21).
 

@@ -91,7 +91,7 @@ def find_effort_scale(
     share = 1.0 / (relative**2 + _STARTING_SET_SHARE**2)
     share /= share.sum()
     # For a poorly determined slope the iteration starts at the weighted median magnitude of all
-    # slopes.
+    # slopes, with the sign of `braking`.
     common = alone.braking * np.exp(_median(sizes, share))
     per_torque = np.where(relative < _STARTING_SET_SHARE, alone.slopes, common)
     # Prior of the logarithms of the slopes: weak about initial slopes, narrow if held at the
@@ -157,7 +157,7 @@ def doubts(found: EffortScale, arm: ArmDescription, strongest: Array) -> tuple[s
 
 
 def relative_scale(factors: QRFactors, prior: Prior, arm: ArmDescription) -> Array:
-    """Return the factors on an arm's rigid-body torque that fit the joints' efforts, (n,)."""
+    """Return each joint's effort per N m of an arm's rigid-body torque, fitted, (n,)."""
     return _with_inertias(factors, prior.model.base.values(arm)).slopes
 
 
@@ -166,8 +166,8 @@ class _JointFits(NamedTuple):
     Results of separate fits of each joint's effort, with given inertias and free friction.
 
     `slopes` (n,) are efforts per N m of rigid-body torque, `deviations` their standard deviations,
-    `residual` is the root mean square of the residual effort, and `braking` the sign of the slope
-    for which the fitted friction brakes.
+    `residual` is the root mean square of the residual effort, and `braking` the sign that the
+    slope must have for the fitted friction to oppose the motion.
     """
 
     slopes: Array
