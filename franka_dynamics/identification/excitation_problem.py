@@ -279,8 +279,9 @@ def clearances(points: Array) -> Array:
     """
     Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    A bar joins each of `bar_ends` to the next one at a distance of 0.03 m or more. A bar's
-    neighbours are the two bars before and the two bars after it.
+    Each bar starts where the last one ends and leads to the next of `bar_ends` that is at least
+    0.03 m away; points between are skipped. A bar's neighbours are the two bars before and the two
+    bars after it.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0

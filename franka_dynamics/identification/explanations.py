@@ -336,9 +336,9 @@ class Diagnosis:
     `times` (n,) are residuals on unseen parts divided by normal residuals. `gains` are the
     best-fitting effort gains, faulty or not, of joints whose torques determine base parameters;
     empty if the effort scales were identified. `fault` is the fault that best explains the
-    residuals, or None. `rotors` are missing rotor inertias, if they explain the residuals at least
-    as well as the likeliest fault does. `scale_doubts` are sentences with reasons not to believe
-    identified effort scales.
+    residuals, or None. `rotors` are rotor inertias that the model lacks, if they explain the
+    residuals clearly, and at least as well as the likeliest fault does. `scale_doubts` are
+    sentences with reasons not to believe identified effort scales.
     """
 
     times: Array
