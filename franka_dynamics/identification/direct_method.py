@@ -218,7 +218,7 @@ def idle_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[Idle], RankGap]:
     """
-    Return links' combinations by Gautier and Khalil's conditions (13) to (15), and the worst gap.
+    Return links' combinations by conditions (13) to (15), and the worst case of their rank gaps.
 
     Steps a and c of Gautier and Khalil, done numerically: the energy regressors DE and DU are
     evaluated at random states, with lengths in units of the arm's largest. Gautier and Khalil

@@ -8,9 +8,9 @@ unknown K_j per joint (Gautier, Briot 2014, "Global identification of joint driv
 parameters of robots", ASME J. Dyn. Syst. Meas. Control 136(5)). Motion determines the joints'
 scales only relative to each other, because twice the masses with twice the scales need the same
 currents. With the starting inertias each joint's current alone gives a scale. The common factor
-is chosen so that the ratios of the fitted scales to these have the weighted median one. A joint
-has more weight if its current determines its scale better. Wrong inertias of a few links hardly
-change the median.
+is chosen so that the ratios of the fitted scales to these scales have the weighted median one. A
+joint has more weight if its current determines its scale better. Wrong inertias of a few links
+hardly change the median.
 """
 
 from __future__ import annotations

@@ -220,8 +220,8 @@ def repeated(
     """
     Return the motion with its deviations after repetitions, and the number of repetitions.
 
-    The number of repetitions is the smallest, from `fewest` to `most`, after which no base
-    parameter is in `not_known`, or `most` if there is none. `problem.duration` is not used.
+    The number of repetitions is the smallest, from `fewest` to `most`, after which `not_known`
+    holds for no base parameter, or else `most`. `problem.duration` is not used.
     """
     period = found.trajectory.period
     states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)

@@ -124,7 +124,7 @@ class Explanation:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the fault is large enough and lowers the residuals enough to be reported."""
+        """Whether the fault is reported: not 'rotors', large enough, residuals enough lower."""
         if self.kind == 'rotors':
             return False
         shrunk = self.likely if self.kind == 'gain' else self.better

@@ -232,7 +232,7 @@ def _about_hands(
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
     """
-    Return warnings that bags contradict the starting set's hand, or carry another mass.
+    Return warnings: bags contradict the starting set's hand, or the flange carries another mass.
 
     Raises IdentificationError, unless `options.anyway`, if something is on the flange though the
     starting set has no hand, or nothing though it has one.
