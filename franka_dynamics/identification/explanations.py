@@ -59,8 +59,8 @@ _CLEAR = {
 # Smallest reported fault: logarithm of a gain, delay [s], tilt [degrees], mass of a load [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound logs (two
-# FER, 16 simulated FR3 with friction that no column describes) the logarithms of fitted gains are
-# up to 0.14 (0.10 among gains above one standard deviation) and 1.2 standard deviations. Gains of
+# FER, 16 simulated FR3 with friction that no column describes) no fitted gain has a logarithm
+# above 0.14 (0.10 if above one standard deviation) or above 1.2 standard deviations. Gains of
 # 0.8 and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of at least 0.16
 # and at least 1.57 standard deviations.
 _DEVIATIONS = 1.5
@@ -88,8 +88,8 @@ class Explanation:
     A possible fault of a log, and the residuals of a fit that includes the fault.
 
     `kind` is 'gain', 'sign', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact', `joints`
-    are the indices of the faulty joints, and `where` is the stretch at which the load changes or
-    the bag with contacts.
+    are the indices of the faulty joints (for the first three kinds, else empty), and `where` is
+    the stretch at which the load changes or the bag with contacts.
 
     `values` are fitted, by kind. 'gain': recorded effort over torque. 'delay': by how much efforts
     are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity along the two

@@ -7,7 +7,7 @@ The whole identification: from recorded motions to an arm with identified inerti
 2. The error on unseen parts is measured: test recordings, or else parts of the recordings (bags,
    groups if there are more than ten bags, stretches of one or two bags), each left out in turn. A
    fit without the unseen part, with noise and slip elements of its own, predicts this part. The
-   published sets, with friction fitted to the same samples, predict the unseen part too.
+   published sets, with friction fitted to the samples of this fit, predict the unseen part too.
 3. All recordings are fitted together: base parameters with friction, and the standard parameters
    of a physically consistent arm.
 """
