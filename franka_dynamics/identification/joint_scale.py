@@ -25,7 +25,7 @@ NOT_SHOWN = 0.35
 
 
 def scale_column(factors: QRFactors, prior: Prior, joint: int) -> Array:
-    """Return a joint's rigid-body torque by the starting set, others zero, (n, rows of R_j, 1)."""
+    """Return a joint's torque of the starting inertias, others' zero, (n, rows of R_j, 1)."""
     b = len(prior.model.base)
     column = np.zeros((*factors.r_factors.shape[:2], 1))
     column[joint, :, 0] = factors.r_factors[joint, :, :b] @ prior.center[:b]

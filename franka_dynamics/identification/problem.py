@@ -156,8 +156,8 @@ class Problem:
 
     def with_shown_scales(self, summaries: Sequence[Summary]) -> Problem:
         """Return the problem with `shown`, the joints whose effort scale the motion shows."""
-        # Unknown scales are identified for all joints. With rotor inertias all joints' torques are
-        # used too, because only a joint's own torque shows its rotor inertia.
+        # All joints' torques are used if the scales are unknown and so identified, and if rotor
+        # inertias are identified, because only a joint's own torque shows its rotor inertia.
         if self.options.scale_unknown or self.model.base.rotor_inertia:
             return self
         scale, model = self.options.known_scale(self.model.n), self.choices[0]
