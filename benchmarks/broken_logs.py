@@ -68,7 +68,7 @@ def late(seconds: float) -> Callable[[Recording], Recording]:
 
 
 def pushed(force: float) -> Callable[[Recording], Recording]:
-    """Return a function that adds pushes [N] of a second at the flange, along y, later along z."""
+    """Return a function that adds two pushes at the flange [N], of 1 s each, along y and z."""
 
     def change(log: Recording) -> Recording:
         effort, model = log.effort.copy(), PinocchioModel(FER)

@@ -450,8 +450,8 @@ def healthy(family: str, seed: int) -> list[str]:
     times = np.linspace(0.0, 6.0, 301)
     # During the first second the arm moves from its present position to the motion's first point.
     request = TrajectoryRequest(arm.joint_names, 1.0 + times, *motion.at(times))
-    # kp is three times that of the demonstration's second part, kd 1.7 times: under those gains
-    # some random arms sag too far.
+    # kp is three times that of `weak_gains`, kd 1.7 times: under `weak_gains` themselves some
+    # random arms sag too far.
     kp, kd = (tuple(k * gains) for k, gains in zip((3.0, 1.7), weak_gains(arm, 300.0)))
     lines = []
     for target, effort in (('fci', True), ('mujoco', False)):

@@ -51,7 +51,8 @@ DENSITY = 2700.0  # kg/m^3
 LINK = 1  # index of the link whose mesh changes: link 2 of Kwon
 AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
 # Largest displacement of a vertex along each of x, y and z [m]: the bar is 10 mm thick, and its
-# opposite faces must not meet. Largest component of a joint axis's rotation vector [rad].
+# opposite faces must not meet. Largest component of the rotation vector that turns a joint axis
+# [rad].
 VERTEX_REACH = 0.003
 AXIS_REACH = 0.15
 START, END = np.zeros(2), np.radians([35.0, -45.0])  # rad

@@ -7,8 +7,8 @@ A policy's joint targets at 30 Hz become feedforward torques at 1 kHz, without R
 A learned policy (LeRobot, a gymnasium environment) gives joint positions 10 to 50 times a second,
 one target at a time or in chunks. Three controllers with the same weak PD gains follow a policy's
 targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
-a smooth stream with feedforward, and chunks of targets with feedforward. A printed line per
-controller gives the rms error from the policy's motion without the arm's delay, this delay, and
+a smooth stream with feedforward, and chunks of targets with feedforward. For each
+controller a line gives the rms error from the policy's motion delayed to fit best, this delay, and
 the largest change of a torque in 1 ms.
 
 Replace the function `policy` by your policy, and `ArmSimulation` by your arm's interface.
@@ -112,7 +112,7 @@ def delay_and_error(arm, times, positions):
 
 
 def main(argv=None) -> int:
-    """Print controllers' delays and errors; return 1 unless both feedforwards halve the error."""
+    """Print errors and delays; return 1 unless both feedforwards halve the error of PD alone."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
     arm = fd.load(parser.parse_args(argv).arm)

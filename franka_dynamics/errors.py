@@ -52,7 +52,7 @@ def unreadable(path: object, error: OSError) -> str:
 
 class FrankaDynamicsError(Exception):
     """
-    Base of all errors of this module.
+    Base of the errors of this package.
 
     `status` is the exit status of a command that ends with this error: 2, wrong input, if a
     subclass sets no other.
@@ -105,7 +105,7 @@ class UnreachableError(FrankaDynamicsError, ValueError):
 
 
 class RigidMotionError(FrankaDynamicsError, ValueError):
-    """A vector is neither a rotation vector (3 numbers) nor a twist (6 numbers)."""
+    """A vector is no rotation vector (3 numbers) or twist (6), or a joint kind is unknown."""
 
 
 class CrosscheckError(FrankaDynamicsError):

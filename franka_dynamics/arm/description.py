@@ -21,8 +21,8 @@ from ..errors import DescriptionError, InertiaError, member, shortened
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
-# A heavier link that is denser than osmium, the densest metal, has its mass in grams. A lighter
-# link may be a point mass, or carry one as payload.
+# A link heavier than _POINT_MASS and denser than osmium, the densest metal, has its mass in grams.
+# A lighter link may be a point mass, or carry one as payload.
 _POINT_MASS, _MOST_DENSITY = 1000.0, 22_600.0  # [kg], [kg/m^3]
 
 
@@ -84,7 +84,7 @@ class Joint:
     rotor_inertia: NotNegative = 0.0
 
     def __post_init__(self) -> None:
-        """Take the kind by its value, too; raise DescriptionError for an unknown one."""
+        """Convert a kind given as a string; raise DescriptionError for an unknown one."""
         kind = member(JointKind, self.kind, f'The kind of joint {self.name}', DescriptionError)
         object.__setattr__(self, 'kind', kind)
 

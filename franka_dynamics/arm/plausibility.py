@@ -18,7 +18,7 @@ _GRAVITY = 9.81  # [m/s^2]
 
 def effort_questions(description: ArmDescription) -> dict[str, str]:
     """
-    Return a question for each revolute joint whose effort limit the arm's weight cannot need.
+    Return a question for each revolute joint with an effort limit far above the weight torque.
 
     The keys are the joints' names. An arm with a link without mass, or with a prismatic joint
     without limits, gets no questions, because its weight torque has no known bound.

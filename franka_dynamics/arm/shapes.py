@@ -50,7 +50,7 @@ class Shape:
     pose: Array = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
-        """Take the kind by its value, too; raise DescriptionError for an unknown one."""
+        """Convert a kind given as a string; raise DescriptionError for an unknown one."""
         kind = member(ShapeKind, self.kind, 'The kind of a shape', DescriptionError)
         object.__setattr__(self, 'kind', kind)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # the simulator's log line
-# The node's log lines about a fault, after the logger's name and before the fault itself.
+# Parts of the node's log lines about a fault: from the end of the logger's name to the fault.
 _FAULT, _CLEARED = ']: fault: ', ']: the fault was cleared'
 _WEAK_RATE = 300.0  # largest damping rate of the PD [1/s]; torques are a millisecond late
 _STEP_RATE = 1000.0  # [1/s] of the simulated arm at a factor of 1, as fast as a real arm's

@@ -280,7 +280,7 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
     baked = [each for each in with_mass if not each.parameters]
     kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
-    # What must be one for all, and how to name it.
+    # What the listed equations must have in common, and each value found with its name.
     for of, found in (
         ('arm', {each.arm: each.arm for each in listed}),
         ('kind of parameters', {kind: kind for kind in kinds}),

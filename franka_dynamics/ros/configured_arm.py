@@ -62,7 +62,8 @@ class ConfiguredArm:
         self._reader = JointStateReader(self._names)
         self._serializer = CommandSerializer(len(self._names))
         self._latency = Durations()
-        # ExternalWatch and TermPublishers come first, as they refuse an unknown frame.
+        # ExternalWatch and TermPublishers refuse an unknown frame, so they come before the
+        # publishers, which would otherwise have to be destroyed.
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(controller, frame, parameters['tool_center'])
@@ -129,7 +130,7 @@ class ConfiguredArm:
         self.command_watch.close()
 
     def destroy(self) -> None:
-        """Destroy all publishers of this arm; a fault ends with it."""
+        """Destroy all publishers of this arm; log that a latched fault is cleared."""
         self._state_log.close()
         self._terms.destroy()
         self._diagnostics.destroy()

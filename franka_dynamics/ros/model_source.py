@@ -57,9 +57,10 @@ def resolve_model(
     """
     Return the arm chosen by the parameters.
 
-    Raises SettingsError if parameters are inconsistent; DescriptionError if an arm file, a URDF
-    file or robot_description is missing or cannot be read; UrdfError if the URDF is malformed;
-    UrdfMismatchError if it does not describe this arm; and the other errors of `load_arm`.
+    Raises SettingsError if parameters are inconsistent; DescriptionError if an arm file is missing
+    or cannot be read, or robot_description does not arrive; UrdfError if a URDF cannot be read or
+    is malformed; UrdfMismatchError if the URDF does not describe this arm; and the other errors of
+    `load_arm`.
     """
     source = values['model_source']
     _require_no_contradiction(values)
