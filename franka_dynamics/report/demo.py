@@ -40,7 +40,7 @@ class Row:
 @dataclass(frozen=True)
 class DemoReport:
     """
-    The values of one part of the demonstration: first with an exact, then with an inexact model.
+    The values of the demonstration's first part (exact model) or second part (inexact model).
 
     The first part also has the nodes' error messages, and whether the simulated arm failed.
     `caption` names the run's pacing, the machine and the processes' load.

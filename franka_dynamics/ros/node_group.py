@@ -42,7 +42,7 @@ class NodeGroup:
     Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_all`
     interrupts the children in reverse order of their start: the node that commands the arm must be
     started last, to end while the arm still receives torques. If this process dies, all children
-    get SIGINT. The output of each child goes to MODULE.log in the folder.
+    get SIGINT. The output of each child goes to MODULE.log in `folder`.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -27,7 +27,7 @@ def request_realtime(default: str = ON) -> str:
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
     environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for
-    this package's simulated arm, because a simulation can wait.
+    the simulated arm and the trajectory_action node, because both can wait.
 
     Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless the environment chooses:
     threads busy-wait for the locks of its shared memory, and under SCHED_FIFO they were seen to

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reports changes of the controller's state, a stopped clock, missing states and references."""
+"""Reports the controller's changes, a stopped clock, missing joint states, references' events."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Maker = Callable[[StateTerms, Array | None, Time], Any]
 
 class TermPublishers:
     """
-    Publishes model terms, external torque and wrench, and commands a second time (`feedforward`).
+    Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
 
     `frame` is the frame whose Jacobian and pose are published; FrameError if the arm has no such
     frame.
