@@ -3,8 +3,9 @@
 """
 Rigid motions: hat matrices, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
 
-Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). Functions with `...` in
-shapes take stacks and keep their leading axes.
+Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). For this notebook and
+Kwon see docs/theory/references.md. Functions with `...` in shapes take stacks and keep their
+leading axes.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _aligned(
 
 
 def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
-    """Return `reference` with its joints' rows from the n + 1 standard rows of `follow_axes`."""
+    """Return `reference` with rows made of the n + 1 standard rows `steps` of `follow_axes`."""
     if reference.convention is Convention.MODIFIED:
         rows = modified_rows(steps)
     else:
