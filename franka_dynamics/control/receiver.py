@@ -21,6 +21,7 @@ from .limits import all_finite, TorqueLimiter
 from .settings import Settings
 from .terms import TermModel
 from ..arm import ArmDescription
+from ..errors import SettingsError
 from ..typing import Array
 
 # At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is not 1 to
@@ -67,7 +68,7 @@ class TorqueReceiver:
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
     next torque comes. `holding`, shape (n,) [N m], is the torque that holds the arm at the start,
     and the receiver goes on holding the arm; None: the receiver begins without torque, because
-    brakes hold the arm. Raises SettingsError if payload or target are wrong, InertiaError if a
+    brakes hold the arm. Raises SettingsError if payload, target or time-out are wrong, InertiaError if a
     link has a first moment but no mass.
     """
 
@@ -79,6 +80,8 @@ class TorqueReceiver:
         *,
         holding: Array | None = None,
     ) -> None:
+        if not timeout > 0.0:
+            raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
         self.timeout = timeout
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
@@ -95,7 +98,10 @@ class TorqueReceiver:
         # the state's stamp when a number was last repeated or came late.
         self._doubt_s, self._doubtful = 0.0, -np.inf
         self._finite: Array | None = None  # the last finite position
+        # Stamp of the last state [s], and by how much stamps have gone back in all [s]: `_heard` and
+        # `_doubtful` are stamps plus `_set_back`, so that they stay valid if a clock is set back.
         self._heard = self._stamp = -np.inf
+        self._set_back = 0.0
 
     def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
         """
@@ -113,9 +119,9 @@ class TorqueReceiver:
         ahead = 1 if last is None or number is None else number - last
         foreign = not 0 < ahead <= _LOST_AT_MOST
         if foreign and (doubted or -_LOST_AT_MOST < ahead <= 0):
-            if doubted or self._stamp - self._doubtful <= self.timeout:
+            if doubted or self._now - self._doubtful <= self.timeout:
                 doubted, self._doubt_s = True, self.timeout
-            self._doubtful = self._stamp
+            self._doubtful = self._now
         if doubted:
             self._number = number
         if doubted or foreign:
@@ -129,7 +135,7 @@ class TorqueReceiver:
         if refusal is not None:
             self.refused[refusal] += 1
             return refusal
-        self._given, self._number, self._heard = given, number, self._stamp
+        self._given, self._number, self._heard = given, number, self._now
         self.state = ReceiverState.FOLLOWING
         return None
 
@@ -137,7 +143,9 @@ class TorqueReceiver:
         """Return whether, at a stamp [s], a sender is followed and its time-out has not passed."""
         if self._doubt_s > 0.0:
             return False
-        return self.state is ReceiverState.FOLLOWING and stamp - self._heard <= self.timeout
+        return self.state is ReceiverState.FOLLOWING and (
+            stamp + self._set_back - self._heard <= self.timeout
+        )
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
@@ -148,6 +156,7 @@ class TorqueReceiver:
         if not math.isfinite(stamp):
             stamp = self._stamp
         elapsed, self._stamp = stamp - self._stamp, stamp
+        self._set_back -= min(0.0, elapsed)
         self._doubt_s -= max(0.0, elapsed)
         finite = all_finite(q) and all_finite(dq)
         if finite:
@@ -161,17 +170,21 @@ class TorqueReceiver:
             self._braking.begin()
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):
-            desired = self._own(stamp, q, dq)
+            desired = self._own(q, dq)
             if not (finite and all_finite(desired)):
                 self.state = ReceiverState.FAULT
                 desired = self._given = self._resting()
         self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
         return self.applied
 
-    def _own(self, stamp: float, q: Array, dq: Array) -> Array:
+    @property
+    def _now(self) -> float:
+        return self._stamp + self._set_back
+
+    def _own(self, q: Array, dq: Array) -> Array:
         """Return a torque that brakes the arm, then holds the arm or ends at zero; set `state`."""
         terms = self._terms
-        state = terms.at(stamp, q, dq, None)
+        state = terms.at(self._now, q, dq, None)
         brake = self._braking.torque(state, terms)
         if brake is None and not self._holds:
             self.state, self._given = ReceiverState.STOPPED, np.zeros(len(q))

@@ -11,6 +11,7 @@ from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
 
 from .closed_loop import FER, KD, KP, Loop
 
@@ -255,6 +256,29 @@ def test_a_sender_of_nothing_but_torques_over_the_limit_times_out():
         assert refusal is (Refusal.OUT_OF_BOUNDS if k else None)
         assert np.abs(receiver.applied).max() <= 2.0
     assert receiver.state is ReceiverState.STOPPED
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
+    loop = in_motion(target)
+    loop.sending = False
+    receiver, applied, reading = loop.receiver, [], loop.arm.read()
+    # As when a simulation is reset: stamps begin at zero, again and again.
+    for k in range(2000):
+        stamp = reading.time + 1e-3 * k if k < 5 else 1e-3 * (k % 40)
+        applied.append(receiver.step(stamp, reading.position, 0.99**k * reading.velocity))
+        if k == int(1e3 * TIMEOUT_S) + 5:
+            assert receiver.state is ReceiverState.BRAKING
+    assert receiver.timeouts == 1
+    ended = ReceiverState.STOPPED if target == 'fci' else ReceiverState.HOLDING
+    assert receiver.state is ended
+    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+
+
+@pytest.mark.parametrize('timeout', [0.0, -1.0, np.nan])
+def test_a_time_out_that_is_not_positive_is_refused(timeout):
+    with pytest.raises(SettingsError, match='time-out above zero'):
+        TorqueReceiver(FER, Settings(target='fci'), timeout)
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
