@@ -68,8 +68,8 @@ class TorqueReceiver:
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
     next torque comes. `holding`, shape (n,) [N m], is the torque that holds the arm at the start,
     and the receiver goes on holding the arm; None: the receiver begins without torque, because
-    brakes hold the arm. Raises SettingsError if payload, target or time-out are wrong, InertiaError if a
-    link has a first moment but no mass.
+    brakes hold the arm. Raises SettingsError if payload, target or time-out are wrong,
+    InertiaError if a link has a first moment but no mass.
     """
 
     def __init__(
@@ -98,8 +98,9 @@ class TorqueReceiver:
         # the state's stamp when a number was last repeated or came late.
         self._doubt_s, self._doubtful = 0.0, -np.inf
         self._finite: Array | None = None  # the last finite position
-        # Stamp of the last state [s], and by how much stamps have gone back in all [s]: `_heard` and
-        # `_doubtful` are stamps plus `_set_back`, so that they stay valid if a clock is set back.
+        # Stamp of the last state [s], and the sum of all steps back of stamps [s]. `_heard` and
+        # `_doubtful` are stamps plus `_set_back`, so that a time-out passes though a clock is set
+        # back.
         self._heard = self._stamp = -np.inf
         self._set_back = 0.0
 
