@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 import re
 
 import numpy as np
@@ -26,6 +27,7 @@ from .direct_method import cascade, direct_base_parameters, idle_combinations, R
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import needing
+from ..urdf.source import described
 
 with needing('Base parameters in letters need sympy', 'symbolic'):
     import sympy as sp
@@ -105,14 +107,17 @@ class BaseParametersInLetters:
 
 
 def base_parameters_in_letters(
-    arm: ArmDescription, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
+    arm: ArmDescription | str | Path,
+    gravity: ArrayLike = GRAVITY,
+    *,
+    rotor_inertia: bool | None = None,
 ) -> BaseParametersInLetters:
     """
     Return the base parameters of an arm as symbolic relations.
 
-    Arguments and errors are those of `direct_base_parameters`, but `arm` must be an
-    ArmDescription.
+    Arguments and errors are those of `direct_base_parameters`.
     """
+    arm = described(arm)
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     rows, values = _letters(rows_of(arm))
