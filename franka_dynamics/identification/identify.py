@@ -139,7 +139,7 @@ def identify(
         np.max([one.strongest for one in learnt], axis=0),
         Unit.of(start),
     )
-    problem = problem.with_measured_inflation(learnt).with_shown_scales(summaries)
+    problem = problem.with_measured_inflation(learnt).with_shown_scales(learnt)
     own, unseen_parts = parts(learnt), parts(tested)
     # For each part a fit to all other parts (or, with test recordings, one fit to all other
     # recordings), and a last fit to all parts, tests included.
