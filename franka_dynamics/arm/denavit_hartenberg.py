@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
-from itertools import pairwise
 import math
 
 import numpy as np
@@ -103,14 +101,3 @@ class DHRow:
             out[..., 0, 3], out[..., 1, 3] = self.a * ct, self.a * st
         out[..., 3, 3] = 1.0
         return out
-
-
-def modified_rows(rows: Sequence[DHRow]) -> list[DHRow]:
-    """
-    Return n - 1 modified rows for n standard rows.
-
-    The first row's theta and d and the last row's a and alpha are left out. Modified and standard
-    rows describe the same sequence of screw motions along z and x but divide it differently: a and
-    alpha of a standard row belong to the next modified row.
-    """
-    return [replace(row, a=last.a, alpha=last.alpha) for last, row in pairwise(rows)]

@@ -1,20 +1,68 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reverses the direction of a joint, and converts standard DH rows to modified ones."""
+"""
+Converts standard DH rows to modified ones and back, and reverses the direction of a joint.
+
+Standard and modified rows describe the same sequence of screw motions along z and x but divide it
+differently: a and alpha of a standard row belong to the next modified row.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 import math
 
 import numpy as np
 
-from .denavit_hartenberg import Convention, DHRow, modified_rows
-from .description import ArmDescription, Joint
+from .denavit_hartenberg import Convention, DHRow
+from .description import ArmDescription
 from .friction import reversed_friction
 
 # A half turn of a frame about its x axis commutes with translations along and rotations about x.
 _HALF_TURN = np.diag([1.0, -1.0, -1.0, 1.0])
+
+
+def modified_rows(
+    rows: Sequence[DHRow], convention: Convention
+) -> tuple[list[DHRow], list[DHRow]]:
+    """
+    Return a chain's rows as modified rows, and the tail of each row.
+
+    A tail has a and alpha only. It leads from the modified frame {i}, which joint i moves, to
+    frame {i} of `convention`. Tails of modified rows are zero.
+    """
+    if convention is Convention.MODIFIED:
+        return list(rows), [DHRow()] * len(rows)
+    tails = [DHRow(a=row.a, alpha=row.alpha) for row in rows]
+    before = [DHRow(), *tails]
+    return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], tails
+
+
+def from_modified_rows(rows: Sequence[DHRow], convention: Convention, tail: DHRow) -> list[DHRow]:
+    """
+    Return modified rows as rows of a convention: the inverse of `modified_rows`.
+
+    The last standard row has a and alpha of `tail`. Standard rows have no place for a and alpha of
+    the first modified row, which are left out.
+    """
+    if convention is Convention.MODIFIED:
+        return list(rows)
+    return [replace(row, a=after.a, alpha=after.alpha) for row, after in pairwise([*rows, tail])]
+
+
+def modified_rows_of(description: ArmDescription) -> tuple[list[DHRow], list[DHRow]]:
+    """Return `modified_rows` of an arm's joints and its flange: n + 1 rows and n + 1 tails."""
+    rows = [*(joint.row for joint in description.joints), description.flange]
+    return modified_rows(rows, description.convention)
+
+
+def with_modified_rows(description: ArmDescription, rows: Sequence[DHRow]) -> ArmDescription:
+    """Return an arm with other rows, n + 1 modified ones, written in the arm's own convention."""
+    *own, flange = from_modified_rows(rows, description.convention, description.flange)
+    joints = (replace(joint, row=row) for joint, row in zip(description.joints, own))
+    return replace(description, joints=tuple(joints), flange=flange)
 
 
 def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescription:
@@ -26,25 +74,21 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint and the frame between them
     take up half turns about x.
     """
-    joints, links = list(description.joints), list(description.links)
-    base, flange = description.base, description.flange
-    old, row = joints[joint], joints[joint].row
-    limits = replace(old.limits, lower=-old.limits.upper, upper=-old.limits.lower)
-    row = replace(row, theta=-row.theta, d=-row.d, alpha=_half_turn_on(row.alpha))
-    joints[joint] = replace(old, row=row, limits=limits)
-    if description.convention is Convention.MODIFIED:
-        links[joint] = links[joint].expressed_in(_HALF_TURN)
-        if joint + 1 < len(joints):
-            joints[joint + 1] = _twisted(joints[joint + 1])
-        else:
-            flange = replace(flange, alpha=_half_turn_on(flange.alpha))
-    elif joint > 0:
-        # In standard rows the half turn before a joint belongs to the previous row, the half turn
-        # after it to the joint's own.
-        joints[joint - 1] = _twisted(joints[joint - 1])
-        links[joint - 1] = links[joint - 1].expressed_in(_HALF_TURN)
-    else:
+    rows, _ = modified_rows_of(description)
+    row, after = rows[joint : joint + 2]
+    rows[joint] = replace(row, theta=-row.theta, d=-row.d, alpha=_half_turn_on(row.alpha))
+    rows[joint + 1] = replace(after, alpha=_half_turn_on(after.alpha))
+    description = with_modified_rows(description, rows)
+    base, joints, links = description.base, list(description.joints), list(description.links)
+    limits = joints[joint].limits
+    limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
+    joints[joint] = replace(joints[joint], limits=limits)
+    # The turned frame is the one whose z is the joint's axis, in standard rows the previous frame.
+    turned = joint if description.convention is Convention.MODIFIED else joint - 1
+    if turned < 0:
         base = base @ _HALF_TURN
+    else:
+        links[turned] = links[turned].expressed_in(_HALF_TURN)
     home = description.home
     if home is not None:
         home = np.where(np.arange(len(home)) == joint, -home, home)
@@ -53,15 +97,10 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
         joints=tuple(joints),
         links=tuple(links),
         base=base,
-        flange=flange,
         home=home,
         friction=reversed_friction(description.friction, joint),
         simulated_friction=reversed_friction(description.simulated_friction, joint),
     )
-
-
-def _twisted(joint: Joint) -> Joint:
-    return replace(joint, row=replace(joint.row, alpha=_half_turn_on(joint.row.alpha)))
 
 
 def _half_turn_on(alpha: float) -> float:
@@ -73,23 +112,15 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return an arm in modified (Craig) rows.
 
-    The standard frame {i} follows a and alpha of row i; the modified frame {i} lies before a and
-    alpha, on the axis of joint i, and link i is expressed in the modified frame. The flange's a
-    and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's pose
-    changes.
+    Link i is expressed in the modified frame {i}, on the axis of joint i. The flange's a and alpha
+    are dropped, because a modified row ends with d: unless both are 0, the flange's pose changes.
     """
     if description.convention is Convention.MODIFIED:
         return description
-    rows = [joint.row for joint in description.joints]
-    *others, flange = modified_rows([DHRow(), *rows, description.flange])
+    rows, tails = modified_rows_of(description)
     links = tuple(
-        link.expressed_in(DHRow(a=row.a, alpha=row.alpha).transform(Convention.MODIFIED))
-        for link, row in zip(description.links, rows)
+        link.expressed_in(tail.transform(Convention.MODIFIED))
+        for link, tail in zip(description.links, tails)
     )
-    return replace(
-        description,
-        convention=Convention.MODIFIED,
-        joints=tuple(replace(one, row=row) for one, row in zip(description.joints, others)),
-        links=links,
-        flange=flange,
-    )
+    other = replace(description, convention=Convention.MODIFIED, links=links)
+    return with_modified_rows(other, rows)

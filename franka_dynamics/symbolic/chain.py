@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from ..arm import ArmDescription, Convention, DHRow, JointKind
+from ..arm.dh_conversion import modified_rows_of
 from ..dynamics.model import require_reference_frame
 from ..spatial import cos_sin, quarter_turns
 
@@ -88,27 +89,19 @@ def chain_of(description: ArmDescription) -> SymbolicChain:
     Return an arm's frames in symbols, for either DH convention and any constant theta.
 
     The lengths of modified rows are the Panda notebook's x_i, y_i and z_i, those of standard rows
-    a_i and d_i. A standard row's a and alpha come after its joint, so in modified rows they belong
-    to the next row.
+    a_i and d_i.
     """
     values: dict[sp.Symbol, float] = {}
     links, tails = [], []
-    standard = description.convention is Convention.STANDARD
-    rows = [*(joint.row for joint in description.joints), description.flange]
-    before = DHRow()
-    for i, row in enumerate(rows, start=1):
-        kind = description.joints[i - 1].kind if i <= description.n else None
-        if standard:
-            offset, tilt = _standard_placement(i, before, row, values)
-            tails.append(_tail(i, row, values))
-            before = row
-        else:
-            offset, tilt = _placement(i, row, values)
-            tails.append(sp.eye(4))
+    modified = description.convention is Convention.MODIFIED
+    placed = _placement if modified else _standard_placement  # they differ in their letters
+    kinds = tuple(joint.kind for joint in description.joints)
+    frames = zip(*modified_rows_of(description), (*kinds, None))
+    for i, (row, tail, kind) in enumerate(frames, start=1):
+        offset, tilt = placed(i, row, values)
+        tails.append(_tail(i, tail, values))
         links.append(_moving(i, offset, tilt, row, kind, values))
-    return SymbolicChain(
-        tuple(links), tuple(joint.kind for joint in description.joints), values, tuple(tails)
-    )
+    return SymbolicChain(tuple(links), kinds, values, tuple(tails))
 
 
 def _moving(
@@ -130,12 +123,12 @@ def _moving(
 
 
 def _standard_placement(
-    i: int, before: DHRow, row: DHRow, values: dict[sp.Symbol, float]
+    i: int, row: DHRow, values: dict[sp.Symbol, float]
 ) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return offset and tilt of joint i's frame: a and alpha of row i - 1, then d of row i."""
-    cosine, sine = _cos_sin(f'alpha{i - 1}', before.alpha, values)
+    """Return offset and tilt of joint i's frame, a and alpha with the index of standard rows."""
+    cosine, sine = _cos_sin(f'alpha{i - 1}', row.alpha, values)
     length = _letter(f'd{i}', row.d, values)
-    offset = sp.Matrix([_letter(f'a{i - 1}', before.a, values), -sine * length, cosine * length])
+    offset = sp.Matrix([_letter(f'a{i - 1}', row.a, values), -sine * length, cosine * length])
     return offset, _roll(cosine, sine)
 
 

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .serial_chain import SerialChain
-from ..arm.denavit_hartenberg import Convention, DHRow, modified_rows
+from ..arm.denavit_hartenberg import Convention, DHRow
 from ..arm.description import ArmDescription, Joint, JointLimits
+from ..arm.dh_conversion import from_modified_rows, modified_rows
 from ..errors import UrdfError
 from ..spatial import inverse_transform, JointKind, snapped
 from ..typing import Array
@@ -55,28 +56,16 @@ def axis_lines(chain: SerialChain) -> list[Line]:
     ]
 
 
-def row_sequence(description: ArmDescription) -> list[DHRow]:
-    """Return an arm's rows as n + 1 standard rows from the base's z axis on, for `follow_axes`."""
-    rows = [joint.row for joint in description.joints]
-    if description.convention is Convention.STANDARD:
-        # Row 0 is zero: line 0 is joint 1's axis. No normal follows the last joint's axis.
-        return [DHRow(), *rows[:-1], replace(rows[-1], a=0.0, alpha=0.0)]
-    return [
-        replace(row, a=after.a, alpha=after.alpha)
-        for row, after in zip([DHRow(), *rows], [*rows, DHRow()])
-    ]
-
-
 def follow_axes(
     start: Array, lines: Sequence[Line], hint: Sequence[DHRow] | None = None
 ) -> tuple[list[DHRow], Array]:
     """
-    Return the DH rows from a frame along joint axes, and the frame on the last axis.
+    Return modified DH rows from a frame along joint axes, and the frame on the last axis.
 
-    Rows are in the standard convention: row k has theta and d along line k, a and alpha of the
-    normal from line k to the next; line 0 is z of `start`. No normal follows the last line, so
-    the last row's theta and d are those of `hint`. The last row begins at the returned frame,
-    shape (4, 4), on the last axis.
+    Each line has a row: a and alpha of the normal from the previous line, d and theta along the
+    line. The line before the first is z of `start`; d and theta along it are left out. No normal
+    follows the last line, so the last row's d and theta are those of `hint`; they begin at the
+    returned frame, shape (4, 4), on the last axis.
 
     Parameters
     ----------
@@ -84,13 +73,16 @@ def follow_axes(
         The frame whose z is line 0.
     lines : sequence of Line
         The following axes, in order.
-    hint : sequence of DHRow, one more than lines, optional
-        Preferred values where the axes leave a choice: the direction of a normal, the position of
-        a normal between parallel axes, the position of a prismatic joint. All zero by default.
+    hint : sequence of DHRow, as many as lines, optional
+        Modified rows with preferred values where the axes leave a choice: the direction of a
+        normal, the position of a normal between parallel axes, the position of a prismatic joint.
+        All zero by default.
 
     """
-    guides = hint or [DHRow()] * (len(lines) + 1)
-    pose, rows = np.array(start, dtype=float), []
+    # A standard row has d and theta along one line, a and alpha of the normal to the next line.
+    ahead = [DHRow(), *(hint or [DHRow()] * len(lines))]
+    guides = from_modified_rows(ahead, Convention.STANDARD, DHRow())
+    pose, steps = np.array(start, dtype=float), []
     for line, guide in zip(lines, guides):
         guess = pose @ replace(guide, a=0.0, alpha=0.0).transform(Convention.STANDARD)
         if line.free:
@@ -99,9 +91,9 @@ def follow_axes(
         normal, foot, a, alpha = _common_normal(guess, line, expected)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
-        rows.append(DHRow(a, alpha, d, math.atan2(along_y, along_x)))
-        pose = pose @ rows[-1].transform(Convention.STANDARD)
-    return [*rows, replace(guides[-1], a=0.0, alpha=0.0)], pose
+        steps.append(DHRow(a, alpha, d, math.atan2(along_y, along_x)))
+        pose = pose @ steps[-1].transform(Convention.STANDARD)
+    return modified_rows([*steps, guides[-1]], Convention.STANDARD)[0][1:], pose
 
 
 def _common_normal(
@@ -164,12 +156,10 @@ def recover_rows(
     flange_pose = chain.tool_frames[tip or last]
     base = _frame_on(axis_lines(chain)[0])
     ahead = [*axis_lines(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
-    (*steps, _), end = follow_axes(base, ahead)
-    rest = inverse_transform(end) @ flange_pose
-    steps.append(replace(DHRow.of_pose(rest, Convention.STANDARD), a=0.0, alpha=0.0))
-    tidy = [_tidy(step) for step in steps]
-    # Line 0 and joint 1 have the same axis, so the row between them is zero.
-    *rows, flange = modified_rows(tidy) if convention is Convention.MODIFIED else tidy[1:]
+    rows, end = follow_axes(base, ahead)
+    rest = DHRow.of_pose(inverse_transform(end) @ flange_pose, Convention.STANDARD)
+    rows[-1] = replace(rows[-1], d=rest.d, theta=rest.theta)
+    *rows, flange = from_modified_rows([_tidy(row) for row in rows], convention, DHRow())
     arm = ArmDescription(
         name=chain.name or 'arm',
         convention=convention,

@@ -18,10 +18,10 @@ import math
 import numpy as np
 
 from ..arm import ArmDescription, Convention, DHRow, Joint, JointLimits
-from ..arm.denavit_hartenberg import modified_rows
+from ..arm.dh_conversion import modified_rows_of, with_modified_rows
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
-from ..urdf.dh_recovery import axis_lines, follow_axes, Line, row_sequence
+from ..urdf.dh_recovery import axis_lines, follow_axes, Line
 from ..urdf.serial_chain import ChainJoint, SerialChain
 
 # Two directions are parallel if 1 - cos of the angle between them is below _PARALLEL.
@@ -58,7 +58,8 @@ def _aligned(
 ) -> ArmDescription:
     """Return the second arm in rows along its axes, with its `own_last_frame` or the first's."""
     lines, frames = _axes_and_frames(second)
-    rows = _with_rows(first, follow_axes(first.base, lines, row_sequence(first))[0])
+    *own, flange_row = modified_rows_of(first)[0]
+    rows = with_modified_rows(first, [*follow_axes(first.base, lines, own)[0], flange_row])
     if own_last_frame:
         rows = _with_last_frame(rows, frames[-1])
     poses = rows.frames(np.zeros(rows.n))
@@ -84,17 +85,6 @@ def _aligned(
         if flange is None
         else row_of(inverse_transform(poses[-2]) @ flange, first.convention),
     )
-
-
-def _with_rows(reference: ArmDescription, steps: list[DHRow]) -> ArmDescription:
-    """Return `reference` with rows made of the n + 1 standard rows `steps` of `follow_axes`."""
-    if reference.convention is Convention.MODIFIED:
-        rows = modified_rows(steps)
-    else:
-        last = reference.joints[-1].row
-        rows = [*steps[1:-1], replace(steps[-1], a=last.a, alpha=last.alpha)]
-    joints = (replace(joint, row=row) for joint, row in zip(reference.joints, rows))
-    return replace(reference, joints=tuple(joints))
 
 
 def row_of(pose: Array, convention: Convention) -> DHRow:
