@@ -5,8 +5,9 @@ Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. `NewtonEulerModel` and
 `PinocchioModel` share only the arm description and checks of arguments: this module uses no
-Pinocchio, no spatial algebra and no inertias about centres of mass. All methods also take a stack
-of states: arrays of shape (..., n).
+Pinocchio, no spatial algebra and no inertias about centres of mass. It finds the joint axes of
+standard rows itself, without `joint_placements`, so that the cross-check shows an error there. All
+methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
