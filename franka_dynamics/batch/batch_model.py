@@ -65,8 +65,9 @@ class BatchModel:
     matrices, not of the regressor.
 
     The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
-    compiled once and kept in the user's cache folder. If one of them is missing, the equations run
-    in NumPy, about as fast as `pinocchio.rneaInParallel` on one thread.
+    compiled once and kept in the user's cache folder. If one of them is missing, or llvmlite is
+    older than 0.45, the equations run in NumPy, about as fast as `pinocchio.rneaInParallel` on one
+    thread.
 
     Parameters
     ----------

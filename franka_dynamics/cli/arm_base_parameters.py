@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # In the shipped arms `smallest_kept` of `RankGap`, a relative length of a regressor column, is
-# 0.03 or more, and `largest_dropped` is 1e-15 (rounding errors). A value between the two of
+# 0.03 or more, and `largest_dropped` at most 1e-15 (rounding errors). A value between the two of
 # _DOUBTFUL comes from a length near zero or an angle near a multiple of pi/2.
 _DOUBTFUL = (1e-12, 1e-5)
 # Tolerance for rounding errors of regrouping, in a regressor with columns of unit length.

@@ -49,7 +49,8 @@ class ImportUrdf(NewFile):
         """
         Write the arm file, print notes and the differences from the URDF.
 
-        If the file differs from Pinocchio's model, return 1, and write it only with --force.
+        If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
+        only with --force.
         """
         from ..arm import load
         from ..arm.arm_file_writer import arm_file_text

@@ -85,7 +85,9 @@ class TorqueReceiver:
         self.timeout = timeout
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
-        self.timeouts = 0  # how often the sender stopped sending for longer than the time-out
+        # How often a sender was followed no more: silent for the time-out, or not told apart from
+        # a second sender.
+        self.timeouts = 0
         self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
         self._terms = TermModel(description, settings)

@@ -67,7 +67,7 @@ class CommandReceiver:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often the sender fell silent, and how many torques were refused, by reason."""
+        """How often a sender ceased to be followed; how many torques were refused, by reason."""
         # The generated C++ controller publishes values of the same keys on its ~/status.
         refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
         return {'time-outs': self._receiver.timeouts, **refused}

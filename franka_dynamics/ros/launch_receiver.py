@@ -41,14 +41,15 @@ def receiver(
     arm: ArmDescription, robot_type: str, package: str, target: str, forward: str
 ) -> Receiver:
     """
-    Return the controller that receives an arm's torques.
+    Return the controller that receives an arm's torques, generated or else the forward controller.
 
     `arm` is the arm of the launch argument `robot_type`, with the joint names of the robot
     description. `package` is the launch argument `receiver`. `target` is the node's target: it
     tells the generated controller whether to add gravity torque while it brakes and holds the arm.
-    `forward` is the text of the forward controller's parameter file. Raises RuntimeError if the
-    named package is not installed. Raises SettingsError if the package was generated for other
-    joint names; the arm's names may have a prefix that the package's lack.
+    `forward` is the text of the forward controller's parameter file, taken if `package` is 'none',
+    or is empty and no generated package is installed. Raises RuntimeError if `package` names
+    another package that is not installed. Raises SettingsError if the package was generated for
+    other joint names; the arm's names may have a prefix that the package's lack.
     """
     from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
     from launch.actions import LogInfo
