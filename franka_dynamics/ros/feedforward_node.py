@@ -132,7 +132,7 @@ class FeedforwardNode(LifecycleNode):
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Reconfigure if parameters changed; subscribe unless another node sends commands."""
+        """Reconfigure if non-live parameters changed; subscribe unless another node commands."""
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
