@@ -363,7 +363,9 @@ class Guard:
     def judgement(self) -> tuple[bool, str]:
         """Return whether no joint is near its bound, and the guard's account in one sentence."""
         if not self.judges:
-            return False, 'nothing is judged yet: the arm has not moved, and brakes may hold it'
+            few = 'too few joint states came since the start or the last gap'
+            why = 'the arm has not moved, and brakes may hold it' if self.settled else few
+            return False, f'nothing is judged yet: {why}'
         joint = int(self.shares.argmax())
         share = self.shares[joint]
         if share > _NEAR_BOUND:

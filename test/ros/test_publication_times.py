@@ -141,6 +141,14 @@ def test_beside_a_robot_that_compensates_gravity_it_is_said_what_the_node_adds(g
     )
 
 
+def test_after_a_gap_between_states_the_guard_has_judged_nothing():
+    controller = Loop().run(1.5).controller
+    stamp, q, dq = controller.latest
+    controller.guard.observe(controller.terms.at(stamp + 0.2, q, dq, None), None)
+    few = 'nothing is judged yet: too few joint states came since the start or the last gap'
+    assert guard_status(controller).message == few
+
+
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
     controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
     status = guard_status(controller)
