@@ -24,7 +24,7 @@ _LOG_PERIOD_S = 1.0
 _SENTENCES = {
     ReceiverState.WAITING: 'waiting for a first command',
     ReceiverState.FOLLOWING: 'following',
-    ReceiverState.BRAKING: 'the sender stopped sending torques: braking by the model',
+    ReceiverState.BRAKING: 'no sender is followed any more: braking by the model',
     ReceiverState.HOLDING: 'holding the arm until a command comes',
     ReceiverState.STOPPED: 'stopped',
     ReceiverState.FAULT: 'stopped by a fault: a joint state is not finite',

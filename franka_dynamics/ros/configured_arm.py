@@ -170,7 +170,7 @@ class ConfiguredArm:
         stamp = reading.stamp
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
-        unknown = self._simulated_time and controller.mode is Mode.BRAKING
+        unknown = self._simulated_time and not controller.enabled
         with self._lock:
             cycle = controller.update(
                 stamp,
