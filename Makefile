@@ -4,12 +4,12 @@
 
 SHELL := /bin/bash
 VENV ?= .venv
-# Three at a time on two cores: many tests wait for a node or an arm. A file's tests stay together,
+# Four at a time on two cores: many tests wait for a node or an arm. A file's tests stay together,
 # because they share the nodes they start. By default xdist begins with the files of most tests, and
 # the slowest, of one or two tests, would come last, the other workers idle: test/conftest.py puts
 # them first. A worker that crashes ends the run: another one would begin with the test that it
 # crashed in.
-TEST_ARGS ?= -q -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
+TEST_ARGS ?= -q -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 SOAK_SECONDS ?= 600
 FUZZ_EXAMPLES ?= 30000
 # The first of these that starts and is new enough; override with PYTHON=...

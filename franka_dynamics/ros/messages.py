@@ -82,6 +82,7 @@ def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., No
 
 def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
     """Take a waiting message without an executor; return message and information, or None."""
+    # rclpy.wait_for_message takes messages in the same way.
     with subscription.handle:
         waiting = subscription.handle.take_message(subscription.msg_type, subscription.raw)
     return None if waiting is None else (waiting[0], waiting[1])

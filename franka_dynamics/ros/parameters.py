@@ -146,6 +146,8 @@ class LiveParameters:
         self._changed: dict[str, Any] = {}
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._after_set)
+        # With rclpy's own callbacks one request to set a parameter of type 99 ends the node, and
+        # rclpy has no hook for refusing a request.
         for service in node.services:
             if service.srv_type in _SERVICES:
                 service.callback = _short_answers(service.callback, node.get_logger())
