@@ -42,7 +42,8 @@ SHARE = 0.95
 INTERVALS = 40  # number of intervals between knots
 FIRST_DURATION = 2.5  # s, duration of the polynomial with which the programs begin
 LEAP = 0.2  # largest relative change of the duration from one program to the next
-# Units of the knots' steps in position, velocity and acceleration [rad, rad/s, rad/s^2].
+# Units of one program's changes of position, velocity and acceleration at each knot [rad, rad/s,
+# rad/s^2].
 UNITS = (1.0, 1.0, 10.0)
 # Weight of the knots' squared steps beside the duration [s]: first value, factor from program to
 # program, smallest value. The weight keeps the steps small enough for the linearisation.

@@ -30,8 +30,8 @@ class DHRow:
     One row of a DH table; a joint position is added to `theta` or `d` by `transform`.
 
     Lengths in metres, angles in radians. In the modified convention `a` and `alpha` are Craig's
-    a_{i-1} and alpha_{i-1}, as Franka's own table has them. A value that is not a finite number
-    raises a DescriptionError.
+    a_{i-1} and alpha_{i-1}, as Franka's own table has them. NaN or an infinite value raises a
+    DescriptionError.
     """
 
     a: float = 0.0

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics demo`: torque feedforward on simulated arms, measured, without a screen."""
+"""`franka-dynamics demo`: measure torque feedforward on two simulated arms, without a screen."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify plan`: plan an identification motion and rehearse it in simulation."""
+"""`franka-dynamics identify plan`: plan an identification motion; --rehearse simulates it."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ class _Inward:
 
     def _before_turn(self, j: int) -> Wrench:
         """
-        Return the wrench on a revolute joint's link in the axes before the joint's rotation.
+        Return the wrench that the motion of link j needs, in the axes before joint j's rotation.
 
         In the axes before joint j's rotation, U is the previous link's U, transformed, plus -dq
         (dq + 2 omega_z) on xx and yy, -ddq on xy, ddq on yx, 2 dq omega_x on zx and 2 dq omega_y

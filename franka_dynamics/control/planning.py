@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 # Transport delays a request by less than MOST_LATENESS_S [s]; a request whose start lies further
 # before the latest joint state is refused.
 MOST_LATENESS_S = 0.1
-# A stamp more than MOST_LEAD_S [s] in the future comes from another clock.
+# A trajectory that starts more than MOST_LEAD_S [s] after the latest joint state is refused,
+# because its stamp comes from another clock. A set-point's bound is MOST_LATENESS_S.
 MOST_LEAD_S = 600.0
 _LONGEST_S = 86400.0
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques

@@ -71,7 +71,7 @@ def _endings(
     acceleration: Array | None = None,
 ) -> Iterator[Trajectory]:
     """
-    Yield a spline that stops at the last of several points, then a spline braked after that point.
+    Yield two alternatives: a spline that stops at the last point, and one that is braked after it.
 
     Each spline starts with `velocity` and, unless None, `acceleration`, shape (n,) each.
     """

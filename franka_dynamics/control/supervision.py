@@ -56,8 +56,8 @@ _CLOCK_LEAP_S = 1.0
 # network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
 # back.
 _MOST_OUT_OF_ORDER, _ALL_BEHIND = 3, 20
-# A pause of this process of up to MOST_FORGIVEN_S [s] does not count as silence of the arm. No
-# single piece of the process's work takes 50 ms, and an arm may coast for 50 ms.
+# After `ignore_next_gap` a gap between states of up to MOST_FORGIVEN_S [s] is no fault: computing
+# a new ControlLaw may delay the control thread, and an arm may coast for 50 ms.
 MOST_FORGIVEN_S = 0.05
 _RATE_WINDOW = 20  # number of latest messages of which the median period is taken
 _SILENT_PERIODS = 3  # a slow topic is silent only after this many of its own periods

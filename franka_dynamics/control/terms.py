@@ -35,7 +35,8 @@ class FrictionFeedforward:
     not exceed the arm's friction, because too much torque may cause a limit cycle, too little
     torque only a tracking error. Therefore the coefficients of a LinearFriction are reduced by two
     standard deviations (if the arm file states standard deviations), and Maxwell-slip elements of
-    uncertain state count with their smallest torque. In `torque` the Maxwell-slip elements follow
+    uncertain state count with their least torque along the reference velocity, which is negative
+    if they may push. In `torque` the Maxwell-slip elements follow
     the measured position, in `torque_along` the positions of the motion.
     """
 

@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit's squared residuals (n,) [N^2 m^2], number of samples, effective parameter number."""
+    """A fit's sums of squares by joint (n,) [N^2 m^2], number of samples, effective parameters."""
 
     of_joints: Array
     samples: int

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The prior: a starting set of inertias, and typical friction of the joints.
+The prior: inertias near a starting set, and friction coefficients near zero.
 
 The distance of a link's pseudo-inertia Q from the starting set's, Q0, is the log-determinant
 divergence tr(Q Q0^-1) - logdet(Q Q0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic

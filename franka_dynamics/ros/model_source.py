@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Makes a controller from parameters, with the arm's two models cross-checked.
+Makes a controller from parameters, after a cross-check of Pinocchio with Newton-Euler.
 
 The arm comes from an arm file, a URDF file or the topic robot_description.
 """

@@ -76,9 +76,9 @@ def _type(value: Any) -> int | None:
 
 def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
     """
-    Return a value read from YAML, converted to the parameter's type if that is lossless.
+    Return a value read from YAML, with integers as floats for a parameter of floats.
 
-    An integer is accepted for a float, and a single number for a list of one.
+    A single number becomes a list for a list of floats; all other values stay as they are.
     """
     if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY:
         values = [value] if type(value) in (int, float) else value

@@ -5,8 +5,8 @@ Compares two arms parameter by parameter.
 
 A joint with reversed direction is reported as one difference, although up to nine numbers of a
 FER change. A link's ten inertial parameters are compared in the form in which the fewest differ.
-DH rows are not unique: the second arm is compared in the rows that differ least from the first's
-(`alignment`).
+DH rows are not unique: the second arm is compared in those rows (`alignment`) in which the fewest
+parameters differ from the first arm's.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def nearest_alignment(
     first: ArmDescription, second: ArmDescription | SerialChain, tolerance: float
 ) -> tuple[ArmDescription, ArmDescription, list[int]]:
     """
-    Return the second arm in the rows with the fewest differences from the first's.
+    Return the second arm in the DH rows in which the fewest parameters differ from the first's.
 
     Returns the second arm in the nearest rows, the same arm with joints reversed to match the
     first arm's, and the indices of the reversed joints.
