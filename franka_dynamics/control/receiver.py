@@ -29,6 +29,8 @@ from ..typing import Array
 # differ by at most _LOST_AT_MOST cannot be told apart: the numbers of one fill the gaps of the
 # other.
 _LOST_AT_MOST = 100
+# A state may come late; a stamp further back than _SET_BACK_S [s] shows a clock that was set back.
+_SET_BACK_S = 0.1
 COMMAND_TIMEOUT_S = 0.05  # time-out of receivers that have no parameter for it [s]
 
 
@@ -97,14 +99,13 @@ class TorqueReceiver:
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
         # Time for which no sender will be followed, because two could not be told apart [s], and
-        # the state's stamp when a number was last repeated or came late.
+        # the time when a number last did not continue the sender's numbers.
         self._doubt_s, self._doubtful = 0.0, -np.inf
         self._finite: Array | None = None  # the last finite position
-        # Stamp of the last state [s], and the sum of all steps back of stamps [s]. `_heard` and
-        # `_doubtful` are stamps plus `_set_back`, so that a time-out passes though a clock is set
-        # back.
-        self._heard = self._stamp = -np.inf
-        self._set_back = 0.0
+        # Times [s] by `_time`: of the last torque and of the last step.
+        self._heard = self._now = -np.inf
+        # The latest stamp, and how far the clock has been set back in all [s].
+        self._latest, self._set_back = -np.inf, 0.0
 
     def take(self, torque: ArrayLike, number: int | None) -> Refusal | None:
         """
@@ -144,11 +145,9 @@ class TorqueReceiver:
 
     def follows(self, stamp: float) -> bool:
         """Return whether, at a stamp [s], a sender is followed and its time-out has not passed."""
-        if self._doubt_s > 0.0:
+        if self._doubt_s > 0.0 or self.state is not ReceiverState.FOLLOWING:
             return False
-        return self.state is ReceiverState.FOLLOWING and (
-            stamp + self._set_back - self._heard <= self.timeout
-        )
+        return self._time(stamp) - self._heard <= self.timeout
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
@@ -156,10 +155,8 @@ class TorqueReceiver:
 
         A stamp that is not finite counts as the stamp before it.
         """
-        if not math.isfinite(stamp):
-            stamp = self._stamp
-        elapsed, self._stamp = stamp - self._stamp, stamp
-        self._set_back -= min(0.0, elapsed)
+        now = self._time(stamp)
+        elapsed, self._now = now - self._now, now
         self._doubt_s -= max(0.0, elapsed)
         finite = all_finite(q) and all_finite(dq)
         if finite:
@@ -180,9 +177,15 @@ class TorqueReceiver:
         self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
         return self.applied
 
-    @property
-    def _now(self) -> float:
-        return self._stamp + self._set_back
+    def _time(self, stamp: float) -> float:
+        """Return the time [s] of a stamp: it goes on if the clock is set back, as by a reset."""
+        if not math.isfinite(stamp):
+            return self._now
+        if stamp < self._latest - _SET_BACK_S:
+            self._set_back += self._latest - stamp
+            self._latest = stamp
+        self._latest = max(self._latest, stamp)
+        return stamp + self._set_back
 
     def _own(self, q: Array, dq: Array) -> Array:
         """Return a torque that brakes the arm, then holds the arm or ends at zero; set `state`."""

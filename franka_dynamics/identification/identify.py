@@ -139,7 +139,8 @@ def identify(
         np.max([one.strongest for one in learnt], axis=0),
         Unit.of(start),
     )
-    problem = problem.with_measured_inflation(learnt).with_shown_scales(learnt)
+    # Which scales are shown depends on the motion, so the test recordings' torques stay unseen.
+    problem = problem.with_measured_inflation(learnt).with_shown_scales(summaries)
     own, unseen_parts = parts(learnt), parts(tested)
     # For each part a fit to all other parts (or, with test recordings, one fit to all other
     # recordings), and a last fit to all parts, tests included.

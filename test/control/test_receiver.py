@@ -265,7 +265,7 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
     receiver, applied, reading = loop.receiver, [], loop.arm.read()
     # As when a simulation is reset: stamps begin at zero, again and again.
     for k in range(2000):
-        stamp = reading.time + 1e-3 * k if k < 5 else 1e-3 * (k % 40)
+        stamp = reading.time + 1e-3 * k if k < 5 else 1e-3 * (k % 150)
         applied.append(receiver.step(stamp, reading.position, 0.99**k * reading.velocity))
         if k == int(1e3 * TIMEOUT_S) + 5:
             assert receiver.state is ReceiverState.BRAKING
@@ -273,6 +273,29 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
     ended = ReceiverState.STOPPED if target == 'fci' else ReceiverState.HOLDING
     assert receiver.state is ended
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+
+
+def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_senders_torque():
+    # As the direct Gazebo node does.
+    receiver = fci_receiver()
+    for k in range(200):
+        stamp = 100.0 + 1e-3 * k if k < 100 else 1e-3 * (k - 100)
+        if not receiver.follows(stamp):
+            receiver.step(stamp, FER.home, np.zeros(7))
+        if k < 100:
+            receiver.take(np.full(7, 5.0), k)
+            receiver.step(stamp, FER.home, np.zeros(7))
+    assert receiver.timeouts == 1
+    np.testing.assert_array_equal(receiver.applied, np.zeros(7))
+
+
+def test_late_states_do_not_let_a_living_sender_time_out():
+    receiver = fci_receiver()
+    for k in range(2000):
+        receiver.step(1.0 + 1e-3 * k - (0.03 if k % 2 else 0.0), FER.home, np.zeros(7))
+        if k % 4 == 0:
+            receiver.take(np.full(7, 5.0), k)
+    assert receiver.timeouts == 0
 
 
 @pytest.mark.parametrize('timeout', [0.0, -1.0, np.nan])

@@ -152,7 +152,9 @@ def test_after_a_gap_between_states_the_guard_has_judged_nothing():
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
     controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
     status = guard_status(controller)
-    again = 'to command again: clear the fault'
-    held = f'the arm is held at rest: braking: {controller.fault}; {again}'
     assert controller.fault
-    assert (status.level, status.message[: len(held)]) == (diagnostics.ERROR, held)
+    held = (
+        f'the arm is held at rest: braking: {controller.fault}; to command again: clear the fault '
+        'once its cause is gone (`franka-dynamics node clear`, or the service ~/clear_fault)'
+    )
+    assert (status.level, status.message) == (diagnostics.ERROR, held)
