@@ -117,7 +117,7 @@ class TrajectoryActionNode(Node):
         return bool(self._relays)
 
     def cancel_all(self) -> None:
-        """Ask the controller to cancel every goal; goals not cancelled by clients end as aborted."""
+        """Ask the controller to cancel every goal; clients' uncancelled goals end as aborted."""
         for relay in list(self._relays.values()):
             relay.events.put(('cancel', None))
 
