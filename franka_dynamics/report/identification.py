@@ -24,7 +24,7 @@ _NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return an identification's results in JSON's types: E in `result.unit`, the rest in SI."""
+    """Return the results in JSON's types: E, also of each bag, in `result.unit`, the rest in SI."""
     fit, links = result.fit, result.arm.links
     bags, unseen = result.recorded.bags, result.recorded.unseen_bags
     data = {
@@ -84,7 +84,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 def _parameters(result: Identification) -> list[tuple[Any, ...]]:
     """
-    Return one row per parameter.
+    Return one row per base parameter and friction parameter.
 
     A row has the name, the starting value, the estimate without a prior and its standard
     deviation, the estimate with the prior and its standard deviation, and the consistent arm's
@@ -126,7 +126,11 @@ def _score(one: Score) -> dict[str, Any]:
 
 
 def headline(result: Identification) -> str:
-    """Return sentences: any fault of the recordings, errors of arm and best set, the verdict."""
+    """
+    Return any fault of the recordings and the verdict as sentences.
+
+    They include E of the identified arm and of the best published set on unseen data.
+    """
     unit = result.unit
     own, worst = result.arm_score.test, int(np.argmax(result.arm_score.test.joints))
     sentence = (
@@ -157,8 +161,8 @@ def verdict(result: Identification) -> list[str]:
             f'{best.test.whole:.3f} {unit} there: the identified arm is '
             f'{_judged(result, said)}.'
         )
-    # Friction is not blamed if the bags contradict each other, rotor inertias are missing or the
-    # recordings are not sound: other sentences report these likelier causes.
+    # Friction is not blamed if the bags contradict each other, the model lacks rotor inertias or
+    # the recordings are not sound: other sentences report these likelier causes.
     explained_already = (
         result.contradictions or result.diagnosis.rotors or not result.diagnosis.sound
     )

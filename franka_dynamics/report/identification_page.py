@@ -37,7 +37,7 @@ def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 def parameter_figure(result: Identification) -> Any:
     """
-    Return a bar chart of base (3 sigma) and consistent estimates.
+    Return a bar chart of the base parameters (with 3 sigma) and the consistent arm's values.
 
     Masses, first moments and inertias are shown minus those of the starting set; friction is not.
     """

@@ -71,7 +71,7 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 
 
 def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
-    """Return the fits whose hand `mounted` allows; all fits if it allows none of these hands."""
+    """Return the fits with a hand that the verdict `mounted` allows; all if it allows none."""
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
 
 
@@ -192,7 +192,7 @@ def plot_torques(
 
 
 def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
-    """Return a sentence on what the node's guard would have done during the recording."""
+    """Return the guard's largest residuals, and whether it would have stopped the arm."""
     shares = ', '.join(
         f'{name} {share:.0%}' for name, share in zip(joint_names, found.share.tolist())
     )
