@@ -24,7 +24,7 @@ _NAMES = 5  # largest number of names in a sentence
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return the results in JSON's types: E, also of each bag, in `result.unit`, the rest in SI."""
+    """Return the results in JSON's types: E, also by bag, in `result.unit`, the rest in SI."""
     fit, links = result.fit, result.arm.links
     bags, unseen = result.recorded.bags, result.recorded.unseen_bags
     data = {

@@ -105,7 +105,7 @@ class Table:
 
         If the terminal is too narrow, texts are wrapped, and the table is split into blocks of
         columns. The lines between columns are left out if a block with them is too wide, or if
-        they add blocks. A number is shortened only if two columns do not fit side by side.
+        they add blocks. A number is shortened only if its column does not fit beside the first.
         """
         texts = self.texts()
         width = options.max_width
@@ -127,7 +127,7 @@ class Table:
     def _blocks(
         self, texts: Sequence[Sequence[str]], width: int, gap: int
     ) -> tuple[list[list[int]], bool]:
-        """Return blocks of columns, each begun with the first column, and whether all fit."""
+        """Return blocks of columns, each begun with the first, and whether all fit in `width`."""
         labels = self._labels(texts)
         widths = []
         for column, head in enumerate(self._heads()):

@@ -95,10 +95,11 @@ class RprMasses:
 @dataclass(frozen=True)
 class RprDynamics:
     """
-    The equations of motion B ddq + C dq + F + g = tau - J_G^T h: friction F, contact wrench h.
+    The equations of motion B ddq + C dq + F + g = tau - J_G^T h, with friction F.
 
-    Methods take stacks of joint vectors (theta1, d2, theta3), shape (..., 3); torques tau are in
-    (N m, N, N m). `friction` is the model of F(dq), None without friction.
+    The end effector exerts the wrench h on its surroundings. Methods take stacks of joint vectors
+    (theta1, d2, theta3), shape (..., 3); torques tau are in (N m, N, N m). `friction` is the model
+    of F(dq), None without friction.
     """
 
     kinematics: RprKinematics

@@ -64,7 +64,7 @@ class RprKinematics:
     @classmethod
     def from_description(cls, description: ArmDescription) -> RprKinematics:
         """
-        Return the lengths of a described arm.
+        Return the kinematics with the lengths of a described arm.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class RprKinematics:
 
     def inverse(self, position: ArrayLike) -> Array:
         """
-        Return the four joint positions that put the end effector at a position.
+        Return the four joint vectors that put the end effector at a position.
 
         Parameters
         ----------

@@ -83,7 +83,7 @@ class SimulationSettings:
 
 @dataclass(frozen=True, eq=False)
 class SensorReading:
-    """One reading of the arm's sensors: arrays of shape (n,), simulated time [s]."""
+    """Values of the arm's sensors, shape (n,), read (after their delay) at `time` [s]."""
 
     time: float
     position: Array
@@ -105,8 +105,8 @@ class ArmSimulation:
     arm's do; the sensors do not measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
-    the limits, or friction is on and the arm file has none, and InertiaError if the inertial set
-    is not physical.
+    the limits, or friction is on and the arm file has none, InertiaError if the inertial set is
+    not physical, and MissingDependencyError if MuJoCo is not installed.
     """
 
     def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
