@@ -61,8 +61,9 @@ def demo_figures(
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
-    motions, first the motion with all feedforward terms, then the motion with gravity torque
-    alone. Raises RecordingError if no step lies within the hold or within a motion.
+    motions, followed with the same PD: the first with gravity, Coriolis and inertia torques, the
+    second with gravity torque alone. Raises RecordingError if no step lies within the hold or
+    within a motion.
     """
     time = steps.time
     held = (time >= hold[0]) & (time <= hold[1])
@@ -99,7 +100,7 @@ class DemoRates:
 
     `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` after
     the first torque had no new torque. `stops` counts how often the node stopped the arm.
-    `round_trip` holds the 50th and 99th percentiles of the time from state to torque [s].
+    `round_trip` holds the 50th and 99th percentiles of the arm's wait from state to torque [s].
     `processor` is each process's load as a fraction of one thread, `machine` describes the
     computer. `lockstep` says whether the arm waited for each torque; `too_busy` says why real time
     failed before, or is empty.

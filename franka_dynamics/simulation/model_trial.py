@@ -135,13 +135,14 @@ def run_trial(
     """
     Draw a plant, identify it from a recording, and follow one motion with three controllers.
 
-    Returns the recording, and each controller's tracking error by its name: times (k,) [s],
+    Returns this recording, and each controller's tracking error by its name: times (k,) [s],
     desired minus true position (k, n) [rad].
 
     `published` is the arm near which the plant is drawn. The motion to follow, which is not used
     for identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
     `progress` is called with the step that begins and the progress of the trial, 0 to 1. Raises
-    SettingsError, with the reason, if the simulated arm runs away or the controller stops it.
+    SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
+    `published` has no home pose.
     """
     plant, gains = draw_plant(published), weak_gains(published, _MOST_RATE)
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
@@ -168,7 +169,7 @@ def run_trial(
 
 
 def _excitation(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the best of DRAWS random periodic motions for identification, PERIODS times."""
+    """Return the most informative of DRAWS random periodic motions, repeated PERIODS times."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
