@@ -31,9 +31,9 @@ class Link:
     """
     One frame of the chain: its pose in the previous frame, and the motion of its joint.
 
-    `offset` is (x, y, z) and `tilt` the roll, and a revolute joint's constant theta, as a (3, 3)
-    rotation; `sine`, `cosine` and `slide` are the joint's motion (a revolute joint has slide 0, a
-    prismatic joint constant sine and cosine).
+    `offset` is (x, y, z), and `tilt` (3, 3) Rx(alpha), times Rz of the constant theta for a
+    revolute joint; `sine`, `cosine` and `slide` are the joint's motion (a revolute joint has slide
+    0, a prismatic joint constant sine and cosine).
     """
 
     offset: sp.Matrix
@@ -125,7 +125,7 @@ def _moving(
 def _standard_placement(
     i: int, row: DHRow, values: dict[sp.Symbol, float]
 ) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return offset and tilt of joint i's frame, a and alpha with the index of standard rows."""
+    """Return offset and tilt of joint i's frame, from d_i and from a and alpha of row i - 1."""
     cosine, sine = _cos_sin(f'alpha{i - 1}', row.alpha, values)
     length = _letter(f'd{i}', row.d, values)
     offset = sp.Matrix([_letter(f'a{i - 1}', row.a, values), -sine * length, cosine * length])
