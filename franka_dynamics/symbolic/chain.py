@@ -262,8 +262,9 @@ class Kinematics:
     def _jacobian_of(self, point: sp.Matrix, frame: int, *, local: bool = False) -> sp.Matrix:
         """Return the Jacobian (6, n) of a point of a frame, in the axes of {S} or of the frame."""
         columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
-        # `lever`, the point in frame j, depends only on the joints after j: the products z x lever
-        # stay short because the joints are visited from the tip to the base.
+        # `lever`, given in frame j, points from its origin to `point` and depends only on the
+        # joints after j: the products z x lever stay short because the joints are visited from the
+        # tip to the base.
         tail = self.chain.tails[frame - 1]
         back, lever = tail[:3, :3].T, tail[:3, 3] + tail[:3, :3] * point
         for joint in range(frame, 0, -1):

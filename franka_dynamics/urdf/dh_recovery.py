@@ -64,7 +64,7 @@ def follow_axes(
 
     Each line has a row: a and alpha of the normal from the previous line, d and theta along the
     line. The line before the first is z of `start`; d and theta along it are left out. No normal
-    follows the last line, so the last row's d and theta are those of `hint`; they begin at the
+    follows the last line, so the last row's d and theta are those of `hint`, counted from the
     returned frame, shape (4, 4), on the last axis.
 
     Parameters
