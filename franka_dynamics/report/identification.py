@@ -187,7 +187,7 @@ def _best(result: Identification) -> Score | None:
 
 
 def _about_the_scale(result: Identification) -> list[str]:
-    """Return sentences on identified effort scales and on scales too uncertain to be used."""
+    """Return sentences on identified effort scales [N m/A], and on those too uncertain to use."""
     if not result.options.scale_unknown:
         return []
     names, start = result.start.joint_names, result.start.inertial_set
@@ -363,7 +363,7 @@ def advice(names: Sequence[str]) -> str:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, by joint, by left-out data and by bag, and of gains."""
+    """Return tables of errors by set, joint, left-out data and bag, and of effort scales."""
     best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 

@@ -38,7 +38,7 @@ class Tracking:
 
 @dataclass(frozen=True, eq=False)
 class DemoFigures:
-    """Results of a demonstration; torques [N m], times [s], angles [rad]."""
+    """Results of a demonstration; `command` is the arm's effort [N m]; times [s], angles [rad]."""
 
     hold_time: Array
     hold_drift: Array

@@ -337,7 +337,7 @@ class _Parser:
 
         def value(key: str, absent: float) -> float:
             stated = absent
-            # URDF requires effort and velocity limits; only their `absent` is infinite.
+            # URDF requires effort and velocity limits: their infinite `absent` says so.
             if key in limit.attrib or math.isinf(absent):
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
