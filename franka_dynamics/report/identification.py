@@ -363,7 +363,7 @@ def advice(names: Sequence[str]) -> str:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, joint, left-out data and bag, and of effort scales."""
+    """Return tables of errors by set, joint, left-out data and bag, and of effort over torque."""
     best, scores, unit = _best(result), result.scores, result.unit
     names = result.start.joint_names
 
