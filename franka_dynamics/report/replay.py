@@ -192,7 +192,7 @@ def plot_torques(
 
 
 def guard_sentence(found: GuardReplay, joint_names: Sequence[str]) -> str:
-    """Return the guard's largest residuals, and whether it would have stopped the arm."""
+    """Return a sentence: the guard's largest residuals, whether it would have stopped the arm."""
     shares = ', '.join(
         f'{name} {share:.0%}' for name, share in zip(joint_names, found.share.tolist())
     )

@@ -100,7 +100,7 @@ class DemoRates:
 
     `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` after
     the first torque had no new torque. `stops` counts how often the node stopped the arm.
-    `round_trip` holds the 50th and 99th percentiles of the arm's wait from state to torque [s].
+    `round_trip` holds the 50th and 99th percentiles of the time from a state to its torque [s].
     `processor` is each process's load as a fraction of one thread, `machine` describes the
     computer. `lockstep` says whether the arm waited for each torque; `too_busy` says why real time
     failed before, or is empty.
