@@ -7,8 +7,8 @@ Values that depend on parameters alone are computed by separate statements, the 
 
 The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, sin, cos,
 parentheses, names and literals. A variable may hold the negative of a value; if the value has a
-textbook name, the variable is named m_ and that name. The sums and products that use a negated
-variable absorb the sign, so that few negations remain.
+textbook name, the variable has that name with the prefix m_. The sums and products that use a
+negated variable absorb the sign, so that few negations remain.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return the numbers of the parameter or prepared nodes that statements or outputs use."""
+        """Return `Node.number` of each parameter or prepared node that statements or outputs use."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}
@@ -255,6 +255,6 @@ def _negated(text: str, kind: str) -> str:
 
 
 def _angle_name(text: str) -> str:
-    """Return the name of an angle: q2, q2_q3 or q7_offset for q2, q2 + q3 or q7 + 0.36."""
+    """Return q2, q2_q3 or q7_offset for the angle q2, q2 + q3 or q7 + 0.36: it follows s_, c_."""
     parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', text)]
     return '_'.join(parts)
