@@ -146,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return `Node.number` of each parameter or prepared node that statements or outputs use."""
+        """Return `Node.number` of each parameter or prepared node that statements, outputs use."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}

@@ -242,7 +242,7 @@ class _Inward:
         return joint_turn(self.graph, self.joints[j], self.inputs.q[j])
 
     def gather(self, j: int, beyond: Wrench) -> Wrench:
-        """Return the wrench on link j and the bodies beyond, about the origin of frame j."""
+        """Return joint j's wrench on link j and the bodies beyond, about the origin of frame j."""
         motion, moments = self.motions[j], self.joints[j].moments
         if j in self.unturned:
             own = self._before_turn(j)
@@ -260,8 +260,8 @@ class _Inward:
         joint, push = self.joints[j], self.inputs.ddq[j]
         if not joint.revolute:
             return force[2] + joint.rotor_inertia * push
-        # `_couple` adds joint 1's rotor inertia Ia, because xx + yy + Ia is one constant factor of
-        # ddq.
+        # `_couple` adds joint 1's rotor inertia Ia, because xx + yy + Ia, with xx and yy of link
+        # 1's second moment, is one constant factor of ddq.
         return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
     def propagate(self, j: int, wrench: Wrench) -> Wrench:
@@ -281,7 +281,7 @@ class _Inward:
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return the moment that turns link j (axial vector of U S); of link 1 with its rotor."""
+        """Return the moment that turns link j, axial vector of U S; for j = 0 plus Ia ddq."""
         (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
         xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
         zz_yy, xx_zz = uzz - uyy, uxx - uzz

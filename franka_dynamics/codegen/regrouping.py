@@ -7,7 +7,7 @@ Mass on the axis of revolute joint j moves in the same way whether it is part of
 j - 1. Therefore the mass m, the first moment hz and the second moment Szz of link j are moved to
 link j - 1: the regrouping of Gautier and Khalil 1990, eq. (20), which eliminates m, mZ and YY;
 here Szz becomes zero in place of YY. The whole second moment of a prismatic joint's link is moved
-to the previous link (eq. 21, as corrected: S_{j-1} + R S_j R').
+to the previous link (their eq. (21), corrected: S_{j-1} + R S_j R').
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _rotation(joint: GeneratorJoint) -> list[list[float]]:
 
 def _with_merged_rotor(chain: GeneratorChain) -> GeneratorChain:
     """
-    Add rotor inertia Ia2 to ZZ2 if joints 1 and 2 are revolute about perpendicular axes.
+    Add rotor inertia Ia2 to link 2's ZZ2 if joints 1 and 2 are revolute, with perpendicular axes.
 
     With perpendicular revolute axes torques depend only on the sum ZZ2 + Ia2. Adding Ia2 / 2 to
     the second moments xx and yy and -Ia2 / 2 to zz adds Ia2 to ZZ2 alone.

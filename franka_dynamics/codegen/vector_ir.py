@@ -282,6 +282,6 @@ class _Writer:
 
 
 def _tiles(columns: int, tile: int) -> list[int]:
-    """Return the first column of each tile of `tile` columns; the last two tiles may overlap."""
+    """Return the first value of each tile of `tile` values; the last two tiles may overlap."""
     first = list(range(0, columns - tile + 1, tile))
     return first if columns % tile == 0 else [*first, columns - tile]
