@@ -185,9 +185,9 @@ class _Writer:
         sine = self._operation('fadd', y, sine)
         cosine = self._operation('fmul', square, self._polynomial(cosines, square))
         cosine = self._operation('fadd', self._constant(1.0), cosine)
-        # The lowest bits of `rounded` are the number k of quarter turns. An odd number of quarter
-        # turns exchanges sine and cosine. The second-lowest bit of k changes the sign of the sine,
-        # the second-lowest bit of k + 1 that of the cosine.
+        # The lowest mantissa bits of `rounded` hold the number k of quarter turns. An odd number
+        # of quarter turns exchanges sine and cosine. The second-lowest bit of k changes the sign
+        # of the sine, the second-lowest bit of k + 1 that of the cosine.
         whole = f'<{self.lanes} x i{self.bits}>'
         quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
         after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')

@@ -87,7 +87,7 @@ def arm_to(graph: Graph, joint: GeneratorJoint, position: Expression) -> Vector:
 
 def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:
     """
-    Return a body's moments, given in a joint's rotated axes, in the axes before that rotation.
+    Return a body's mass moments, given in a joint's rotated axes, in the axes before the rotation.
 
     With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
     s k, c k - Sxy and Syy + s k, which takes four products.

@@ -134,7 +134,7 @@ class BodyTree:
 
     def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
         """
-        Return the tree with corrected joint twists and tool (Kwon, (6)).
+        Return the tree with joint twists and tool pose corrected by `eta` (Kwon, (6)).
 
         Parameters
         ----------

@@ -4,10 +4,10 @@
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
 The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
-joint, which leaves a tree. A `Loop` names two bodies and the directions in which they coincide.
-The motors' torques follow from the tree's joint torques by virtual work. The joint at a cut stays
-in the tree as the joint of a body without mass (Kwon's joint 5), so that its torque in the tree is
-zero.
+joint, which leaves a tree. A `Loop` names two bodies and the directions in which it makes them
+coincide. The motors' torques follow from the tree's joint torques by virtual work. The joint at a
+cut stays in the tree as the joint of a body without mass (Kwon's joint 5), so that its torque in
+the tree is zero.
 """
 
 from __future__ import annotations
