@@ -33,8 +33,8 @@ SPATIAL = np.eye(6)
 SPHERICAL = np.eye(6)[3:]
 PLANAR_XY = np.eye(6)[[0, 1, 5]]
 _CLOSED = 1e-15  # [rad or m] closure error at which a loop is closed
-# Below this closure error [rad or m] Newton's iteration also ends if two steps no longer reduce
-# the error.
+# Below this closure error [rad or m] Newton's iteration also ends if two steps in a row do not
+# reduce the error.
 _ROUNDING = 1e-12
 _MOST_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another

@@ -114,7 +114,7 @@ def tree_motion(
     tool_wrench: ArrayLike | None = None,
 ) -> TreeMotion:
     """
-    Return motion, wrenches and torques of a tree by Kwon's recursion (1) to (5).
+    Return motion, wrenches and torques (rotors included) of a tree by Kwon's (1) to (5).
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class _Recursion:
         self.ad_rates = ad(rates)
         self.V = np.empty(rates.shape)
         self.dV = np.empty(rates.shape)
-        # For each body, the parent's twist and acceleration in the joint's frame at q_i = 0.
+        # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before = np.empty(rates.shape)
         self.dV_before = np.empty(rates.shape)
         for i, parent in enumerate(self.tree.parents):

@@ -66,7 +66,7 @@ class DynamicsModel(Protocol):
         ...
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (n, n) [kg m^2], symmetric; rotor inertias on the diagonal."""
+        """Return M(q), shape (n, n) [kg m^2], symmetric; diagonal with rotor inertias added."""
         ...
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
