@@ -311,7 +311,7 @@ class _Inward:
         twice = 2.0 * rate
         straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
         if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
-            # omega_x^2 and omega_y^2 are known from the previous link (one as its omega_z^2); only
+            # omega_x^2 and omega_y^2 are the previous link's omega_x^2 and omega_z^2; only
             # (omega_z + dq)^2 is new.
             fast = (z + rate) * (z + rate)
             new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)

@@ -298,7 +298,7 @@ class ClosedChain:
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the motors' accelerations under the motor torques `tau`, shape (..., active)."""
+        """Return the motors' accelerations under motor torques `tau` and gravity, (..., active)."""
         torque = self._active_vector(tau, 'tau')
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
@@ -307,9 +307,9 @@ class ClosedChain:
         """
         Return the differences of K six-vectors between the two bodies of each loop, (..., k, K).
 
-        `spatial`, shape (..., n, 6, K), holds K six-vectors of each body in the space frame. The
-        differences, first body of a loop minus second body, are projected on the k directions of
-        all loops.
+        `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
+        body in the space frame. The differences, first body of a loop minus second body, are
+        projected on the k directions of all loops.
         """
         return np.concatenate(
             [

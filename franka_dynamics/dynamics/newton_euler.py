@@ -232,7 +232,7 @@ class NewtonEulerModel:
 
         h(dq) = C dq is a quadratic form in dq, whose symmetric bilinear form has the Christoffel
         symbols of the first kind as coefficients. Column j of C is the bilinear form of h at dq
-        and the unit vector e_j: half of h(dq + e_j) - h(dq) - h(e_j).
+        and the unit vector e_j: half of (h(dq + e_j) - h(dq) - h(e_j)).
         """
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
         units = np.eye(self.description.n)
@@ -328,7 +328,7 @@ class NewtonEulerModel:
         return joint_stack(self.description, values, name)
 
     def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
-        """Return each link's two vectors, rotated from link axes to {S} axes, as (..., n, 6)."""
+        """Return links' twists or wrenches, rotated from link to {S} axes, as (..., n, 6)."""
         rotations = self.frames(q)[..., :-1, :3, :3]
         rows = [
             np.concatenate([to_parent(rotations[..., i, :, :], one) for one in pair], axis=-1)
@@ -341,7 +341,7 @@ class NewtonEulerModel:
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
-        """Return the acceleration of the base that replaces gravity (Luh, Walker, Paul 1980)."""
+        """Return the base's acceleration that replaces gravity, in base axes (Luh et al. 1980)."""
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 

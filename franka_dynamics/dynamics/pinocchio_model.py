@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's dynamics by Pinocchio; with them the ROS 2 node computes the torques it commands."""
+"""An arm's dynamics by Pinocchio, with which `feedforward_node` computes its torque commands."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _each_state(
     def asked(
         self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
     ) -> Array:
-        # Fast path for control loops at 1 kHz: one-dimensional arrays as positional arguments.
+        # Fast path for control loops at 1 kHz: positional one-dimensional arrays skip the stacks.
         for place in places[: len(args)]:
             if getattr(args[place - 1], 'ndim', 0) != 1:
                 break
