@@ -146,7 +146,7 @@ class _Writer:
         )
 
     def _crossing(self) -> set[int]:
-        """Return `Node.number` of each parameter or prepared node that statements, outputs use."""
+        """Return `Node.number` of parameter and prepared nodes that statements or outputs use."""
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         reads += [output.value.node for output in self.outputs]
         return {node.number for node in reads if node.constant and node.kind != CONSTANT}
@@ -255,6 +255,6 @@ def _negated(text: str, kind: str) -> str:
 
 
 def _angle_name(text: str) -> str:
-    """Return q2, q2_q3 or q7_offset for the angle q2, q2 + q3 or q7 + 0.36: it follows s_, c_."""
+    """Return the name after s_ or c_: q2, q2_q3, q7_offset for angle q2, q2 + q3, q7 + 0.36."""
     parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', text)]
     return '_'.join(parts)

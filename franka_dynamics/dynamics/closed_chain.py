@@ -298,7 +298,7 @@ class ClosedChain:
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the motors' accelerations under motor torques `tau` and gravity, (..., active)."""
+        """Return the motors' accelerations under their torques `tau` and gravity (..., active)."""
         torque = self._active_vector(tau, 'tau')
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)

@@ -66,7 +66,7 @@ class DynamicsModel(Protocol):
         ...
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (n, n) [kg m^2], symmetric; diagonal with rotor inertias added."""
+        """Return M(q), shape (n, n) [kg m^2], symmetric, rotor inertias added to the diagonal."""
         ...
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:

@@ -98,7 +98,7 @@ def _each_state(
     def asked(
         self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
     ) -> Array:
-        # Fast path for control loops at 1 kHz: positional one-dimensional arrays skip the stacks.
+        # Fast path for control loops at 1 kHz: positional 1-dimensional arrays skip `_over_stack`.
         for place in places[: len(args)]:
             if getattr(args[place - 1], 'ndim', 0) != 1:
                 break
