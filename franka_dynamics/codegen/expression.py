@@ -121,7 +121,7 @@ class Graph:
             self.name(name + axis, component)
 
     def name_of(self, node: Node) -> tuple[str, int] | None:
-        """Return a node's name, and the node's sign in the value so named; None without a name."""
+        """Return name and sign if sign * node has a textbook name; otherwise None."""
         return self._names.get(node.number)
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:

@@ -184,7 +184,7 @@ class _Writer:
         return Statement(target, text)
 
     def _render(self, node: Node) -> tuple[str, int]:
-        """Return the text of a node in an expression, and the node's sign in that text."""
+        """Return the text that stands for sign * node in an expression, and the sign."""
         if node.number in self.held:
             return self.held[node.number]
         if node.kind == CONSTANT:
@@ -192,7 +192,7 @@ class _Writer:
         return self._expand(node)
 
     def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
-        """Return a node's operation as text and the node's sign there, `preferred` if possible."""
+        """Return a node's operation as the text of sign * node; sign `preferred` if possible."""
         if node.kind == PARAMETER:
             return node.name, 1
         if node.kind == RECIPROCAL:

@@ -75,7 +75,7 @@ class BodyMotion:
     spin: Vector  # time derivative of omega
     spread: Spread
     acceleration: Vector  # acceleration of the origin
-    # Acceleration of the previous link's point at the frame's origin, in the previous link's axes.
+    # Acceleration of the previous link's point at this frame's origin, in that link's axes.
     at_joint: Vector
 
 

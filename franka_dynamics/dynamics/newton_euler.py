@@ -341,7 +341,7 @@ class NewtonEulerModel:
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
-        """Return -gravity in axes {0}, an acceleration of the base (Luh, Walker, Paul 1980)."""
+        """Return the base's acceleration in its axes: -gravity or 0 (Luh, Walker, Paul 1980)."""
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 
