@@ -31,8 +31,8 @@ class ImportedArm:
     `urdf_joint_names` are the names of the description's joints in the URDF. `mount`, shape (4,
     4), is the pose of the description's space frame (the parent link of joint 1) in the URDF's
     root link; `tip` is the link whose frame is the flange. `notes` are sentences on joints that
-    are left out or held, missing limits and masses, links that are not physical, and deviations
-    from the format.
+    are left out or held, missing or doubtful limits, missing masses, links that are not physical,
+    and deviations from the URDF format.
     """
 
     description: ArmDescription
@@ -149,8 +149,8 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     """
     Return the joints of a chain before the first joint of a gripper.
 
-    A gripper's joint has a word such as 'finger' in its name or its link's name. The word
-    'gripper' in a link's name counts only for prismatic joints: a revolute joint that moves a
+    A gripper's joint has a word such as 'finger' in its name or in that of the link it moves. The
+    word 'gripper' in a link's name counts only for prismatic joints: a revolute joint that moves a
     gripper is the wrist.
     """
     for i, name in enumerate(chain):
@@ -182,7 +182,7 @@ def detect_arm(
     document: UrdfDocument, *, arm: ArmDescription | None = None, prefix: str | None = None
 ) -> tuple[ArmDescription, tuple[str, ...]]:
     """
-    Return the known arm that a URDF has, and the names of its joints in the URDF.
+    Return the shipped (or the given) arm that a URDF has, and its joints' names in the URDF.
 
     Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
@@ -241,7 +241,7 @@ def _by_name(
 def _by_chain(
     document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
-    """Return an arm of n joints, and the first n joint names of the only chain long enough."""
+    """Return the given arm of n joints, and n joint names: the only long enough chain's first."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
     if len(long_enough) != 1:
         chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'

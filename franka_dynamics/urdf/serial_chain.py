@@ -63,7 +63,7 @@ class SerialChain:
     The base frame is that of the link `base`, the parent link of joint 1. `mount` is the base
     frame's pose in the URDF's root link, shape (4, 4); `base_inertia` the inertia of all bodies
     that do not move, in the base frame, None if it is zero. `tool_frames` holds the poses, in the
-    base frame with all joints at zero, of the last moving link and links fixed to it.
+    base frame with all joints at zero, of the last joint's link and links fixed to it.
     `held_joints` are other moving joints that the arm carries (a finger). `name` is the robot's,
     `source` the URDF's in error messages; `notes` are sentences about joints that are held or left
     out, and about tolerated deviations from the format.
@@ -81,7 +81,7 @@ class SerialChain:
 
     @property
     def flange(self) -> str | None:
-        """The link in `tool_frames` that has a flange's name, or None."""
+        """The link in `tool_frames` whose name ends in link<n + 1>, flange or tool0, or None."""
         endings = (f'link{len(self.joints) + 1}', 'flange', 'tool0')
         named = (name for one in endings for name in self.tool_frames if name.endswith(one))
         return next(named, None)
@@ -93,7 +93,7 @@ class SerialChain:
 
     @property
     def massless(self) -> tuple[str, ...]:
-        """Names of moving links that have no mass or inertia, nor has a link fixed to them."""
+        """Names of moving links that, like all links fixed to them, have no mass or inertia."""
         return tuple(joint.link for joint in self.joints if not joint.bodies)
 
 
@@ -165,7 +165,8 @@ def reduced_model(model: pin.Model, names: Sequence[str]) -> pin.Model:
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, low[single], high[single])
     others = [i for i, name in enumerate(model.names) if i and name not in names]
-    # buildReducedModel finds joints' frames by name, and a link may have a joint's name.
+    # buildReducedModel finds joints' frames by name; links, which may have a joint's name, are
+    # renamed meanwhile.
     model = model.copy()
     for body in _bodies(model):
         body.name = f'\n{body.name}'
@@ -260,7 +261,7 @@ def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
 
 
 def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJoint]:
-    """Return the joints with these names; raise UrdfError unless they are an arm's chain."""
+    """Return the named joints; raise UrdfError unless they are one chain on a fixed base."""
 
     def error(problem: str) -> UrdfError:
         return UrdfError(f'{document.source}: {problem}')
