@@ -36,10 +36,10 @@ from ..errors import DescriptionError
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
-# Decimals of metres, radians, kilograms and kg m^2; further digits are rounding errors.
+# Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
 _DECIMALS = 15
-# The inertia of the fixed base has no effect on the joints, but without it Gazebo ignores the
-# whole arm.
+# Written for a fixed base whose inertia is unknown: it has no effect on the joints, but without it
+# Gazebo ignores the whole arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 _NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
@@ -281,7 +281,7 @@ def write_mjcf(
     resistance = _mjcf_friction(description) if friction else [{}] * description.n
     shapes, names = shapes or {}, link_names(description.joint_names)
     root = Element('mujoco', model=description.name)
-    # Capital letters mean rotations about fixed axes, like those of URDF's rpy.
+    # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
     ElementTree.SubElement(root, 'compiler', angle='radian', eulerseq='XYZ')
     ElementTree.SubElement(root, 'option', timestep=number_text(_TIMESTEP), gravity='0 0 -9.81')
     parent = ElementTree.SubElement(root, 'worldbody')

@@ -31,8 +31,7 @@ def arm_macro(arm: str) -> str:
     Return the text of an arm's xacro file, which has all physical inertial sets of the arm.
 
     The file's macro `arm` takes `prefix`, `inertial_set` ('' for the default) and `meshes`: '' for
-    simple shapes, or the address of a folder with visual/ and collision/ like
-    franka_description's.
+    simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_sets(arm)
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
@@ -119,7 +118,7 @@ def _property(parent: Element, name: str, value: str) -> None:
 
 
 def _when(parent: Element, tag: str, condition: str) -> Element:
-    """Return a new xacro element, `if` or `unless`, whose content depends on a condition."""
+    """Add to `parent` and return an xacro `if` or `unless`, whose content has a condition."""
     value = f'${{bool({condition})}}'
     return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}{tag}', value=value)
 

@@ -100,7 +100,7 @@ def compare_described(
     second: ArmDescription | SerialChain,
     gravity: ArrayLike = GRAVITY,
 ) -> Comparison:
-    """Compare two arms that are already read, as `source.compare` describes."""
+    """Compare two arms that are already read, as `validation.source.compare` describes."""
     if first.n != len(second.joints):
         raise DescriptionError(
             f'{_name(first)} has {first.n} joints and {_name(second)} has {len(second.joints)}; '
