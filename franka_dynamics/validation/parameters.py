@@ -44,7 +44,7 @@ class InertiaForm:
 
     The ten parameters are mass, first moment and the tensor about the frame's origin, or, if not
     `about_origin`, mass, centre of mass and the tensor about the centre of mass. One wrong number
-    of a table can change several parameters in the other of the two forms.
+    of a table in one form can change several parameters of the other form.
     """
 
     about_origin: bool
@@ -168,7 +168,7 @@ def inertia_parameters(arm: ArmDescription, i: int, form: InertiaForm) -> list[P
 
 
 def friction_parameters(arm: ArmDescription) -> list[Parameter]:
-    """Return the friction model's numbers, without deviations and the slip elements' `reach`."""
+    """Return the friction model's numbers, without its `deviations` and slip elements' `reach`."""
     friction, found = arm.friction, []
     for part in () if friction is None else fields(friction):  # type: ignore[arg-type]
         # Models whose slip elements differ in reach are compared as a whole (`friction_form`).

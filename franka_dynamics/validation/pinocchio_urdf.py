@@ -47,7 +47,8 @@ def reading_differences(
     for q, dq, ddq in zip(*sample_states(description, _STATES)):
         step, velocity, acceleration = np.zeros((3, model.nv))
         step[order], velocity[order], acceleration[order] = q, dq, ddq
-        # Pinocchio represents a continuous joint by cosine and sine.
+        # Pinocchio's coordinates of a continuous joint are cosine and sine, so q is added as a
+        # motion.
         at = pin.integrate(model, pin.neutral(model), step)
         theirs = pin.rnea(model, data, at, velocity, acceleration)[order]
         error = ours.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs

@@ -72,7 +72,12 @@ class NearestSet:
 
 
 def match(found: LinkInertia, known: LinkInertia) -> Match:
-    """Return how well a link agrees with a known link, about centre of mass or frame origin."""
+    """
+    Return how well a link agrees with a known link.
+
+    The link is ROUNDED if its numbers about the centre of mass, or those about the frame's origin,
+    are the known link's within rounding.
+    """
     mass, scale = abs(found.mass - known.mass), max(known.mass, found.mass, EXACT)
     if mass > max(ROUNDING, EXACT * scale):
         return Match.DIFFERENT
@@ -167,7 +172,8 @@ class ErrorPattern:
     """
     A typical error in a link's inertia.
 
-    `cause` names the error in words; `certain` says that the link must be a mistake.
+    `cause` names the error in words; `certain` is false if the link may be meant, as with an
+    unknown tool.
     """
 
     cause: str
@@ -225,7 +231,7 @@ def _last_link_pattern(
 
 def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
     """
-    Return the angle [deg] about the flange's z by which a hand must be rotated to equal a tool.
+    Return the angle [deg] about the flange's z from a hand as Franka mounts it to an equal tool.
 
     Multiples of 15 degrees are tried; the result is None if no angle fits.
     """

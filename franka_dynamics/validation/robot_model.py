@@ -37,8 +37,8 @@ MOST_LEVER, MOST_DISTANCE = 0.01, 0.01
 MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the base frame
 STATES = 300
 POSE = 'pose of the end effector'
-# libfranka waits for ever for a robot that another client is connected to, so a child process
-# connects first. The child repeats the connection if a busy machine misses the first state, for
+# libfranka waits for ever for a robot that another client is connected to, so a child process,
+# which can be ended, connects first. The child repeats the connection if a busy machine misses the first state, for
 # which libfranka waits a second.
 _PROBE = """
 import sys, pylibfranka
@@ -174,8 +174,8 @@ def _both(
     """
     Return pairs of the compared terms at one state: the robot's value, then our model's.
 
-    For the robot's load both are our model's gravity torque, first with the load known to the
-    robot.
+    For the load both are our model's gravity torques: with the load known to the robot, then with
+    that of `ours`.
     """
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()

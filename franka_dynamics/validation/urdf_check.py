@@ -268,7 +268,7 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
 def _require_same_reading(
     xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
 ) -> None:
-    """Refuse a description if Pinocchio's torques by the URDF differ by > _READING_TOLERANCE."""
+    """Refuse a description whose torques are not Pinocchio's by the URDF (_READING_TOLERANCE)."""
     difference, _ = reading_differences(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
