@@ -35,7 +35,7 @@ from franka_dynamics.ros.launch_receiver import controllers_text, FORWARD, recei
 
 SHARE = FindPackageShare('franka_dynamics')
 TARGET = 'gz_ros2_control'
-# ROS packages; the Debian package is ros-<distribution>-<name>, with hyphens.
+# Required ROS packages; each one's Debian package is ros-<distribution>-<name>, with hyphens.
 PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro')
 ROS2_CONTROL = ('gz_ros2_control', 'controller_manager', 'joint_state_broadcaster')
 
@@ -94,7 +94,7 @@ def server(given, flag):
 
 
 def bridge(folder):
-    """Return the node of ros_gz_bridge, configured by bridge.yaml in the folder."""
+    """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     return Node(
         package='ros_gz_bridge',
         executable='parameter_bridge',

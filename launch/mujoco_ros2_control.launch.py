@@ -27,7 +27,7 @@ from franka_dynamics.ros.launch_processes import (
 from franka_dynamics.ros.launch_receiver import controllers_text, receiver
 
 TARGET = 'mujoco'
-# ROS packages; the Debian package is ros-<distribution>-<name>, with hyphens.
+# Required ROS packages; each one's Debian package is ros-<distribution>-<name>, with hyphens.
 PACKAGES = (
     'mujoco_ros2_control',
     'controller_manager',
@@ -79,7 +79,7 @@ def everything(given):
         }
     )
     parameters = str(folder / 'controllers.yaml')
-    # The first effort command must hold the arm, because the physics runs before any controller.
+    # The initial efforts must hold the arm, because the physics runs before any controller.
     # With an initial_keyframe mujoco_ros2_control would ignore the initial positions and efforts.
     start = start_of(arm)
     publisher = robot_state_publisher(

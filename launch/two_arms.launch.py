@@ -57,7 +57,7 @@ def both_arms(given: SimpleNamespace) -> list[GroupAction]:
 
 
 def sentence_for(sentence: str, arm: str) -> str:
-    """Return a launch argument's description, which begins with a capital."""
+    """Return a launch argument's description with `arm` filled in, beginning with a capital."""
     filled = sentence.format(arm)
     return filled[0].upper() + filled[1:]
 

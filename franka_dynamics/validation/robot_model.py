@@ -38,8 +38,8 @@ MOST_BASE_GRAVITY = 0.5  # [m/s^2] largest allowed difference of gravity in the 
 STATES = 300
 POSE = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
-# which can be ended, connects first. The child repeats the connection if a busy machine misses the first state, for
-# which libfranka waits a second.
+# which can be ended, connects first. The child repeats the connection if a busy machine misses the
+# first state, for which libfranka waits a second.
 _PROBE = """
 import sys, pylibfranka
 while True:

@@ -105,7 +105,8 @@ class Window:
         with needing('The live view needs viser', 'view'):
             import viser
         try:
-            # viser opens the port in a thread, and waits for ever if the port cannot be opened.
+            # viser opens its port in a thread, and waits for ever if `host` has none, so a port of
+            # `host` is opened first.
             socket.create_server((host, 0)).close()
             self.server: Any = viser.ViserServer(
                 host=host, port=port, verbose=False, label=description.name
