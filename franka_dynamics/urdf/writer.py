@@ -57,9 +57,9 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
     """
     Return the names of the links for given joint names.
 
-    For joint1, joint2, ..., with any prefix, the links are link0, link1, ..., as Franka's.
-    For other joint names, also for numbers that begin at 0, '_link' is appended to each joint's
-    name, and base and flange are 'base_link' and 'flange'.
+    For joint1, joint2, ..., with any prefix, the links are link0, link1, ... with that prefix, as
+    Franka's. For other joint names, also for numbers that begin at 0, '_link' is appended to each
+    joint's name, and base and flange are 'base_link' and 'flange'.
     """
     matches = [_NUMBERED.match(name) for name in joint_names]
     numbers = [int(match.group(2)) for match in matches if match]

@@ -105,7 +105,7 @@ class Window:
         with needing('The live view needs viser', 'view'):
             import viser
         try:
-            # viser opens its port in a thread, and waits for ever if `host` has none, so a port of
+            # viser opens its port in a thread, and waits for ever if that fails, so some port of
             # `host` is opened first.
             socket.create_server((host, 0)).close()
             self.server: Any = viser.ViserServer(
