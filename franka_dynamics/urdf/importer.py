@@ -241,7 +241,7 @@ def _by_name(
 def _by_chain(
     document: UrdfDocument, description: ArmDescription
 ) -> tuple[ArmDescription, tuple[str, ...]]:
-    """Return the given arm of n joints, and n joint names: the only long enough chain's first."""
+    """Return the arm, of n joints, and the first n joint names of the only chain long enough."""
     long_enough = [chain for chain in find_chains(document) if len(chain) >= description.n]
     if len(long_enough) != 1:
         chains = '; '.join(', '.join(chain) for chain in find_chains(document)) or 'none'

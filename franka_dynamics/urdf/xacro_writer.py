@@ -118,7 +118,7 @@ def _property(parent: Element, name: str, value: str) -> None:
 
 
 def _when(parent: Element, tag: str, condition: str) -> Element:
-    """Add to `parent` and return an xacro `if` or `unless`, whose content has a condition."""
+    """Add to `parent` and return an xacro `if` or `unless` element (`tag`) with a condition."""
     value = f'${{bool({condition})}}'
     return ElementTree.SubElement(parent, f'{{{_NAMESPACE}}}{tag}', value=value)
 

@@ -268,7 +268,7 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
 def _require_same_reading(
     xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
 ) -> None:
-    """Refuse a description whose torques are not Pinocchio's by the URDF (_READING_TOLERANCE)."""
+    """Refuse a description whose torques are > _READING_TOLERANCE off Pinocchio's by the URDF."""
     difference, _ = reading_differences(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
