@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's dynamics in the operations of any array library, without loops and branches."""
+"""An arm's dynamics as straight-line code in the operations of any array library."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ class TracedModel(LibraryModel):
     """
     An arm's dynamics in an array library's own operations; methods named as those of `BatchModel`.
 
-    The generated equations are run on columns: sines, cosines, products, sums and (in forward
-    dynamics) reciprocals that the library can trace, compile and differentiate (jax.jit, vmap,
-    grad; torch.compile, autograd), on the device and in the precision of the given arrays. With
-    NumPy the results are a slow reference for `BatchModel`; on a CPU `TorchModel` and `JaxModel`
-    are faster.
+    The generated equations are run on one array per joint and input: sines, cosines, products,
+    sums and (in forward dynamics) reciprocals that the library can trace, compile and
+    differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the device and in the
+    precision of the given arrays. With NumPy the results are a slow reference for `BatchModel`;
+    on a CPU `TorchModel` and `JaxModel` are faster than this class.
 
     States have shape (..., n), equal for all arguments of a call, and a floating-point type. A
     state with a value that is not finite gives NaN in this state's result alone. With `columns`
     states have shape (n, ...), and results (n, ...), (n, n, ...), (3, n, n, ...) or (4, 4, ...): a
-    joint's values lie one after the other, as compiled code (torch.compile) reads them fastest.
+    joint's values follow each other in memory, as compiled code (torch.compile) reads fastest.
     Call a method once before you pass the method to torch.compile, which cannot trace the code
     generator that the first call runs.
 
@@ -105,8 +105,8 @@ class TracedModel(LibraryModel):
         self.description = description_or_tree(description)
         self.xp, self.columns = xp, columns
         self._gravity = tuple(float(part) for part in gravity_vector(gravity))
-        # A quantity's function is built once, because torch.compile cannot trace the code
-        # generator.
+        # A quantity's function is kept after the first call, because torch.compile cannot trace
+        # the code generator.
         self._functions: dict[Quantity, _Function] = {}
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> Any:

@@ -62,7 +62,7 @@ class Action(ABC):
                 )
 
     def require_with(self, needed: str, *names: str) -> None:
-        """Raise a SettingsError if a named field was given; call it where `needed` is missing."""
+        """Raise a SettingsError if a named field was given; call if option `needed` is missing."""
         for name in names:
             if name in self.options_given:
                 given = self.spelled(name)
@@ -81,10 +81,11 @@ class Action(ABC):
 
 def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: bool) -> None:
     """
-    Add an argparse option for every declared field of an action, without default values.
+    Add an argparse option for every declared field of an action.
 
-    In the help the action's own options come first, then those under the headings of the classes
-    it inherits, then, if `whole`, the rarely used ones.
+    The options have no default values, so that `filled` knows which were given. In the help the
+    action's own options come first, then those under the headings of the classes it inherits,
+    then, if `whole`, the rarely used ones.
     """
     types = get_type_hints(kind)
     defaults = {one.name: one.default for one in fields(kind)}
