@@ -25,7 +25,7 @@ from ..errors import SettingsError
 from ..options import option
 from ..urdf.source import load
 
-# Arm options that change only inertias; a hand, too, only adds its inertia to the last link.
+# Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
 
 
@@ -110,7 +110,11 @@ class ArmOptions(NamedArm):
         return super().load_arm(inertial_set, hand or self.hand, repair)
 
     def node_parameters(self) -> dict[str, str]:
-        """Return the ROS parameters with which a node loads the arm, except the payload."""
+        """
+        Return the ROS parameters with which a node loads the arm, except the payload.
+
+        Raises SettingsError for a URDF, because nodes take arm files.
+        """
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '

@@ -20,7 +20,7 @@ _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia',
 _SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-# Stamps that differ an hour or more from the clock are simulated time, which has no age.
+# Stamps an hour or more off the clock are taken for simulated time, for which no age is shown.
 _MEANINGLESS_AGE_MS = 3.6e6
 # A simulated arm whose stamps are more than 0.1 s behind the clock runs slower than real time.
 # With the default max_state_age a node refuses states more than 0.1 s old.
@@ -31,7 +31,7 @@ def monitor_view(
     nodes: Sequence[NodeView], now: float, width: int = 80, height: int = 10_000
 ) -> RenderableType:
     """
-    Return a panel for each node heard so far, or one line that says that none was heard.
+    Return a panel for each node heard so far; before the first, one line that says "waiting".
 
     In a narrow terminal headings and joint names are shortened; in a low terminal one line names
     all statuses that are OK.
@@ -107,7 +107,7 @@ def _number(value: float, digits: int = 0) -> str:
 
 
 def _torques(node: NodeView, *, narrow: bool) -> Table:
-    """Return a table of torques by joint and term, coloured near the joint's torque limit."""
+    """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
     headings = _SHORT_HEADINGS if narrow else _HEADINGS

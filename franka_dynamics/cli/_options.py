@@ -39,7 +39,7 @@ def folder_option(what: str, **more: Any) -> Any:
 
 
 def picture_option(what: str) -> Any:
-    """Return the option --plot FILE."""
+    """Return the option --plot FILE, a .png, .svg or .pdf to be written."""
     return file_option(f'{what} ({", ".join(_PICTURES)})', kind=_picture_file)
 
 

@@ -35,7 +35,7 @@ class BagNames(NamedArm):
     stamps: str = HEADER
 
     def names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
-        """Return the names of the arm's joints in the bag."""
+        """Return the joints' names in the bag: --joint-names, or else the arm's own."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
             raise RecordingError(
