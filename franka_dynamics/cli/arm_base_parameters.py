@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ..identification.base_parameters import BaseParameters
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
-# In the shipped arms `smallest_kept` of `RankGap`, a relative length of a regressor column, is
-# 0.03 or more, and `largest_dropped` at most 1e-15 (rounding errors). A value between the two of
-# _DOUBTFUL comes from a length near zero or an angle near a multiple of pi/2.
+# In the shipped arms the relative lengths `smallest_kept` and `largest_dropped` of `RankGap` are
+# at least 0.03 and at most 1e-15 (rounding errors). A value between the two of _DOUBTFUL comes
+# from a length near zero or an angle near a multiple of pi/2 in the DH rows.
 _DOUBTFUL = (1e-12, 1e-5)
 # Tolerance for rounding errors of regrouping, in a regressor with columns of unit length.
 _SAME_TORQUE = 1e-9
@@ -53,7 +53,7 @@ class BaseParameterTable(ArmOptions):
     )
 
     def run(self) -> int:
-        """Print the table or the relations; return 1 if other states contradict the parameters."""
+        """Print the table or the relations; return 1 if random states contradict the table."""
         from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 
         if self.letters:

@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm check`: compare three formulations of an arm's dynamics."""
+"""
+`franka-dynamics arm check`: compare three formulations of an arm's dynamics.
+
+They are Pinocchio's, the package's own Newton-Euler recursion, and products of exponentials.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ class Check(ArmOptions):
     report: Path | None = file_option('write a page with the tables')
 
     def run(self) -> int:
-        """Print the verdict, and with --all the tables; exit 1 if formulations differ."""
+        """Print the verdict, and with --all the tables; exit 1 for differences above TOLERANCE."""
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.crosscheck import compare_formulations, TOLERANCE
 

@@ -19,7 +19,7 @@ from ..recordings.log_file import read_log
 from ..typing import Array
 
 _SHOWN = 10
-# Torque differences up to _SAME_TORQUE times max(1 N m, largest torque) are rounding errors.
+# An rms torque difference up to _SAME_TORQUE times max(1 N m, largest torque) is rounding error.
 _SAME_TORQUE = 1e-11
 _ARRAYS = ('q', 'dq', 'ddq', 'tau')
 
@@ -38,7 +38,7 @@ class Explain(ArmOptions):
     json: Path | None = json_option()
 
     def run(self) -> int:
-        """Print the parameters that explain the torques best; exit 1 if the torques differ."""
+        """Print the parameters that explain the torques best; exit 1 unless the arm gives them."""
         from ..validation.fault_search import search_faults
 
         arm = self.load_arm()
