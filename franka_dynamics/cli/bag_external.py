@@ -138,7 +138,7 @@ def _write_bag(
     wrenches: Mapping[str, Array],
     about: Mapping[str, str],
 ) -> None:
-    """Write torques (N, n), as joint states, and wrenches (N, 6) on topics named by their keys."""
+    """Write a bag: torques (N, n) as joint states, wrenches (N, 6), each on its key's topic."""
     stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
     names, q, dq = recording.joint_names, motion.q, motion.dq
     write_bag(

@@ -122,7 +122,12 @@ class Record(Topics, ArmOptions):
         return status
 
     def _long_enough(self, progress: Progress) -> bool:
-        """Return whether the states' stamps span --duration, or waiting longer is useless."""
+        """
+        Return whether the states' stamps span --duration, or the wait is over.
+
+        The wait is _SLOWER times --duration by the clock; without any states it is --duration, but
+        at least _DISCOVERY_S.
+        """
         if self.duration is None:
             return False
         patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
@@ -180,7 +185,8 @@ def _progress_line() -> Iterator[Callable[[str], None]]:
     """
     Yield a function that shows a status line if this process is in a terminal's foreground.
 
-    In the background the line would overwrite what users type, and Ctrl-C does not work.
+    In the background the line would overwrite what users type, and Ctrl-C does not reach this
+    process: a sentence names the `kill` command instead.
     """
     console = terminal()
     try:

@@ -73,7 +73,8 @@ class Replay(MeasuredTorques):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         arms = self._candidates()
         with ProgressBar() as bar:
-            # `motion` holds the friction of arms[0], which all inertial sets of an arm file share.
+            # `motion` holds the friction torque of arms[0], whose friction model all inertial sets
+            # of an arm file share.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             tried = fit_all(each, motion, gravity=self.gravity)
