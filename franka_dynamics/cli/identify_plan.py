@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 _POINTS_PER_S = 25.0
-# Noise of the simulated arm's sensors: effort [N m], velocity [rad/s], position [rad].
+# Standard deviations of the simulated arm's sensors: effort [N m], velocity [rad/s], position
+# [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
 _HIDDEN_HAND = 'franka_hand'
@@ -118,7 +119,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             if motions:
                 known = np.sum([bag_information(problem, one) for one in motions], axis=0)
                 problem = replace(problem, known=known)
-            # Planning time, measured on an AMD EPYC for seven joints.
+            # _DRAW_S and _STEP_S were measured on an AMD EPYC for seven joints.
             seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * self.draws + _STEP_S * self.iterations)
             say(
                 f'planning: {self.draws} random motions, then at most {self.iterations} '
@@ -176,7 +177,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         """
         Record a simulated arm that follows the motion, and identify the arm from the bag.
 
-        Return 1 unless the identified arm predicts the simulated arm's torques.
+        Return 1 if the identified arm's error E on the left-out parts of the bag is above a bound,
+        which is printed.
         """
         from .identify_arm import published_sets, show_identification
         from ..identification.bags import Bag
@@ -202,7 +204,8 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                 [bag],
                 start,
                 published_sets(simulated, start),
-                # Identification must find the mass of _HIDDEN_HAND as part of the last link.
+                # `anyway` accepts that _HIDDEN_HAND is not declared: identification must find its
+                # mass as part of the last link.
                 IdentificationOptions(gravity=self.gravity, anyway=True),
                 progress=bar.follow('identifying'),
             )
