@@ -142,7 +142,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             write_text(self.json, json_text(identification_as_data(result)))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return --arm with every set and hand; [] unless it is a Franka arm with efforts in N m."""
+        """Return --arm with every set and hand; [] unless it is Franka's with efforts in N m."""
         if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
             return []
         hands = NO_HAND, *available_hands(), start.hand

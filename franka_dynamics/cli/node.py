@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics node`: a running node's parameters, state and reference, without `ros2`."""
+"""`franka-dynamics node`: a node's parameters, state and reference, without the command `ros2`."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _payload(given: str) -> list[float]:
     zeros = given.count(',') in (3, 9) and not given.strip('0.,- ')
     if zeros or given.lower() == 'none':
         return [0.0] * 10
-    # Numbers are rounded, because reading and converting turns 0.1 into 0.10000000000000002.
+    # Rounded, because reading and converting a payload turns 0.1 into 0.10000000000000002.
     return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]
 
 

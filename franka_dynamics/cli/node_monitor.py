@@ -75,7 +75,11 @@ class Monitor(Action):
 
 
 def _wait(feed: Any, namespaces: list[str], timeout: float) -> list[str]:
-    """Wait for a node in every namespace and for its torques; return where no node was heard."""
+    """
+    Wait at most `timeout` [s] for a node in every namespace and for its torques.
+
+    Return where no node was heard, as phrases such as "in namespace /left".
+    """
     began = time.monotonic()
     heard_at = complete_at = float('inf')
     while True:

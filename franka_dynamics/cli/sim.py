@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
 _HELD = 'the brakes are open'  # the simulator's log line
-# Parts of the node's log lines about a fault: from the end of the logger's name to the fault.
+# Texts by which log lines of the node tell a fault, and that it was cleared; ] ends the logger's
+# name.
 _FAULT, _CLEARED = ']: fault: ', ']: the fault was cleared'
 _WEAK_RATE = 300.0  # largest damping rate of the PD [1/s]; torques are a millisecond late
 _STEP_RATE = 1000.0  # [1/s] of the simulated arm at a factor of 1, as fast as a real arm's
@@ -53,8 +54,8 @@ class Sim(ArmOptions):
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
-    # At a real-time factor of 0.05 a state comes every 20 ms of real time, far within
-    # state_timeout.
+    # At a real-time factor of 0.05 a state comes every 20 ms of real time, far within the
+    # state_timeout of 10 s that `_start` sets.
     real_time_factor: float = option(
         'largest ratio of simulated to real time, 0.05 to 100; late torques slow the simulation '
         'down. 0.25 shows details and saves processor time',
@@ -122,7 +123,8 @@ class Sim(ArmOptions):
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,
-                # A weak PD leaves large tracking errors if the model's gravity torque is wrong.
+                # A weak PD leaves large tracking errors if the model's gravity torque is wrong,
+                # so the limit is 0.5 rad instead of 0.2.
                 **({'max_tracking_error': [0.5]} if self.realistic else {}),
             },
             {'feedforward/command': 'effort_controller/commands'},
@@ -131,7 +133,8 @@ class Sim(ArmOptions):
 
     def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> int:
         """
-        Wait until the arm is held, then show it until Ctrl-C or the end of --duration.
+        Wait until the arm is held, then until Ctrl-C or the end of --duration, and meanwhile show
+        the arm in the browser, unless --no-view is given.
 
         Return the exit status: 1 if the node has a fault at the end, else 0.
         """
