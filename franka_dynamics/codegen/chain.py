@@ -53,7 +53,7 @@ class Moments:
 
     @classmethod
     def parameters(cls, graph: Graph, link: int) -> Moments:
-        """Return a link's moments as functions of its `link_parameter_names` (inertia tensor)."""
+        """Return a link's moments from symbols of its parameters, which have its inertia tensor."""
         xx, xy, xz, yy, yz, zz, hx, hy, hz, mass = (
             graph.parameter(name) for name in link_parameter_names(link)
         )
@@ -70,7 +70,7 @@ class Moments:
         halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
         carried = [self.mass * along for along in p]
         # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the
-        # origin and k = R h + m p / 2.
+        # origin, h the first moment and k = R h + m p / 2.
         middle = [h + 0.5 * shift for h, shift in zip(turned, carried)]
         second = [
             _dot(rows[j], halves[i])
@@ -238,8 +238,8 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
     cos_gamma, sin_gamma = cos_sin(row.gamma)
     cos_alpha, sin_alpha = cos_sin(row.row.alpha)
     a, d = row.row.a, row.row.d
-    # In axes rotated by gamma about the antecedent's z, the offset is a along x plus b along z
-    # plus d along the joint's axis.
+    # In axes rotated by gamma about the antecedent's z, the link frame's origin is at a along x
+    # plus b along z plus d along the joint's axis.
     y, z = -d * sin_alpha, d * cos_alpha
     return GeneratorJoint(
         row.kind is JointKind.REVOLUTE,
@@ -257,7 +257,7 @@ def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
 def _gravity_in(
     axes: Array, gravity: ArrayLike | None, graph: Graph | None
 ) -> tuple[Number, Number, Number]:
-    """Return gravity's components along the columns of `axes` (3, 3), given in space axes."""
+    """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
     if graph and gravity is None:
         space = [graph.parameter(f'g{axis}') for axis in 'xyz']
         x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)

@@ -36,7 +36,8 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     Return the files of an arm's ament_cmake package, by their paths inside it.
 
     The package's numbers include the arm's hand; payload and gravity are ROS parameters of its
-    plugins. `name` has lower-case letters, digits and underscores, as ROS requires.
+    plugins. `name` begins with a letter and has lower-case letters, digits and single underscores,
+    as ROS requires.
 
     Raises
     ------
@@ -164,8 +165,8 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
         rows = np.stack([model.amplitude, model.slope, model.offset, model.at_rest])
     elif isinstance(model, ViscousCoulombFriction):
         kind, width, deviations = 'linear', model.width, model.deviations
-        # Row 2, counted from 0, is the Stribeck term, which a viscous and Coulomb friction model
-        # lacks.
+        # Row 2 of `rows`, counted from 0, is the Stribeck term, which a viscous and Coulomb
+        # friction model lacks.
         rows = np.insert(model.coefficients, 2, 0.0, axis=0)
         deviations = None if deviations is None else np.insert(deviations, 2, 0.0, axis=0)
     elif isinstance(model, MaxwellSlipFriction):
