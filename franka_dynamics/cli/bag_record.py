@@ -169,7 +169,7 @@ class Record(Topics, ArmOptions):
 
 
 def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
-    """Start `node play` as a process of its own, because recording must not wait for it."""
+    """Start `node play` as a process of its own, so that recording goes on meanwhile."""
     words = ['--node', node, '--lead', f'{lead:g}']
     return subprocess.Popen(
         [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), *words],

@@ -47,7 +47,7 @@ class Check(NamedTuple):
 
 def _realtime_refusal() -> str:
     """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
-    # A child process asks for SCHED_FIFO, because this process must not run under SCHED_FIFO.
+    # A child process asks for SCHED_FIFO, so that `doctor` itself never runs under SCHED_FIFO.
     asked = (
         'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
         f'{_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'

@@ -98,7 +98,7 @@ class _OneSentence(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        # Python before 3.14 takes -9.81e0 for an option.
+        # By its own pattern Python before 3.14 takes -9.81e0 for an option, not for a number.
         self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
 
     def _print_message(self, message: str, file: Any = None) -> None:

@@ -53,7 +53,7 @@ class Moments:
 
     @classmethod
     def parameters(cls, graph: Graph, link: int) -> Moments:
-        """Return a link's moments from symbols of its parameters, which have its inertia tensor."""
+        """Return a link's moments from symbols of its inertia tensor, first moment and mass."""
         xx, xy, xz, yy, yz, zz, hx, hy, hz, mass = (
             graph.parameter(name) for name in link_parameter_names(link)
         )

@@ -41,7 +41,7 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as a C99 function; its input arrays have n numbers, those of a wrench 3.
+    Return a program as a C99 function; its inputs have n numbers, those of a wrench (f, m) 3.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
@@ -53,7 +53,8 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     arguments = [
         f'const double {array}[{3 if array in ("f", "m") else n}]' for array in program.inputs
     ]
-    # Compilers warn of unused arguments, such as q in the gravity of an arm of prismatic joints.
+    # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
+    # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += _body(program, '  const double ', 'parameters->p', ';')
     body += [f'  {_target(result, "][")} = {result.expression};' for result in program.results]
@@ -111,7 +112,7 @@ def _values(statements: Sequence[Statement]) -> list[str]:
 
 
 def _target(result: Result, between: str) -> str:
-    """Return the left side of a result's assignment; `between` separates an array's indices."""
+    """Return the targets of a result, such as M[0][1] = M[1][0]; `between` separates indices."""
     return ' = '.join(
         f'{result.array}[{between.join(map(str, place))}]' for place in result.places
     )
@@ -256,7 +257,7 @@ _WITHOUT_GRAVITY = (Quantity.MASS_MATRIX, Quantity.CORIOLIS, Quantity.CORIOLIS_M
 
 
 def _inertias(equations: Equations) -> tuple[bytes, ...]:
-    """Return the links' and rotors' inertial parameters, to compare."""
+    """Return the links' and rotors' inertial parameters as bytes, to compare equations."""
     tree = as_tree(equations.description)
     return (
         *(link.parameters().tobytes() for link in tree.inertias),
@@ -280,7 +281,8 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
     baked = [each for each in with_mass if not each.parameters]
     kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
-    # What the listed equations must have in common, and each value found with its name.
+    # What the listed equations must have in common, and the values found, each with its name in
+    # the error message.
     for of, found in (
         ('arm', {each.arm: each.arm for each in listed}),
         ('kind of parameters', {kind: kind for kind in kinds}),

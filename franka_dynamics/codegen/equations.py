@@ -95,7 +95,7 @@ class _Form(NamedTuple):
 
 
 def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
-    """Return a quantity's array names and shape for n joints; `columns` is for a regressor."""
+    """Return a quantity's array names and shape for n joints; `columns` are a regressor's."""
     width = 10 * n if columns is None else len(columns)
     return {
         Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),
@@ -239,8 +239,8 @@ def customised_equations(
         columns=columns,
     )
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
-        # Raises InertiaError if the mass matrix is singular but for rounding errors; `_solved`
-        # notices only a pivot that is exactly zero.
+        # `linearize`, at q = 0, 1, 2, ..., raises InertiaError if the mass matrix is singular but
+        # for rounding errors; `_solved` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
@@ -260,7 +260,7 @@ def customised_equations(
 
 
 def parameter_names(n: int) -> tuple[str, ...]:
-    """Return the names of run-time parameters: 11 of each link in order, then gravity."""
+    """Return the names of run-time parameters: of each link 10 and its rotor's, then gravity."""
     links = [
         name
         for link in range(1, n + 1)
