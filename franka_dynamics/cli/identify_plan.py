@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 _POINTS_PER_S = 25.0
-# Standard deviations of the simulated arm's sensors: effort [N m], velocity [rad/s], position
-# [rad].
+# Standard deviations of the sensors' noise: effort [N m], velocity [rad/s], position [rad].
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
 _HIDDEN_HAND = 'franka_hand'

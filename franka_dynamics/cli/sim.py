@@ -133,10 +133,10 @@ class Sim(ArmOptions):
 
     def _hold(self, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> int:
         """
-        Wait until the arm is held, then until Ctrl-C or the end of --duration, and meanwhile show
-        the arm in the browser, unless --no-view is given.
+        Wait until the arm is held, then until Ctrl-C or the end of --duration.
 
-        Return the exit status: 1 if the node has a fault at the end, else 0.
+        While the arm is held, serve the view, unless --no-view is given. Return the exit status:
+        1 if the node has a fault at the end, else 0.
         """
         end = None if self.duration is None else time.monotonic() + self.duration
         fault = False
