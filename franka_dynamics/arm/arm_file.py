@@ -41,7 +41,7 @@ class InertialSet:
     base_link: Body | None = None
 
     def __post_init__(self) -> None:
-        """Raise FieldError for an unknown hand or a missing `inertia_about`."""
+        """Raise FieldError for an unknown hand, or a link's tensor without `inertia_about`."""
         if self.hand != NO_HAND and not hand_file(self.hand).is_file():
             raise FieldError(
                 f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '
@@ -195,7 +195,8 @@ def load(
             f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '
             'first moments about the frame origins. Write it in these.'
         )
-    # A hand's numbers count as exact: the last link with a hand keeps the inertial set's rounding.
+    # A hand's numbers count as exact: the last link with a hand is repaired within the rounding of
+    # the inertial set.
     return repaired(description)
 
 

@@ -50,12 +50,12 @@ class Homogeneous:
     density: Positive | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a body without mass and density, or with both."""
+        """Refuse a solid that states neither mass nor density, or both."""
         if (self.mass is None) == (self.density is None):
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
     def _link(self, volume: float, moments: Array) -> LinkInertia:
-        """Return the inertia of a solid from its volume [m^3] and moments per mass (3,) [m^2]."""
+        """Return the inertia, given volume [m^3] and moments about the centre per mass [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
 
@@ -91,8 +91,8 @@ class Box(Homogeneous):
         """
         Return the box's inertia about the frame's origin.
 
-        The moment of inertia about the centre is m (y^2 + z^2)/12 along x, and so on (Busellato
-        2023, section 2.1).
+        The moment of inertia about the centre is m (y^2 + z^2)/12 along x, with `size` (x, y, z),
+        and so on (Busellato 2023, section 2.1).
         """
         squares = np.square(self.size)
         return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)
