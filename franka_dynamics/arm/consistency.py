@@ -21,8 +21,8 @@ from ..errors import InertiaError, needing
 
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)
-# Smallest eigenvalue of a repaired pseudo-inertia, relative to the rounding: large enough to stay
-# positive after the solver's error and the rounding of a URDF's text.
+# Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
+# stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
 _INSIDE = 1e-3
 
 
@@ -74,7 +74,7 @@ def repaired(description: ArmDescription) -> ArmDescription:
     """
     Return an arm whose links are the nearest physical ones within its `rounding`.
 
-    The returned arm's `repairs` has one sentence for each changed link, with the largest change.
+    The returned arm's `repairs` has one sentence for each changed link, with its largest change.
 
     Raises
     ------

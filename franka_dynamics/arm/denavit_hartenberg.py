@@ -51,9 +51,9 @@ class DHRow:
     @classmethod
     def of_pose(cls, pose: Array, convention: Convention) -> DHRow:
         """
-        Return the row with a given pose of its frame in the previous one, shape (4, 4).
+        Return the row whose frame has a given pose (4, 4) in the previous frame.
 
-        If no row has the given pose, `transform` of the returned row differs from `pose`.
+        If no row has this pose, `transform` of the returned row differs from `pose`.
         """
         convention = member(Convention, convention, 'The convention', DescriptionError)
         turn, place = pose[:3, :3], pose[:3, 3]
@@ -77,14 +77,14 @@ class DHRow:
         The offsets, shape (...), are joint positions: of a revolute joint `theta_offset` [rad], of
         a prismatic joint `d_offset` [m]. The modified convention is that of the Exp[licit]
         derivation, eq. 1, and of Gautier and Khalil 1990, eq. 1, the standard one that of
-        Busellato 2023, section 1.
+        Busellato 2023, section 1 (docs/theory/references.md).
         """
         convention = member(Convention, convention, 'The convention', DescriptionError)
         turn, slide = np.broadcast_arrays(
             np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
         )
         d = self.d + slide
-        # By the angle sum formulas a row's quarter turns are exact: cos(q - pi/2) is sin q.
+        # By the angle sum formulas a `theta` of a quarter turn is exact: cos(q - pi/2) is sin q.
         c0, s0 = cos_sin(self.theta)
         ct, st = c0 * np.cos(turn) - s0 * np.sin(turn), s0 * np.cos(turn) + c0 * np.sin(turn)
         ca, sa = cos_sin(self.alpha)
