@@ -21,8 +21,8 @@ from ..errors import DescriptionError, InertiaError, member, shortened
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
-# A link heavier than _POINT_MASS and denser than osmium, the densest metal, has its mass in grams.
-# A lighter link may be a point mass, or carry one as payload.
+# A link heavier than _POINT_MASS and denser than osmium, the densest metal, is taken to have its
+# mass in grams. A lighter link may be a point mass, or carry one as payload.
 _POINT_MASS, _MOST_DENSITY = 1000.0, 22_600.0  # [kg], [kg/m^3]
 
 

@@ -83,7 +83,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     limits = joints[joint].limits
     limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
     joints[joint] = replace(joints[joint], limits=limits)
-    # The turned frame is the one whose z is the joint's axis, in standard rows the previous frame.
+    # The turned frame is the one whose z is the joint's axis: {i}, or {i-1} in standard rows.
     turned = joint if description.convention is Convention.MODIFIED else joint - 1
     if turned < 0:
         base = base @ _HALF_TURN
@@ -112,8 +112,9 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return an arm in modified (Craig) rows.
 
-    Link i is expressed in the modified frame {i}, on the axis of joint i. The flange's a and alpha
-    are dropped, because a modified row ends with d: unless both are 0, the flange's pose changes.
+    Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's a
+    and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's pose
+    changes.
     """
     if description.convention is Convention.MODIFIED:
         return description
