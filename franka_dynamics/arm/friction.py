@@ -224,7 +224,7 @@ Friction = Annotated[FrictionModel, OneOf('model', FRICTION_MODELS, beside=('sou
 
 def slip_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     """
-    Return the lowest and highest states of Maxwell-slip elements along a motion.
+    Return the lowest and highest possible states of Maxwell-slip elements at each sample.
 
     The state at the first sample is unknown: the bounds start from z = -1 and z = 1. Each step
     z <- clip(z + step of q / reach, -1, 1) is exact if q moves in one direction between two
@@ -259,7 +259,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 
     `q` [rad], not filtered, and `dq` [rad/s] have shape (N, n) and no gaps in time. The state of
-    Maxwell-slip elements is the mean of the `slip_bounds`.
+    Maxwell-slip elements is taken to be the mean of the `slip_bounds`.
     """
     if isinstance(model, MaxwellSlipFriction):
         return model.torque(dq, slip_bounds(q, model.reach).mean(axis=0))
@@ -276,7 +276,7 @@ def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel 
 
 
 def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
-    """Check parameters, which may not be below `least`, and freeze them; None stays None."""
+    """Check that parameters are not below `least`, and freeze them; skip those that are None."""
     for name in names:
         if getattr(model, name) is None:
             continue

@@ -64,7 +64,7 @@ class FrictionState:
         self.slip_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
-        """Return the friction torque (n,) [N m] at dq [rad/s]; zero without a friction model."""
+        """Return the friction torque (n,) [N m] at dq [rad/s] and z; zero without a model."""
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell is None:
