@@ -33,9 +33,10 @@ class JointLimits:
 
     `lower` and `upper` bound the position [rad]. `velocity` [rad/s], `acceleration` [rad/s^2],
     `jerk` [rad/s^3], `effort` [N m] and `effort_rate` [N m/s] are limits of absolute values. For a
-    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset` and
-    `velocity_deceleration` make the velocity limit of an FR3 depend on the joint position
-    (`ArmDescription.velocity_bounds`). Inconsistent limits raise a DescriptionError.
+    prismatic joint read metres for radians and newtons for newton metres. `velocity_offset`
+    [rad/s] and `velocity_deceleration` [rad/s^2] make the velocity limit of an FR3 depend on the
+    joint position (`ArmDescription.velocity_bounds`). Inconsistent limits raise a
+    DescriptionError.
     """
 
     lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
@@ -291,7 +292,7 @@ class ArmDescription(ArmFields):
         Return this arm with a body fixed to its last link.
 
         `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
-        exactly unchanged. `name` is the name of a hand, None for another body.
+        exactly unchanged. `name`, if given, becomes the arm's `hand`; None is for a body that is no hand.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():

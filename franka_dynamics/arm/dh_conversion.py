@@ -112,9 +112,9 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return an arm in modified (Craig) rows.
 
-    Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's a
-    and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's pose
-    changes.
+    Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's
+    a and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's
+    pose changes.
     """
     if description.convention is Convention.MODIFIED:
         return description

@@ -16,7 +16,7 @@ from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
 
-# Order of a symmetric tensor's six elements; `mesh`, Pinocchio and MJCF have other orders.
+# Order of a symmetric tensor's six elements; the package `mesh`, Pinocchio and MJCF have others.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
 # 1990, eq. (3)): inertia about the frame's origin, first moment, mass.
@@ -218,8 +218,8 @@ class LinkInertia:
         """
         Return the density [kg/m^3] of the ball with this mass m and the same tr(I)/2 = m s^2.
 
-        A homogeneous ball of radius r has s^2 = 3/5 r^2 about its centre. Every other body with m
-        and s is denser somewhere.
+        I is about the centre of mass, where a homogeneous ball of radius r has s^2 = 3/5 r^2.
+        Every other body with m and s is denser somewhere.
         """
         square = np.trace(self.inertia_at_center_of_mass) / (2.0 * self.mass)
         if square <= 0.0:

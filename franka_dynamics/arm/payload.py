@@ -39,7 +39,7 @@ class _Section:
     payload: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        """Read the parameter payload from the section."""
+        """Set `payload` from the section's parameter of this name."""
         kind, given = Annotated[Array, of_length(10)], self.ros__parameters.get('payload')
         object.__setattr__(self, 'payload', decode(kind, given, 'ros__parameters', 'payload'))
 
@@ -230,7 +230,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def payload_parameter_file(payload: Array, comment: str) -> str:
-    """Return the text of a ROS parameter file with `comment` on top that sets `payload`."""
+    """Return the text of a ROS parameter file that sets `payload`, with `comment` on top."""
     numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
     return f'{lines}{_HEADER}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
@@ -269,5 +269,5 @@ def desk_json(payload: Array, name: str) -> str:
 
 def yaml_number(value: float) -> str:
     """Return a number, to nine significant digits, as text that YAML readers take for a float."""
-    # PyYAML writes 2 as 2.0 and 1e-05 as 1.0e-05: rcl takes no integer in a list of floats.
+    # PyYAML writes floats as 2.0 and 1.0e-05, not 2 and 1e-05: rcl takes no integer among floats.
     return str(yaml.safe_dump(float(f'{value:.9g}'))).split()[0]
