@@ -10,7 +10,8 @@ from .description import ArmDescription
 from ..spatial import JointKind
 
 # Largest accepted effort limit of a revolute joint, relative to the weight torque of the arm
-# stretched out. The FER's limits are 0.74 and 0.10 times that torque; in N mm 740 and 100 times.
+# stretched out. The FER's limits, 87 and 12 N m, are 0.74 and 0.10 times that torque; in N mm 740
+# and 100 times.
 _MOST_TIMES_WEIGHT = 30.0
 _ALWAYS_ACCEPTED = 1e3  # [N m]; many URDFs of small arms state 100 or 1000 for unknown limits
 _GRAVITY = 9.81  # [m/s^2]

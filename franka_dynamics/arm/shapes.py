@@ -59,7 +59,7 @@ class Shape:
         return replace(self, pose=transform @ self.pose)
 
     def parts(self) -> tuple[Shape, ...]:
-        """Return the shape as boxes, cylinders and spheres, because URDF has no capsule."""
+        """Return a capsule as a cylinder and two spheres, as URDF has none; others as they are."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)
         radius, length = self.size
@@ -72,7 +72,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A capsule along an axis of DH frame `frame`, or of a hand; `length`: of its cylinder [m]."""
+    """A capsule along an axis of DH frame `frame`, or of a hand's; `length`: of its cylinder [m]."""
 
     radius: Positive
     length: Positive

@@ -144,7 +144,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 
 def line_of(path: Path, keys: Sequence[str | int]) -> int:
-    """Return the line where the value at a path of keys and indices, or its ancestor, starts."""
+    """Return the line where the value at a path of keys, or else its nearest ancestor, starts."""
     node: Any = yaml.compose(path.read_text(encoding='utf-8'), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):

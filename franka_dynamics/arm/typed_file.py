@@ -53,7 +53,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping whose entry `tag` names one of `classes`, whose fields the other entries fill."""
+    """A mapping: its entry `tag` names one of `classes`, and the others fill that class's fields."""
 
     tag: str
     classes: Mapping[str, type]
