@@ -147,7 +147,7 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
 
 
 def dotted(content: Any, keys: Sequence[str | int]) -> str:
-    """Return the path of an entry in a file's content, such as joints[2] (elbow).limits."""
+    """Return the path of an entry in a file's content, counted from 1: joints[2] (elbow).limits."""
     text = ''
     for key in keys:
         named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))
@@ -161,7 +161,7 @@ def dotted(content: Any, keys: Sequence[str | int]) -> str:
 
 
 def decode(kind: Any, value: Any, *at: str | int) -> Any:
-    """Convert the plain data at a path of keys to a type; raise FieldError if that fails."""
+    """Convert plain data to a type; a FieldError's path of keys begins with `at`."""
     with nested_in(*at):
         return _decode(kind, value)
 
@@ -240,7 +240,7 @@ def _fields(kind: Any, value: Any) -> Any:
 
 
 def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return for each key of a mapping in a file the fields that its entry fills, with types."""
+    """Return for each key of a file's mapping the fields of `kind` that its entry fills, typed."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):

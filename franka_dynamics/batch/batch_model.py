@@ -202,7 +202,7 @@ class BatchModel:
         return self._run(Quantity.JACOBIAN, (q,), out)
 
     def evaluate(self, quantity: Quantity, *given: ArrayLike) -> Array:
-        """Return a quantity; DERIVATIVES are those by q, dq and ddq, shape (..., 3, n, n)."""
+        """Return a quantity; DERIVATIVES: of torques by q, dq and ddq, shape (..., 3, n, n)."""
         return self._run(quantity, given)
 
     def slopes(self, quantity: Quantity, *given: ArrayLike) -> Array:
