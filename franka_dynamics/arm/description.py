@@ -292,7 +292,7 @@ class ArmDescription(ArmFields):
         Return this arm with a body fixed to its last link.
 
         `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
-        exactly unchanged. `name`, if given, becomes the arm's `hand`; None is for a body that is no hand.
+        exactly unchanged. `name` becomes the arm's `hand`; None, for other bodies, keeps it.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():

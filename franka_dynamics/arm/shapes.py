@@ -72,7 +72,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A capsule along an axis of DH frame `frame`, or of a hand's; `length`: of its cylinder [m]."""
+    """A capsule along an axis of DH frame `frame`, or of a hand; `length`: of its cylinder [m]."""
 
     radius: Positive
     length: Positive

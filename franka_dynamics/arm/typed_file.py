@@ -53,7 +53,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping: its entry `tag` names one of `classes`, and the others fill that class's fields."""
+    """A mapping: its entry `tag` names one of `classes`, the others fill that class's fields."""
 
     tag: str
     classes: Mapping[str, type]
@@ -147,7 +147,7 @@ def _read(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
 
 
 def dotted(content: Any, keys: Sequence[str | int]) -> str:
-    """Return the path of an entry in a file's content, counted from 1: joints[2] (elbow).limits."""
+    """Return an entry's path in a file's content, counting from 1: joints[2] (elbow).limits."""
     text = ''
     for key in keys:
         named = isinstance(content, (dict, list)) and (key in content or isinstance(key, int))

@@ -86,7 +86,7 @@ def _columns_function(equations: Equations) -> Function:
 
 
 def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
-    """Return a function that runs the equations as machine code, in threads for many states."""
+    """Return a function that runs the equations as machine code, in threads from 8,000 states."""
     from ..codegen.vector_ir import vector_ir
 
     lanes = _vector_bits() // (8 * dtype.itemsize)
