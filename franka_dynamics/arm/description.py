@@ -112,7 +112,7 @@ class ArmFields:
 @dataclass(frozen=True, eq=False)
 class ArmDescription(ArmFields):
     """
-    A serial arm: rows, inertias and limits, in the order from base to tip.
+    A serial arm: DH rows, inertias and limits, in the order from base to tip.
 
     Gravity is an argument of the models, not a property of the arm.
 
