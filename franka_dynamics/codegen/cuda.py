@@ -58,15 +58,16 @@ def cuda_source(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If parameters are to be set at run time, or a quantity is listed twice.
+        If parameters are to be set at run time, or for the reasons of `heading`.
 
     """
+    comment = heading(listed)
     if listed[0].parameters:
         raise OutputError(
             'CUDA kernels have inertial parameters as numbers; leave --parameters run_time out.'
         )
     prefix = identifier(listed[0].arm)
-    parts = [*(f'// {line}'.rstrip() for line in heading(listed)), '//', _PREAMBLE]
+    parts = [*(f'// {line}'.rstrip() for line in comment), '//', _PREAMBLE]
     for equations in listed:
         device = c_functions(equations.program, prefix, equations.n)
         device = device.replace('static inline void', 'DYNAMICS_INLINE void')

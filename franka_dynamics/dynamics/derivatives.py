@@ -19,6 +19,7 @@ act on the tool's pose.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,7 +106,7 @@ class DynamicsDerivatives:
 
 
 def tree_motion(
-    robot: ArmDescription | BodyTree,
+    robot: ArmDescription | BodyTree | str | Path,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -118,8 +119,8 @@ def tree_motion(
 
     Parameters
     ----------
-    robot : ArmDescription or BodyTree
-        The tree; an arm's bodies are its links in DH frames.
+    robot : ArmDescription, BodyTree, str or Path
+        The tree, or an arm or its name or file; an arm's bodies are its links in DH frames.
     q, dq, ddq : array_like, shape (..., n)
         Joint positions, velocities and accelerations [rad or m, per s, per s^2].
     gravity : array_like, shape (3,)
@@ -138,7 +139,7 @@ def tree_motion(
 
 
 def differentiate(
-    robot: ArmDescription | BodyTree,
+    robot: ArmDescription | BodyTree | str | Path,
     q: ArrayLike,
     dq: ArrayLike,
     ddq: ArrayLike,
@@ -331,7 +332,7 @@ class Linearization:
 
 
 def linearize(
-    robot: ArmDescription | BodyTree,
+    robot: ArmDescription | BodyTree | str | Path,
     q: ArrayLike,
     dq: ArrayLike,
     tau: ArrayLike,
@@ -347,8 +348,8 @@ def linearize(
 
     Parameters
     ----------
-    robot : ArmDescription or BodyTree
-        The bodies.
+    robot : ArmDescription, BodyTree, str or Path
+        The bodies, or an arm or its name or file.
     q, dq, tau : array_like, shape (n,)
         Position, velocity, torque [rad or m, per s, N m or N].
     gravity, tool_wrench
