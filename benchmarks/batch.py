@@ -8,11 +8,11 @@ Inverse dynamics of many states of a Franka arm: this package and others, in int
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
 Each round calls every candidate in turn, so that other work on the machine disturbs all
-candidates. The table gives the median time over the rounds, and the median over the rounds of the
+candidates alike. The table gives the median time over the rounds, and the median over the rounds of the
 ratios of two candidates' times. A candidate's first call in a round wakes threads and fills caches
 and is not counted. The load by other processes is printed, and marked above 0.1 cores. `--least`,
-for shared machines, takes the shortest call instead of the median: other work usually spares the
-shortest call on one thread, hardly ever on all threads.
+for shared machines, takes the shortest call instead of the median: on one thread, other work
+usually leaves some call undisturbed, on all threads hardly ever.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ MUJOCO, ROLLOUT = 'loop of mj_inverse', 'MuJoCo rollout (forward)'
 
 @dataclass(frozen=True)
 class Candidate:
-    """A function to time, and the number of states that it computes."""
+    """A function to time, and the number of states that one call computes."""
 
     call: Callable[[], object]
     states: int
@@ -134,7 +134,7 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
         path = Path(folder) / 'fer.urdf'
         path.write_text(write_urdf(arm), encoding='utf-8')
         robot = frax.Robot(str(path))
-    # Gravity enters as an upward acceleration of the base.
+    # frax takes gravity as an upward acceleration of the base.
     upwards = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])
     torques = jax.jit(jax.vmap(lambda q, dq, ddq: robot.rnea(q, dq, ddq, upwards, None)))
     given = [jax.numpy.asarray(array) for array in rows]
@@ -157,7 +157,11 @@ def nanoseconds(candidate: Candidate, least: bool = False) -> float:
 
 
 def measure(listed: dict[str, Candidate], least: bool) -> tuple[dict[str, np.ndarray], float]:
-    """Return ns per state in each round (`least`: the smallest), and cores that others load."""
+    """
+    Return each candidate's ns per state in every round, and the cores that others load.
+
+    With `least`, a candidate has one value, the smallest of all rounds.
+    """
     start = time.perf_counter()
     for candidate in listed.values():
         nanoseconds(candidate)

@@ -40,7 +40,7 @@ OPTIONS = IdentificationOptions()
 TILTED = replace(OPTIONS, gravity=9.81 * np.array([np.sin(0.1745), 0.0, -np.cos(0.1745)]))
 
 # A case's name, the kind of fault that identify should name ('' for none), a function that puts
-# the fault into the log, arm, options.
+# the fault into the log, the arm and the options that identify is given.
 Case = tuple[str, str, Callable[[Recording], Recording], ArmDescription, IdentificationOptions]
 
 
@@ -68,7 +68,7 @@ def late(seconds: float) -> Callable[[Recording], Recording]:
 
 
 def pushed(force: float) -> Callable[[Recording], Recording]:
-    """Return a function that adds two pushes at the flange [N], of 1 s each, along y and z."""
+    """Return a function that adds pushes of 1 s at the flange [N], along base y, later base z."""
 
     def change(log: Recording) -> Recording:
         effort, model = log.effort.copy(), PinocchioModel(FER)

@@ -27,7 +27,7 @@ HEADS = (
 
 
 def one_run(number: int, options: list[str], environment: dict[str, str]) -> str:
-    """Run the demonstration once; return the table's line with its figures."""
+    """Run `franka-dynamics demo` once; return its figures as a line of the table."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, '-m', 'franka_dynamics', 'demo', '--output', scratch, *options]
@@ -55,7 +55,7 @@ def one_run(number: int, options: list[str], environment: dict[str, str]) -> str
 
 
 def main() -> None:
-    """Run the demonstration beside `--busy` busy processes; print a line for each run."""
+    """Run the demonstration `--runs` times beside `--busy` busy processes; print a line each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--runs', type=int, default=10)
     parser.add_argument(

@@ -196,7 +196,7 @@ class Session:
                 raise RuntimeError(f'never happened: {what}; {self.diagnostics.get(COMMAND)}')
 
     def counts(self, *keys: str) -> list[int]:
-        """Return counts, such as of stops, from the node's next diagnostics."""
+        """Return counts, such as of stops, from the feedforward node's next diagnostics."""
         self.diagnostics.pop(COMMAND, None)
         now = self.states[-1][0] if self.states else 0.0
         # Diagnostics with older stamps were sent before this call.
@@ -223,11 +223,11 @@ class Session:
                 return
 
     def away(self, states: Sequence[tuple[float, Any]]) -> float:
-        """Return the largest distance of any joint from home [rad]."""
+        """Return the largest distance of any joint from home in these states [rad]."""
         return float(max(np.abs(q - self._home).max() for _, q in states))
 
     def play(self, duration: float, amplitude: float) -> Trajectory:
-        """Send a motion; return the trajectory that the node planned, on the states' clock."""
+        """Send a motion; return the feedforward node's planned trajectory, on the states' clock."""
         motion = multisine(self._arm, duration, amplitude)
         message = request_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')
@@ -244,7 +244,7 @@ class Session:
         return trajectory_of(self.planned[-1])
 
     def add_motion_terms(self, add: bool) -> None:
-        """Switch the node's inertia and Coriolis terms on or off."""
+        """Switch the feedforward node's inertia and Coriolis terms on or off."""
         with NodeClient('feedforward', ANSWER_S) as client:
             client.set_all({'terms.inertia': add, 'terms.coriolis': add})
 
