@@ -7,8 +7,8 @@ Inverse dynamics of many states of a Franka arm: this package and others, in int
 
 The others are Pinocchio, MuJoCo and, where it is installed, frax (JAX).
 
-Each round calls every candidate in turn, so that other work on the machine disturbs all
-candidates alike. The table gives the median time over the rounds, and the median over the rounds of the
+Each round calls every candidate in turn, so that other work on the machine disturbs all candidates
+alike. The table gives the median time over the rounds, and the median over the rounds of the
 ratios of two candidates' times. A candidate's first call in a round wakes threads and fills caches
 and is not counted. The load by other processes is printed, and marked above 0.1 cores. `--least`,
 for shared machines, takes the shortest call instead of the median: on one thread, other work

@@ -121,7 +121,7 @@ class Gazebo:
         asked = f'{self._program} service -s /world/franka/{service} --timeout 5000'
         kinds = f'--reqtype {self._package}.{kind} --reptype {self._package}.Boolean'
         command = [*asked.split(), *kinds.split(), '--req', request]
-        # The service call waits 5 s for Gazebo, which may be too short on a busy machine.
+        # A call waits 5 s for Gazebo, perhaps too short on a busy machine; so try ATTEMPTS times.
         for _ in range(ATTEMPTS):
             answer = subprocess.run(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=ANSWER_S
@@ -227,7 +227,7 @@ class Session:
         return float(max(np.abs(q - self._home).max() for _, q in states))
 
     def play(self, duration: float, amplitude: float) -> Trajectory:
-        """Send a motion; return the feedforward node's planned trajectory, on the states' clock."""
+        """Send a motion; return the feedforward node's planned trajectory in the states' time."""
         motion = multisine(self._arm, duration, amplitude)
         message = request_message(motion, 0.5)
         self.until(lambda: self._reference.get_subscription_count() > 0, 'the node')

@@ -36,7 +36,7 @@ _WARM_UP_S = 0.5  # [s] at the start of each round, not counted
 _START_S = 120.0  # [s]; reached only if something is broken
 _SLOWLY_S = 2e-3  # time for the reply to each state while replies are learnt
 _STATES = 64  # number of different joint states, sent in turn
-# Format and position of the second of seven values, counted from the end of a command.
+# Format of a command's second of seven values, and its distance from the message's end [bytes].
 _SECOND, _FROM_END = struct.Struct('<d'), 6 * 8
 
 
@@ -122,8 +122,8 @@ class Probe:
         for number in (0, _STATES - 1):
             until = time.monotonic() + _START_S
             recent: list[float] = []
-            # At first the node's torque ramps up. On a busy machine some states get no reply in
-            # time.
+            # Wait for 100 equal replies: at first the node's torque ramps up. On a busy machine
+            # some states get no reply in time.
             while not (len(recent) > 100 and np.ptp(recent[-100:]) < 1e-9):
                 reply = self._ask(device, number)
                 recent += [] if reply is None else [reply]
@@ -145,7 +145,8 @@ class Probe:
     ) -> Round:
         """Send joint states at a rate [Hz] once node or relay answers; return the times."""
         until = time.monotonic() + _START_S
-        # The node stopped after its last round and needs several good states before it commands.
+        # Ask until the node commands again: it stopped after its last round and first needs
+        # several good states.
         while self._ask(device, 0) is None and time.monotonic() < until:
             pass
         not_counted, count = round(warm_up * rate), round((seconds + warm_up) * rate)
@@ -190,7 +191,7 @@ def remapped(device: str, command: str) -> list[str]:
 
 @contextmanager
 def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """Run the node and the relay as processes."""
+    """Run the feedforward node and the relay as processes."""
     # The node stops while the relay is measured, because it gets no states; so allow restarts.
     options = ['-p', 'target:=mujoco', '-p', 'max_restarts:=1000', '--log-level', 'error']
     node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]

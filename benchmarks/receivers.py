@@ -5,8 +5,8 @@ How the receiver of torques reacts when its sender dies, stalls, or is not the o
 
     python benchmarks/receivers.py [--events kill stop-0.5] [--targets mujoco fci]
 
-Over DDS: a simulated arm and a feedforward node that moves it with gains. The arm waits for each
-torque for at most 20 ms, so that a slow machine does not count as a silent sender; after ten
+Over DDS: a simulated arm and a feedforward node that moves it with PD gains. The arm waits for
+each torque for at most 20 ms, so that a slow machine does not count as a silent sender; after ten
 missing torques the arm no longer waits. The arm logs the torque that it applies in each simulation
 step. For every event the table has the largest difference between two successive torques, how long
 a silent sender's last torque was applied to a moving arm, how long the node took to notice another
@@ -63,7 +63,7 @@ _TIMEOUT_S, _MOVING_S, _AFTER_S, _RIVAL_S, _SHORTLY_S = 60.0, 1.5, 2.5, 0.3, 0.1
 
 
 class Result(NamedTuple):
-    """Results of an event: torque step [N m], times [s], speed [rad/s], receiver's states."""
+    """Torque step [N m], times held and to notice [s], final speed [rad/s], receiver's states."""
 
     step: float
     held: float
