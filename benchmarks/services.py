@@ -5,8 +5,8 @@ How long the torque waits while services, parameters and references are handled.
 
     python benchmarks/services.py [--rounds 5]
 
-The node is one process. A driver publishes joint states at 1 kHz and notes how long each state
-waits for a torque; a client, a third process, makes one request at a time.
+The feedforward node is one process. A driver publishes joint states at 1 kHz and notes how long
+each state waits for a torque; a client, a third process, makes one request at a time.
 
 The table gives the longest wait around each request: median and largest of the rounds. The row
 'nothing', measured without a request, shows the machine's share of the wait.
@@ -80,7 +80,7 @@ def longest_wait(sent: np.ndarray, arrivals: np.ndarray) -> float:
 
 
 class Client:
-    """Makes requests of the node; a line of text names each request."""
+    """Makes requests of the feedforward node, each named by a line, one of REQUESTS."""
 
     def __init__(self) -> None:
         rclpy.init()

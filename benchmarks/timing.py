@@ -28,7 +28,7 @@ def machine() -> str:
 
 
 def busy_seconds() -> float:
-    """Return the busy time of all cores together since start-up [s] (Linux; 0 elsewhere)."""
+    """Return the busy time of all cores together since the machine started [s] (Linux; else 0)."""
     import os
 
     first = next(iter(_lines('/proc/stat')), 'cpu 0 0 0 0 0')

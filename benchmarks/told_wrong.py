@@ -47,7 +47,8 @@ STEP_S = 1e-3
 AT = 1000  # number of the step before which live changes are made
 GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     'none': {},
-    # The simulated wrist has no rotors behind its gears, so it bears less damping than a real one.
+    # The simulated wrist lacks the rotors behind its gears, so it bears a smaller kd than a real
+    # one.
     'gentle': {'kp': (60.0,) * 4 + (15.0, 15.0, 5.0), 'kd': (6.0,) * 4 + (1.0, 1.0, 0.06)},
     'firm': {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)},
 }
@@ -236,7 +237,7 @@ def carries(mass: float) -> Callable[[ArmDescription], Hook]:
 
 
 def moves(arm: ArmDescription) -> Hook:
-    """Move joints 2 and 4 forward within 1.2 s."""
+    """Move joints 2 and 4 by 0.45 and 0.35 rad within 1.2 s, from step 700 on."""
     assert arm.home is not None
     home, times = np.array(arm.home), np.linspace(0.0, 1.2, 25)
     goal = home.copy()
@@ -294,7 +295,7 @@ def wall(stiffness: float, damping: float) -> Callable[[ArmDescription], Hook]:
 
 
 def efforts(change: Callable[[Array], Array]) -> Callable[[], Channel]:
-    """Return a maker of channels that change the measured effort of joint states."""
+    """Return a `Case.channel` that changes the measured effort of joint states."""
 
     def passed(state: State) -> State:
         if state.effort is not None:
@@ -319,7 +320,7 @@ def frozen() -> Channel:
 
 
 def delayed(states: int) -> Callable[[], Channel]:
-    """Return a maker of channels that delay joint states by a number of steps, with ages."""
+    """Return a `Case.channel` that delays joint states by a number of steps and adds ages."""
 
     def begin() -> Channel:
         kept: list[State] = []
@@ -337,7 +338,7 @@ def delayed(states: int) -> Callable[[], Channel]:
 
 
 def swapped(one: int, other: int) -> Callable[[], Channel]:
-    """Return a maker of channels that swap position, velocity and effort of two joints."""
+    """Return a `Case.channel` that swaps position, velocity and effort of two joints."""
 
     def passed(state: State) -> State:
         order = np.arange(len(state.q))
