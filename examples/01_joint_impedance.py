@@ -107,7 +107,7 @@ class JointImpedance(Controller):
 
 
 def smooth_wave(since):
-    """Return sin^3 at a time [s] and its first two derivatives, all zero up to time zero."""
+    """Return sin(FREQUENCY t)^3 at a time t [s] and two derivatives, all zero up to t = 0."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
     return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 

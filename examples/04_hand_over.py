@@ -4,12 +4,12 @@
 Hand over an object: the arm lets go when somebody pulls at it, and not when it is bumped.
 
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
-controller knows. The external wrench says how hard somebody pulls. A pull of more than 5 N for 0.1
-s opens the gripper; the controller then drops the object from its model. The controller's guard
-stops an arm that is pushed; its bounds are raised, because somebody is meant to touch this arm.
-Run `python examples/04_hand_over.py`; it prints the times of the events and writes
-`hand_over.png`. On a real arm feed `Releaser` with the feedforward node's `~/external_torque`, and
-open the gripper by franka_gripper's `move` action.
+controller knows. The wrench estimated from the external torque says how hard somebody pulls. A
+pull of more than 5 N for 0.1 s opens the gripper; the controller then drops the object from its
+model. The controller's guard stops an arm that is pushed; its bounds are raised, because somebody
+is meant to touch this arm. Run `python examples/04_hand_over.py`; it prints the times of the
+events and writes `hand_over.png`. On a real arm feed `Releaser` with the feedforward node's
+`~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Releaser:
         self.pull = -self._estimator.estimate(q, external - self._load).wrench[:3]
         if np.linalg.norm(self.pull) < PULL_N:
             self._since = None
-            # Slow changes of the external torque are model errors, not a pull.
+            # Subtract slow changes of the external torque: they are model errors, not a pull.
             self._load = self._load + STEP_S / LOAD_S * (external - self._load)
         elif self._since is None:
             self._since = stamp
