@@ -104,7 +104,7 @@ class Run:
 
 
 def hand(time: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the hand's displacement (3,) [m] from its start, and velocity (3,) [m/s], at a time."""
+    """Return the hand's displacement from its start (3,) [m] and velocity (3,) [m/s]."""
     phase = 2.0 * np.pi / CYCLE_S
     since = min(max(time - START_S, 0.0), CYCLES * CYCLE_S)
     return (

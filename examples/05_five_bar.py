@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Move a spherical five-bar from point to point, then lower its motor torques by gradient.
+Move a spherical five-bar from point to point, then optimise its design for low motor torques.
 
 The mechanism, with two motors and one loop, is from section 3 of Kwon, "Differential Dynamics and
 Mesh-Based Inertia"; numbers in parentheses are that text's equations. The program first computes
@@ -353,7 +353,7 @@ def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
 
 
 def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
-    """Return the gradient's largest relative error by central differences in random directions."""
+    """Return the gradient's largest relative error against central differences at u."""
     rng, step = np.random.default_rng(0), 1e-4
     _, gradient = objective.value_and_gradient(u)
     errors = []

@@ -112,8 +112,8 @@ class Reach:
         """
         Shorten a quintic's duration by at most `most` convex programs.
 
-        The programs end once the weight is NEAR's smallest and the last program shortened the
-        duration by less than the fraction GAIN.
+        The programs end once the weight has NEAR's smallest value and the last program shortened
+        the duration by less than the fraction GAIN.
         """
         s, way = np.linspace(0.0, 1.0, self.intervals + 1)[:, None], GOAL - START
         plan = Plan(
