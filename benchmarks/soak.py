@@ -32,7 +32,7 @@ def resident_mib(pid: int) -> float:
 
 
 def main() -> int:
-    """Run the feedforward node; return 1 if it grew over 1 MiB after the warm-up, else 0."""
+    """Run the feedforward node; return 1 if its memory grew over 1 MiB after warm-up, else 0."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--seconds', type=float, default=600.0)
     arguments = parser.parse_args()

@@ -245,7 +245,7 @@ def draw_motion(chain: ClosedChain, times: np.ndarray, path: str) -> None:
 @dataclass(frozen=True)
 class Objective:
     """
-    Sum over the motors of mean square torques over the motion, as a function of u in [-1, 1].
+    The motors' summed square torques, averaged over the motion, as a function of u in [-1, 1].
 
     The vector u holds the vertices' displacements relative to VERTEX_REACH, then the rotation
     vectors of the three axes relative to AXIS_REACH. At q = 0 the links stay where they are when

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Find a locally fastest reach with a load within Franka's limits, by the package's derivatives.
+Find a locally fastest reach with a load, within Franka's limits, by the package's derivatives.
 
 Accelerations are linear between knots, so that they determine positions and velocities; inverse
 dynamics then gives the torques. A sequence of convex programs (Mao et al. 2016, "Successive
@@ -49,10 +49,10 @@ UNITS = (1.0, 1.0, 10.0)
 # program, smallest value. The weight keeps the steps small enough for the linearisation.
 NEAR = (0.3, 0.6, 0.005)
 GAIN = 1e-3  # relative reduction of the duration below which the programs end
-# Factor of each stretch of the duration, repeated until the limits hold without linearisation.
+# Factor by which the duration grows, repeatedly, until the limits hold without linearisation.
 STRETCH = 1.0 + 1e-4
 PHYSICS, CONTROL = 1e-4, 1e-3  # s
-# LQR: position and velocity errors [rad, rad/s] and fraction of the torque limit with cost 1.
+# LQR: position and velocity errors [rad, rad/s] and fraction of the torque limit that each cost 1.
 ERRORS, TORQUE = (0.02, 0.4), 0.05
 
 
@@ -144,7 +144,7 @@ class Reach:
         return float(max(share.max() for share in shares))
 
     def _program(self, plan: Plan, near: float) -> Plan:
-        """Return `plan` after the steps of knots and duration that one convex program finds."""
+        """Return `plan` with knots and duration changed by the solution of one convex program."""
         import clarabel
 
         arm, n, K, T = self.arm, self.n, self.intervals, plan.duration
@@ -281,7 +281,7 @@ def play(
     arm: ArmDescription, known: ArmDescription, plan: Plan, gain: np.ndarray | None = None
 ) -> Played:
     """
-    Play a plan to an arm in MuJoCo, within the arm's limits of torque and torque rate.
+    Send a plan's torques to an arm in MuJoCo, within the arm's limits of torque and torque rate.
 
     The torques are computed for the arm `known`, for which the motion was planned.
 

@@ -20,7 +20,7 @@ from franka_dynamics.rpr.kinematics import RprKinematics
 
 
 def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
-    """Return how many of the four inverse branches keep the limits, for each height and radius."""
+    """Return how many of four inverse solutions keep the joint limits, at each height, radius."""
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
     lower, upper = arm.limit('lower'), arm.limit('upper')

@@ -7,8 +7,8 @@ A policy's joint targets at 30 Hz become feedforward torques at 1 kHz, without R
 A learned policy (LeRobot, a gymnasium environment) gives joint positions 10 to 50 times a second,
 one target at a time or in chunks. Three controllers with the same weak PD gains follow a policy's
 targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
-a smooth stream with feedforward, and chunks of targets with feedforward. For each
-controller a line gives the rms error from the policy's motion delayed to fit best, this delay, and
+a smooth stream with feedforward, and chunks of targets with feedforward. For each controller a
+line gives the rms error from the policy's motion, delayed so that it fits best, that delay, and
 the largest change of a torque in 1 ms.
 
 Replace the function `policy` by your policy, and `ArmSimulation` by your arm's interface.
@@ -99,7 +99,7 @@ def follow(arm, way):
 
 
 def delay_and_error(arm, times, positions):
-    """Return the delay [s] at which a motion fits the policy's best, and the rms error [rad]."""
+    """Return the delay [s] of the policy's motion that fits best, and the rms error [rad]."""
     delays = np.arange(0.0, MOST_DELAY_S, 0.005)
     late = times > 2.0 + MOST_DELAY_S
     times, positions = times[late][::10], positions[late][::10]

@@ -5,7 +5,7 @@ Feedforward torques for an FR3 over the Franka Control Interface (FCI), without 
 
 Every millisecond libfranka's own bindings read a state, `FeedforwardController` computes M(q)
 ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot compensates
-gravity and friction itself. One joint moves out and back, then the arm is stopped:
+gravity and part of its friction itself. One joint moves out and back, then the arm is stopped:
 
     franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is it that arm?
     python examples/fci.py 172.16.0.2 --hand none
@@ -37,7 +37,7 @@ from franka_dynamics.validation.crosscheck import crosscheck
 
 LEAD_S = 1.0  # time from planning to the start of the motion
 MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
-# Share of the torque rate limit that is used: the robot stops if rounding exceeds the limit.
+# Share of the torque rate limit that is used: the robot stops at a rate rounded above its limit.
 RATE_SHARE = 0.999
 # External torques [N m], forces [N] and moments [N m] at which the robot's collision reflex stops
 # it, from libfranka's communication_test.cpp and joint_impedance_control.cpp.
@@ -48,7 +48,7 @@ FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
 def out_and_back(
     arm: ArmDescription, way: np.ndarray, duration: float, stamp: float, q: np.ndarray
 ) -> Trajectory:
-    """Return a planned motion: quintics from q to q + `way` and back, shape (n,) each [rad]."""
+    """Return quintics from q (n,) to q + `way` and back [rad], begun LEAD_S after `stamp`."""
     positions, still = np.array([q, q + way, q]), np.zeros((3, arm.n))
     times = duration * np.array([0.0, 0.5, 1.0])
     request = TrajectoryRequest(
@@ -60,7 +60,7 @@ def out_and_back(
 
 
 class TorqueLoop:
-    """Answers each state under torque control with a torque, ramped up from and down to zero."""
+    """Answers each state with a torque that ramps up from zero and, at the end, down to zero."""
 
     def __init__(self, library: Any, robot: Any, controller: FeedforwardController) -> None:
         arm = controller.description
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arm = load(options.arm, hand=options.hand)
     crosscheck(arm).require()
     kp, kd = (tuple(gains) for gains in weak_gains(arm, MOST_DAMPING_RATE))
-    # The states have stamps of the robot's clock, so their age is unknown.
+    # The states have stamps of the robot's clock, so their age is unknown and not checked.
     supervision = SupervisionLimits(max_state_age=0.0, state_timeout=0.2)
     controller = FeedforwardController(arm, Settings(target='fci', kp=kp, kd=kd), supervision)
     try:
