@@ -353,7 +353,7 @@ def optimise(objective: Objective, iterations: int = 200) -> OptimizeResult:
 
 
 def gradient_error(objective: Objective, u: np.ndarray, directions: int = 5) -> float:
-    """Return the gradient's largest relative error against central differences at u."""
+    """Return the gradient's largest relative error against differences in random directions."""
     rng, step = np.random.default_rng(0), 1e-4
     _, gradient = objective.value_and_gradient(u)
     errors = []
