@@ -5,8 +5,9 @@ The torque regressor H: joint torques are linear in the inertial parameters, tau
 
 A recursion computes Gautier and Khalil 1990, eq. 12: each body's wrench is linear in the body's
 ten parameters; this wrench times a joint's unit twist, both in the body's frame, is the body's
-share of the joint's torque. An arm is a tree without branches. `torque_regressor` takes stacks of
-states, arrays of shape (..., n), and processes long stacks in blocks.
+share of the joint's torque. Functions for a body tree also take an arm, as a tree without
+branches. `torque_regressor` takes stacks of states, arrays of shape (..., n), and processes long
+stacks in blocks.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def parameter_names(
     Return the names of the standard inertial parameters, in the order of `parameter_vector`.
 
     The names are XX_1, XY_1, XZ_1, YY_1, YZ_1, ZZ_1, mX_1, mY_1, mZ_1, m_1, XX_2, ..., m_n, and
-    with `rotor_inertia` also Ia_1, ..., Ia_n. `robot` may be a number of links.
+    with `rotor_inertia` also Ia_1, ..., Ia_n. `robot` may also be the number of links.
 
     Returns
     -------
@@ -211,8 +212,8 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
             + bracket(velocity[i], rate)
         )
         wrench = wrench_matrix(velocity[i][:, 0], acceleration[i][:, 0])
-        # By virtual work, body i's share of a joint's torque is the joint's twist times body i's
-        # wrench.
+        # By virtual work, body i's share of a joint's torque is the joint's unit twist times body
+        # i's wrench.
         out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
 
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Centres of mass and inertia of links in the space frame, as derived by Exp[licit], corrected."""
+"""
+Centres of mass and inertia of links in the space frame, at any arm pose.
+
+The derivation is that of the library Exp[licit], with its errors corrected (docs/theory/errata.md).
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ class SpaceInertia:
 
     @classmethod
     def of(cls, link: LinkInertia, pose: Array) -> SpaceInertia:
-        """Return a link's inertia in {S}, given the pose (4, 4) of its frame."""
+        """Return a link's inertia in {S}, given the pose (4, 4) of its frame in {S}."""
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
         in_axes, in_space = link.expressed_in(turned), link.expressed_in(pose)

@@ -23,8 +23,8 @@ from ..typing import Array
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.
 _ALONG_Z = 1e-12
-# Sines of angles between axes, and lengths relative to the largest coordinate of a placement,
-# count as zero up to this value.
+# Sines of angles between axes, and lengths relative to the largest coordinate of a tree's
+# placements, count as zero up to this value.
 _ROUNDING = 1e-14
 
 
