@@ -3,7 +3,8 @@
 """
 Centres of mass and inertia of links in the space frame, at any arm pose.
 
-The derivation is that of the library Exp[licit], with its errors corrected (docs/theory/errata.md).
+The derivation is that of the library Exp[licit], with its errors corrected as in
+docs/theory/errata.md.
 """
 
 from __future__ import annotations

@@ -217,11 +217,11 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
 
 def motion_derivative(inertia: LinkInertia) -> Array:
     """
-    Return the derivative d phi/d eta of a body's parameters by a small rigid motion eta.
+    Return the derivative d phi/d eta of a body's ten parameters phi by a small rigid motion eta.
 
-    The body moves by exp([d eta]), [d eta] = dT T^{-1}. The frame of its inertia G = Ad_T^{-T} G_0
-    Ad_T^{-1} (Kwon, (29)) does not move with the body. The blocks are Kwon's (33), (34) and the
-    two printed without a number after (34).
+    The body, with the pose T, moves by exp([d eta]), [d eta] = dT T^{-1}. The frame of its inertia
+    G = Ad_T^{-T} G_0 Ad_T^{-1} (Kwon, (29)) does not move with the body. The blocks are Kwon's
+    (33), (34) and the two printed without a number after (34).
 
     Parameters
     ----------

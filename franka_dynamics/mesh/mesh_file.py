@@ -17,7 +17,8 @@ from ..errors import MeshError, needing
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
 SUFFIXES = ('.stl', '.obj', '.ply')
 # Bounds of a mesh's largest extent by which the file's unit is found. An extent up to 1.5 is taken
-# for metres, an extent from 10 on for millimetres; an extent between the bounds could be either.
+# for metres, an extent from 10 on for millimetres; for an extent between, the user must name the
+# unit.
 _LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
 
 

@@ -27,10 +27,11 @@ class MeshDefects:
     The defects for which a mesh bounds no solid; all are zero, False or empty for a solid.
 
     `open_edges` is the number of edges with an odd number of faces, `flipped_edges` the number of
-    edges whose faces are wound in opposite senses. `flat` says that the mesh encloses no volume.
-    `inverted_parts` are the indices (of `connected_parts`) of parts whose normals point the wrong
-    way (inwards, for an outermost part), `doubled_parts` of parts that lie inside another part, or
-    repeat it, and are not wound as cavities, so that their volume counts twice.
+    other edges whose faces are wound against each other: their normals point to different sides.
+    `flat` says that the mesh encloses no volume. `inverted_parts` are the indices (of
+    `connected_parts`) of parts whose normals point the wrong way (inwards, for an outermost part),
+    `doubled_parts` of parts that lie inside another part, or repeat it, and are not wound as
+    cavities, so that their volume counts twice.
     `intersecting_faces` is the number of pairs of faces that cross, or touch elsewhere than at
     vertices they share.
     """
@@ -95,7 +96,7 @@ def find_defects(mesh: TriangleMesh, *, self_intersection: bool = True) -> MeshD
 
 def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = True) -> None:
     """
-    Raise an error for a mesh that bounds no solid.
+    Raise MeshError for a mesh that bounds no solid.
 
     `name` is the mesh's name in the message; `self_intersection` is as in `find_defects`.
 

@@ -124,7 +124,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return up to 24 arrays' names and matrices' shapes, or the number of unnamed columns."""
+        """Return up to 24 names of arrays, with shapes of matrices, or the unnamed columns' count."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
@@ -197,7 +197,7 @@ def library(name: str, file: Path) -> Any:
 
 
 def _expanded(columns: str, count: int) -> Iterator[str]:
-    """Yield the column names that a string such as `2-8`, `q{}` or `a,b` selects."""
+    """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
     for entry in columns.split(','):
         first, dash, last = entry.strip().partition('-')
         if dash and first.isdigit() and last.isdigit():

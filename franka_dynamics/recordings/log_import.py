@@ -155,7 +155,7 @@ def recording_from_arrays(
 
 
 def require_columns(log: LogColumns, columns: ColumnMap) -> None:
-    """Raise RecordingError, with the log's columns, if a required column is not given."""
+    """Raise RecordingError, with the log's columns, if position, velocity or effort has none."""
     for what in ('position', 'velocity', 'effort'):
         if not getattr(columns, what):
             derived = (

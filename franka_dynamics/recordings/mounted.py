@@ -159,7 +159,7 @@ def weighed(
     the arm's rigid-body torque [N m]. The rows are `samples` samples, or their QR factors.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
-    beam on one real arm, runs gave 0.31 to 0.39 kg, but centres in all directions.
+    beam on one real arm, runs gave estimates of 0.31 to 0.39 kg, but centres in all directions.
     """
     # Each joint's load columns and torques are projected orthogonally to the joint's friction
     # columns, which eliminates friction.

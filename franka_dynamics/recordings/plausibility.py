@@ -24,11 +24,11 @@ _LIMIT_SHARE, _MESSAGES_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
 # velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows, for
-# joints that move by more than _MOVED_RAD (rms), so that noise and delay matter little.
+# joints that move by more than _MOVED_RAD per window (rms), so that noise and delay matter little.
 _VELOCITY_SHARE, _VELOCITY_FACTOR = 0.2, 5.0
 _WINDOW_S, _MOVED_RAD = 0.3, 2e-3
-# The velocity of a joint that moves by less than _MOVED_RAD is wrong if the velocity's integrals
-# over the windows exceed _STUCK_RAD in the root mean square.
+# The velocity of a joint that moves by less than _MOVED_RAD per window (rms) is wrong if the
+# velocity's integrals over the windows exceed _STUCK_RAD in the root mean square.
 _STUCK_RAD = 0.02
 # A joint's effort has another unit or sign if the gravity torque times a factor (negative, below
 # 1/3 or above 3) leaves less than _GRAVITY_SHARE of the effort and of the effort's difference from
@@ -49,8 +49,9 @@ _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity l
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
 _STATES_CHECKED = 500  # gravity torques are computed for fewer than 1000 messages
 _RATE_WINDOW_S = 0.1  # accelerations are differences of velocities over this time
-# Median ratio of velocities to the rate of change of positions, within the factor _NEAR, if
-# velocities or stamps have another unit.
+# Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
+# velocity to the rate of change of the position is within the factor _NEAR of a ratio in
+# _OTHER_UNITS.
 _NEAR = 1.3
 _OTHER_UNITS = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
@@ -224,7 +225,7 @@ def _speed(recording: Recording, arm: ArmDescription) -> Array:
 
 
 def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if a position changes, by `_speed`, at over 3 times the velocity limit."""
+    """Yield a sentence if a position changes at over 3 times its velocity limit (`_speed`)."""
     part = _speed(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _JUMP_FACTOR:

@@ -34,8 +34,8 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     """
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
-    rosbags defines JointState, so that a broken or unknown definition of another type in the bag
-    does not prevent reading. RecordingError is raised if the bag is missing or damaged, also while
+    JointState is read by rosbags' own definition, so that a broken or unknown definition of a type
+    in the bag does not prevent reading. RecordingError is raised if the bag is missing or damaged, also while
     the caller reads messages; MissingDependencyError if rosbags is not installed.
     """
     with needing('Reading bags needs rosbags', 'replay'):
@@ -118,7 +118,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
 
 
 def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
-    """Return advice on options if none of the joint names in a message is one of the arm's."""
+    """Return advice on command-line options if a message names none of the arm's joints."""
     if len(present) < len(joints):
         return (
             f'These are fewer than {len(joints)} joints, such as those of a gripper: choose the '
@@ -127,7 +127,7 @@ def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
     for name in present:
         if joints[0].endswith(name):
             return f'Leave the prefix {joints[0].removesuffix(name)} of --arm-prefix out.'
-        # The option --arm-prefix may be missing, or lack the underscore at its end.
+        # The user may have left out --arm-prefix, or the underscore at its end.
         prefix = name.removesuffix(joints[0])
         if prefix == name:
             prefix = f'{name.partition("_")[0]}_'
