@@ -124,7 +124,7 @@ class LogColumns:
         return np.hstack(arrays)
 
     def in_words(self) -> str:
-        """Return up to 24 names of arrays, with shapes of matrices, or the unnamed columns' count."""
+        """Return up to 24 arrays' names (and matrices' shapes) or the count of unnamed columns."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '

@@ -260,7 +260,7 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """Raise RecordingError unless `expected` messages were read and some have the arm's joints."""
+        """Raise RecordingError unless `expected` messages were read, some with the joints."""
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '
@@ -383,7 +383,7 @@ class Wrenches(NamedTuple):
     """
     Stamps (rows,) [ns] and wrenches (rows, 6): force [N], moment [N m].
 
-    `frame_id` names the frame of the axes; the moment may be about another point than its origin.
+    `frame_id` names the frame of the axes; the moment may be about a point other than its origin.
     """
 
     topic: str

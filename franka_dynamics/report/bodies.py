@@ -33,7 +33,7 @@ def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[n
 
 def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, title: str) -> None:
     """
-    Write a picture of a payload: its surface [m] and its inertia, both in the flange frame.
+    Write a picture [mm] of a payload in the flange frame: its surface and inertia ellipsoid.
 
     The suffix of the path selects the format: .png, .svg, .pdf, ... Raises MissingDependencyError
     if matplotlib is not installed.

@@ -42,8 +42,8 @@ class DemoReport:
     """
     The values of the demonstration's first part (exact model) or second part (inexact model).
 
-    The first part also has the nodes' error messages, and whether the simulated arm failed.
-    `caption` names the run's pacing, the machine and the processes' load.
+    The first part also has the nodes' error messages, whether the simulated arm failed, and a
+    `caption` with the run's pacing, the machine and the processes' load.
     """
 
     rows: tuple[Row, ...]
@@ -74,9 +74,9 @@ def demo_report(
     """
     Return the report of the first part of the demonstration, with an exact model.
 
-    `residual` is the largest difference in the node's cross-check [N m, relative above 1 N m],
-    `errors` are the error messages of both nodes, and `lost` says whether the simulated arm
-    reported an error.
+    `residual` is the largest torque difference in the feedforward node's cross-check [N m, relative
+    above 1 N m], `errors` are the error messages of this node and of the simulated arm, and `lost`
+    says whether the simulated arm reported an error.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
@@ -119,7 +119,7 @@ IDENTIFIED_BOUND = 2.0 / 3.0
 
 def inexact_report(columns: Mapping[str, Array]) -> DemoReport:
     """
-    Return the tracking errors of an arm that differs from the published model.
+    Return the report of the second part: tracking errors of an arm unlike the published model.
 
     `columns` has desired minus true positions, (k, n) [rad], of k samples with each controller, in
     this order: PD with gravity, PD with the published model, PD with the identified model.
