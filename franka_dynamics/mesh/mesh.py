@@ -78,7 +78,7 @@ def mesh_volume(mesh: TriangleMesh) -> float:
 
 def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     """
-    Return mass, first moment and inertia of a homogeneous solid that a mesh bounds.
+    Return mass, first moment and inertia of a homogeneous solid, in the frame of its mesh.
 
     Source: Kwon, equations (17), (20), (22), (25). The parameters are summed about the middle of
     the bounding box, so that a mesh far from its frame's origin loses no digits, and then moved to

@@ -260,7 +260,7 @@ class _Messages:
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def require_all(self, expected: int) -> None:
-        """Raise RecordingError unless `expected` messages were read, some with the joints."""
+        """Raise RecordingError unless `expected` messages were read, some with arm joints."""
         if self.seen == 0:
             raise RecordingError(
                 f'{self._where} holds no messages, so there is nothing to '

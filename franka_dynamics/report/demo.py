@@ -74,9 +74,9 @@ def demo_report(
     """
     Return the report of the first part of the demonstration, with an exact model.
 
-    `residual` is the largest torque difference in the feedforward node's cross-check [N m, relative
-    above 1 N m], `errors` are the error messages of this node and of the simulated arm, and `lost`
-    says whether the simulated arm reported an error.
+    `residual` is the largest torque difference in the feedforward node's cross-check [N m,
+    relative above 1 N m], `errors` are the error messages of this node and of the simulated arm,
+    and `lost` says whether the simulated arm reported an error.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
