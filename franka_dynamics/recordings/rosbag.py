@@ -35,9 +35,9 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     Yield the reader of a rosbag2 (folder, .mcap or .db3) or a ROS 1 .bag, and its deserializer.
 
     JointState is read by rosbags' own definition, so that a broken or unknown definition of
-    another type in the bag does not prevent reading. RecordingError is raised if the bag is missing or
-    damaged, also while the caller reads messages; MissingDependencyError if rosbags is not
-    installed.
+    another type in the bag does not prevent reading. RecordingError is raised if the bag is
+    missing or damaged, also while the caller reads messages; MissingDependencyError if rosbags is
+    not installed.
     """
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
