@@ -9,10 +9,11 @@ Every draw is another random arm: inertias 3 to 15 % off the published set; fric
 of this package can represent (three slip elements, a random Stribeck torque, load-dependent
 Coulomb friction); torque sensors with a new offset in every run, ripple and a lag; a pulling
 cable; two joints that hardly move. Rigid-body torques are MuJoCo's inverse dynamics. `identify`
-gets four runs of 60 s at 30 or 100 Hz, from the first to the last of which friction falls by 9 to
-23 %. Identifying an arm takes 2 to 3 s of processor time. A line for each arm gives the error E [N
-m] of the predicted torques in each left-out run: for the identified arm, the published set and the
-true inertias, with friction fitted to the other runs. If the identified arm's error exceeds that
+gets four runs of 60 s at 30 or 100 Hz, from the first to the last of which all friction but the
+load-dependent part falls by 9 to 23 %. Identifying an arm takes 2 to 3 s of processor time. A line
+for each arm gives the error E [N m] of the predicted torques in each left-out run: for the
+identified arm, the published set and the true inertias, with friction fitted to the other runs. If
+the identified arm's error exceeds that
 of the true inertias, the identified inertias are the cause.
 """
 

@@ -99,7 +99,7 @@ def follow(arm, way):
 
 
 def delay_and_error(arm, times, positions):
-    """Return the delay [s] of the policy's motion that fits best, and the rms error [rad]."""
+    """Return the delay [s] at which the policy's motion fits `positions` best, and its error."""
     delays = np.arange(0.0, MOST_DELAY_S, 0.005)
     late = times > 2.0 + MOST_DELAY_S
     times, positions = times[late][::10], positions[late][::10]

@@ -90,7 +90,7 @@ def turned_moments(graph: Graph, turned: Turn, moments: Moments) -> Moments:
     Return a body's mass moments, given in a joint's rotated axes, in the axes before the rotation.
 
     With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
-    s k, c k - Sxy and Syy + s k, which takes four products.
+    s k, c k - Sxy and Syy + s k, which takes four products, and a fifth for 2 Sxy if Sxy varies.
     """
     c, s = turned
     xx, xy, xz, yy, yz, zz = (graph.lift(entry) for entry in moments.second)

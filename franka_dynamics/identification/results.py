@@ -37,8 +37,8 @@ class Fit:
     base parameters and friction under the prior, `consistent` is the physically consistent arm.
     `sets` are the parameters of `base` and `consistent`, then of the starting set and the
     published sets with friction fitted to the same samples. `scale` turns recorded efforts into
-    torques. `precision` has the smallest precisions of the starting set that agree with the
-    samples; the standard deviations of `base` depend on `precision`.
+    torques. `precision` states the largest errors of the starting set that agree with the samples,
+    as inverse relative variances; the standard deviations of `base` allow for these errors.
     """
 
     prior: Prior

@@ -46,7 +46,7 @@ _ENDED = (_FINISHED, 'refused', 'interrupted')
 
 
 class NodeClientError(FrankaDynamicsError):
-    """A node does not answer, or refuses a request."""
+    """A node does not answer or obey; a refused parameter is a SettingsError instead."""
 
     status = 1
 

@@ -343,7 +343,7 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return the reference's joints with the URDF's names and the tighter limits, and a note."""
+    """Return joints with the URDF's names and the tighter limits; a note if one is the URDF's."""
     joints, changes = [], []
     for read, joint in zip(chain.joints, reference.joints):
         tighter: dict[str, float] = {}
