@@ -13,8 +13,8 @@ gets four runs of 60 s at 30 or 100 Hz, from the first to the last of which all 
 load-dependent part falls by 9 to 23 %. Identifying an arm takes 2 to 3 s of processor time. A line
 for each arm gives the error E [N m] of the predicted torques in each left-out run: for the
 identified arm, the published set and the true inertias, with friction fitted to the other runs. If
-the identified arm's error exceeds that
-of the true inertias, the identified inertias are the cause.
+the identified arm's error exceeds that of the true inertias, the identified inertias are the
+cause.
 """
 
 from __future__ import annotations
