@@ -21,7 +21,7 @@ with needing('Tensors need PyTorch', 'torch'):
 
 class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors: methods of `LibraryModel`, parameters of `BatchModel`.
+    An arm's dynamics for tensors: methods of `LibraryModel`, constructed like `BatchModel`.
 
     On a CPU the kernels of `BatchModel` compute in float32 if all tensors are float32, with the
     errors that docs/howto/gradients.md states, else in float64. Contiguous tensors of the kernels'

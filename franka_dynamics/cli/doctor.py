@@ -107,7 +107,7 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
-    """Yield checks of the network settings in ROS's environment variables."""
+    """Yield checks of network settings in the environment variables of ROS and Fast DDS."""
     domain = variables.get('ROS_DOMAIN_ID', '0')
     reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
     middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')

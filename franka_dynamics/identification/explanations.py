@@ -19,8 +19,8 @@ Contacts of the arm are searched for sample by sample (`contacts`). Faults are r
 corrected.
 
 A joint's weight follows from its own residual or from its normal residual (`normal_residual`),
-whichever is larger. Normal residuals contain errors of the model, which the standard deviations of
-gains and delays thus include.
+whichever is larger. Normal residuals contain errors of the model, so the standard deviations of
+fitted faults include these errors.
 """
 
 from __future__ import annotations

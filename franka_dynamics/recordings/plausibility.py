@@ -33,9 +33,9 @@ _STUCK_RAD = 0.02
 # A joint's effort has another unit or sign if the gravity torque times a factor (negative, below
 # 1/3 or above 3) leaves less than _GRAVITY_SHARE of the effort and of the effort's difference from
 # the gravity torque. Gravity is missing if the efforts are below _GRAVITY_SHARE of their
-# difference from the gravity torques. With friction and rotor inertia fitted, gravity does not
-# explain the efforts if gravity torques, and efforts minus gravity torques, exceed _GRAVITY_SHARE
-# of the efforts.
+# difference from the gravity torques. Gravity does not explain the efforts if the gravity torques
+# and the efforts minus the gravity torques exceed _GRAVITY_SHARE of the efforts, after the best
+# friction and rotor inertia of each joint are subtracted from efforts and difference.
 _GRAVITY_SHARE = 0.5
 # Unit and sign are judged at joints whose rms gravity torque is at least _HEAVY_SHARE of the
 # largest joint's, because every published set predicts such large gravity torques nearly right.

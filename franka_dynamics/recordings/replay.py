@@ -84,7 +84,7 @@ class ResidualRms:
 
     @classmethod
     def of(cls, residual: Array, unit: Unit) -> ResidualRms:
-        """Return the torque errors from measured minus predicted torques, shape (N, n)."""
+        """Return the torque errors of `residual`: measured minus predicted torques, (N, n)."""
         return cls.of_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod

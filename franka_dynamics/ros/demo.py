@@ -53,7 +53,8 @@ _MOST_RATE = 20.0
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (report.demo.TRACKING_BOUND); at 0.1 it is a hundredth of that.
 _MOST_MISSED = 0.1
-# Time-out of the start [s]; with a dozen busy processes the start may take half a minute.
+# Time-out of the start, and of other waits beyond their expected time [s]; with a dozen busy
+# processes the start may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
 _SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 
