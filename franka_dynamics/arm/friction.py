@@ -276,7 +276,7 @@ def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel 
 
 
 def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
-    """Check that parameters are not below `least`, and freeze them; skip those that are None."""
+    """Check that parameters are at least `least`, and freeze them; a parameter may be None."""
     for name in names:
         if getattr(model, name) is None:
             continue

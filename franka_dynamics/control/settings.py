@@ -30,8 +30,8 @@ class TargetProfile:
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
     (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says that an arm that stands still
-    with measured torques near zero, or without any, is held by brakes; commands then begin with
-    the full gravity torque.
+    is held by brakes if its measured torques are near zero or it measures none; commands then
+    begin with the full gravity torque.
     """
 
     name: str
