@@ -33,10 +33,10 @@ def enabled(settings, *limits, arm=FER, **options):
     return controller
 
 
-def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, effort=None):
-    """Return the commands of a controller that gets states of a resting arm, one per ms."""
-    stamps = begin + LONGEST_STEP_S * np.arange(count)
-    cycles = [controller.update(t, q, np.zeros(len(q)), t, effort=effort) for t in stamps.tolist()]
+def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, period=1e-3, **more):
+    """Return the commands of a controller that gets states of a resting arm."""
+    stamps = begin + period * np.arange(count)
+    cycles = [controller.update(t, q, np.zeros(len(q)), t, **more) for t in stamps.tolist()]
     return [cycle.command for cycle in cycles if cycle.command is not None]
 
 
@@ -44,13 +44,7 @@ class Loop:
     """A controller and a simulated arm, stepped in turn."""
 
     def __init__(
-        self,
-        settings=MUJOCO,
-        *,
-        description=FER,
-        controller=None,
-        measures=True,
-        **simulation,
+        self, settings=MUJOCO, *, description=FER, controller=None, measures=True, **simulation
     ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))

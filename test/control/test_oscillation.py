@@ -16,7 +16,7 @@ from franka_dynamics.control.oscillation import damping_rate, OscillationWatch
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import enabled, FER, KD, KP, Loop, MUJOCO
+from .closed_loop import commands_at_rest, enabled, FER, KD, KP, Loop, MUJOCO
 
 EFFORT = FER.limit('effort')
 PUSH = Push((10.0, 5.0, 0.0), 0.3, 0.1)
@@ -39,8 +39,7 @@ def test_damping_too_strong_for_the_measured_delay_is_refused(rate, period, age,
     kd = tuple(np.array(KD) * rate / law.damping_rate)
     told_before, told_live = enabled(replace(MUJOCO, kd=kd)), enabled(MUJOCO)
     for controller in (told_before, told_live):
-        for stamp in period * np.arange(100):
-            controller.update(stamp, FER.home, np.zeros(7), stamp, age=age)
+        commands_at_rest(controller, 100, begin=0.0, period=period, age=age)
     assert said in told_before.waits_for
     assert (told_before.mode is Mode.RUNNING) == (not said)
     with pytest.raises(SettingsError, match=said) if said else nullcontext():
@@ -95,24 +94,16 @@ def swing(frequency, amplitude, decay=0.0, noise=0.0, seconds=3.0):
     return None
 
 
-@pytest.mark.parametrize('frequency', [6.0, 12.0, 100.0, 500.0 / 1.01])
-def test_what_swings_without_end_is_found(frequency):
-    assert swing(frequency, 3.0, noise=0.05) == 2
-
-
-def test_a_swing_that_grows_is_found_before_it_has_lasted():
-    # Three times as large at each of seven turns
-    assert swing(12.0, 0.5, decay=-26.4, seconds=0.3) == 2
-
-
 @pytest.mark.parametrize(
-    'given',
+    ('joint', 'given'),
     [
-        {'frequency': 12.0, 'amplitude': 0.5},  # below 2 % of the torque limit
-        {'frequency': 2.0, 'amplitude': 20.0},  # as slow as a motion
-        {'frequency': 12.0, 'amplitude': 10.0, 'decay': 5.0},  # a decaying oscillation
-        {'frequency': 0.0, 'amplitude': 0.0, 'noise': 0.04},
+        *((2, (frequency, 3.0, 0.0, 0.05)) for frequency in (6.0, 12.0, 100.0, 500.0 / 1.01)),
+        (2, (12.0, 0.5, -26.4, 0.0, 0.3)),  # three times as large at each of seven turns
+        (None, (12.0, 0.5)),  # below 2 % of the torque limit
+        (None, (2.0, 20.0)),  # as slow as a motion
+        (None, (12.0, 10.0, 5.0)),  # a decaying oscillation
+        (None, (0.0, 0.0, 0.0, 0.04)),
     ],
 )
-def test_what_does_not_last_is_left_alone(given):
-    assert swing(**given) is None
+def test_what_swings_without_end_or_grows_is_found_and_nothing_else(joint, given):
+    assert swing(*given) == joint

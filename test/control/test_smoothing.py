@@ -163,22 +163,16 @@ def test_without_ruckig_a_join_is_refused_with_what_to_install(monkeypatch):
 
 def run(arrivals, points, seconds, period):
     """Feed points as they arrive; return desired states by ms, largest step, and refusals."""
-    source, coming, steps, refused, found = (
-        ReferenceSource(),
-        deque(zip(arrivals, points)),
-        [],
-        0,
-        [],
-    )
+    source, coming = ReferenceSource(), deque(zip(arrivals, points))
+    steps, refused, found = [], 0, []
     source.hold(ARM.home)
     for now in 1e-3 * np.arange(round(1e3 * seconds)):
         while coming and coming[0][0] <= now:
             stamp, point = coming.popleft()
-            current = source.at(now + LEAD_S)
+            begin = now + LEAD_S
+            current = source.at(begin)
             try:
-                motion = continue_stream(
-                    point, stamp, now + LEAD_S, current, ARM, period, source.motion
-                )
+                motion = continue_stream(point, stamp, begin, current, ARM, period, source.motion)
                 steps.append(np.abs(np.subtract(motion.sample(motion.times[0]), current)).max())
                 source.follow(motion, now)
             except ReferenceRefusedError:

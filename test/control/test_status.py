@@ -59,8 +59,7 @@ def test_a_silent_controller_names_the_present_states_not_those_that_stopped_it(
     assert 'no new joint state for' in status.reason
     while controller.stop_step(1e-3) is not None:
         pass
-    for stamp in 3.0 + 0.05 * np.arange(40):
-        controller.update(stamp, np.array(FER.home), np.zeros(7), stamp)
+    commands_at_rest(controller, 40, begin=3.0, period=0.05)
     status = controller.status()
     assert (status.mode, status.cleared_by) == (Mode.SILENT, TRUSTED)
     assert status.reason.startswith('too_slow: joint states come at 20 Hz')
@@ -100,8 +99,7 @@ def test_a_refused_reference_is_refused_by_the_status(controller):
 
 def test_with_slow_states_a_trajectory_ends_when_it_is_accepted_and_a_set_point_is_refused():
     controller = enabled(FCI)
-    for stamp in 0.05 * np.arange(1, 60):
-        controller.update(stamp, np.array(FER.home), np.zeros(7), stamp)
+    commands_at_rest(controller, 60, begin=0.0, period=0.05)
     assert controller.status().reason.startswith('too_slow')
     set_point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
     with pytest.raises(ReferenceRefusedError, match='too_slow: joint states come at 20 Hz'):
