@@ -125,7 +125,7 @@ int cycle(Receiver * r, double elapsed, const double * q, const double * dq, dou
 
 def compiled_program(files, source, folder, *, sanitizers=None):
     """Compile a C++ file beside an arm's generated files; return the program."""
-    _write(files, folder)
+    write(files, folder)
     program = folder / source.stem
     options = [*STRICT, '-pthread', '-I', str(folder / 'include')]
     if sanitizers:
@@ -136,7 +136,7 @@ def compiled_program(files, source, folder, *, sanitizers=None):
 
 def compiled(files, folder):
     """Compile the caller of the core among an arm's generated files; return the library."""
-    _write(files, folder)
+    write(files, folder)
     caller, built = folder / 'caller.cpp', folder / 'caller.so'
     caller.write_text(CALLER)
     options = (*STRICT, '-O0', '-fPIC', '-shared', '-I', str(folder / 'include'))
@@ -160,7 +160,8 @@ def compiled(files, folder):
     return library
 
 
-def _write(files, folder):
+def write(files, folder):
+    """Write texts by their paths into a folder."""
     for path, text in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)

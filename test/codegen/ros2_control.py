@@ -19,6 +19,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
+from .cpp_core import write
 from ..ros2_control_prefix import environment, made, mock_urdf
 
 DRIVE = Path(__file__).parent / 'ros2_control_drive.cpp'
@@ -48,18 +49,12 @@ endif()
 
 def built(arm, folder):
     """Build an arm's package, with warnings as errors, and the program that drives it."""
-    _write(cpp_package(arm, 'my_arm'), folder / 'my_arm')
-    _write({'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT}, folder / 'drive')
+    write(cpp_package(arm, 'my_arm'), folder / 'my_arm')
+    write({'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT}, folder / 'drive')
     install, python = folder / 'install', f'-DPython3_EXECUTABLE={sys.executable}'
     made(folder / 'my_arm', folder / 'build', install, f'-DCMAKE_CXX_FLAGS={STRICT}', python)
     made(folder / 'drive', folder / 'tool', install, '-DCMAKE_BUILD_TYPE=None', python)
     return folder
-
-
-def _write(files, folder):
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
 
 
 def driving(arm, folder, what, *words, parameters):

@@ -96,8 +96,3 @@ def test_parameters_at_run_time_are_refused():
     equations = customised_equations(load('rpr'), parameters=Parameters.RUN_TIME)
     with pytest.raises(OutputError, match='leave --parameters run_time out'):
         cuda_source([equations])
-
-
-def test_a_file_of_no_equations_is_refused():
-    with pytest.raises(OutputError, match='No quantity is listed'):
-        cuda_source([])

@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInertia, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.batch.batch_model import BatchModel
+from franka_dynamics.codegen.cuda import cuda_source
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
@@ -59,28 +60,14 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
         assert_close(out, reference, RTOL)
 
 
-@pytest.mark.parametrize('name', ['rpr', 'fer'])
-def test_forward_dynamics_of_a_massless_tip_is_refused_naming_the_joint(name):
-    arm = load(name)
-    massless = LinkInertia(0.0, np.zeros(3), np.zeros((3, 3)))
-    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
-    arm = replace(arm, links=(*arm.links[:-1], massless), joints=joints)
-    for model in (BatchModel(arm), PinocchioModel(arm), NewtonEulerModel(arm)):
-        joint = arm.joint_names[-1] if isinstance(model, BatchModel) else ''
-        with pytest.raises(InertiaError, match=f'{joint}.* moves no mass'):
-            model.forward_dynamics(*np.zeros((3, arm.n)))
-
-
-def with_point_mass_on_last_axis(arm):
+def point_mass_on_last_axis(arm):
     # In the last link's frame the last joint's axis is z of modified rows; standard rows have
     # their z axis one step Tx(a) Rx(alpha) before.
     row, along = arm.joints[-1].row, 0.13
     center = (0.0, 0.0, along)
     if arm.convention is Convention.STANDARD:
         center = (-row.a, along * np.sin(row.alpha), along * np.cos(row.alpha))
-    point = LinkInertia.from_center_of_mass(0.7, center, np.zeros(6))
-    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
-    return replace(arm, links=(*arm.links[:-1], point), joints=joints)
+    return LinkInertia.from_center_of_mass(0.7, center, np.zeros(6))
 
 
 TURNING = (JointKind.REVOLUTE,)
@@ -88,14 +75,19 @@ RANDOM = [random_arm(np.random.default_rng(seed), joints=4, kinds=TURNING) for s
 
 
 @pytest.mark.parametrize('arm', [*map(load, ('rpr', 'fer', 'scemi', 'stanford')), *RANDOM])
-def test_forward_dynamics_with_a_point_mass_on_the_last_axis_is_refused(arm):
-    # The last joint moves no inertia, which rounding makes 1e-34 to 1e-17 kg m^2.
+def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
+    # Of a point mass, rounding makes the inertia about its axis 1e-34 to 1e-17 kg m^2.
     q = sample_states(arm, 1, seed=1).q[0]
     still = np.zeros(arm.n)
-    pointed = with_point_mass_on_last_axis(arm)
+    massless = LinkInertia.zero()
+    joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
     for kind in (PinocchioModel, NewtonEulerModel, ExponentialsModel, BatchModel):
-        with pytest.raises(InertiaError, match='moves no mass'):
-            kind(pointed).forward_dynamics(q, still, still)
+        for tip in (massless, point_mass_on_last_axis(arm)):
+            # Without any mass, code is not even generated, and the joint is known.
+            named = arm.joint_names[-1] if kind is BatchModel and tip is massless else ''
+            weightless = replace(arm, links=(*arm.links[:-1], tip), joints=joints)
+            with pytest.raises(InertiaError, match=f'{named}.* moves no mass'):
+                kind(weightless).forward_dynamics(q, still, still)
         kind(arm).forward_dynamics(q, still, still)
 
 
@@ -150,36 +142,32 @@ def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
         customised_equations('rpr', **{name: word})
 
 
-def test_a_file_of_no_equations_is_refused():
-    for write in (c_header, python_module):
-        with pytest.raises(OutputError, match='No quantity is listed'):
-            write([])
+@pytest.mark.parametrize('write', [c_header, python_module, cuda_source])
+def test_a_file_of_no_equations_is_refused(write):
+    with pytest.raises(OutputError, match='No quantity is listed'):
+        write([])
 
 
+LOAD = LinkInertia.from_center_of_mass(3.0, np.zeros(3), np.zeros(6))
+LOADED = load('rpr').with_payload(LOAD)
+
+
+@pytest.mark.parametrize('write', [c_header, python_module])
 @pytest.mark.parametrize(
-    ('others', 'said'),
-    [(('scemi',), 'arm: rpr and scemi'), (('rpr', TILTED), r'gravity: .*-9\.81.* and .*-9\.0')],
+    ('arm', 'options', 'said'),
+    [
+        ('scemi', {}, 'arm: rpr and scemi'),
+        ('rpr', {'gravity': TILTED}, r'gravity: .*-9\.81.* and .*-9\.0'),
+        (LOADED, {}, 'set of inertias: that of gravity and'),
+        ('rpr', {'quantity': 'coriolis', 'parameters': 'run_time'}, 'baked and run_time'),
+    ],
 )
-def test_a_file_of_several_arms_or_gravities_is_refused(others, said):
-    arm, *gravity = others
-    mixed = [
-        customised_equations('rpr', 'gravity'),
-        customised_equations(arm, 'inverse_dynamics', *gravity),
-    ]
-    for write in (c_header, python_module):
-        with pytest.raises(OutputError, match=said):
-            write(mixed)
-
-
-def test_one_file_has_one_set_of_inertias_and_one_kind_of_parameters():
-    fr3 = load('fr3')
-    loaded = fr3.with_payload(LinkInertia.from_center_of_mass(3.0, np.zeros(3), np.zeros(6)))
-    for other, said in (
-        (customised_equations(loaded, 'inverse_dynamics'), 'set of inertias: that of gravity and'),
-        (customised_equations(fr3, 'coriolis', parameters='run_time'), 'baked and run_time'),
-    ):
-        with pytest.raises(OutputError, match=said):
-            c_header([customised_equations(fr3, 'gravity'), other])
+def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
+    arm, options, said, write
+):
+    mixed = [customised_equations('rpr', 'gravity'), customised_equations(arm, **options)]
+    with pytest.raises(OutputError, match=said):
+        write(mixed)
 
 
 def test_equations_without_gravity_may_stand_beside_those_of_any_gravity():

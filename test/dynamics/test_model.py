@@ -4,6 +4,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from operator import attrgetter
 import pickle
 import sys
 
@@ -18,21 +19,22 @@ from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioM
 from franka_dynamics.errors import FrameError, JointVectorError
 from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
 
+FER = load('fer')
 # Stacked sums are in another order than single ones: rounding, of values up to 100.
 ATOL = 1e-12
 SHAPE = (2, 3)
+STATES = [values.reshape(*SHAPE, 7) for values in sample_states(FER, 6, 0)]
+each_quantity = pytest.mark.parametrize('quantity', QUANTITIES, ids=attrgetter('name'))
 
 
-@pytest.fixture(scope='module')
-def states():
-    return [values.reshape(*SHAPE, 7) for values in sample_states(load('fer'), 6, 0)]
+@pytest.fixture(params=FORMULATIONS)
+def model(request):
+    return FORMULATIONS[request.param](FER, GRAVITY)
 
 
-@pytest.mark.parametrize('quantity', QUANTITIES, ids=lambda quantity: quantity.name)
-@pytest.mark.parametrize('name', FORMULATIONS)
-def test_a_stack_gives_what_its_states_give(states, name, quantity):
-    method = getattr(FORMULATIONS[name](load('fer'), GRAVITY), quantity.name)
-    inputs = states[: quantity.inputs]
+@each_quantity
+def test_a_stack_gives_what_its_states_give(model, quantity):
+    method, inputs = getattr(model, quantity.name), STATES[: quantity.inputs]
     stacked = method(*inputs)
     assert stacked.shape[:2] == SHAPE
     for at in np.ndindex(SHAPE):
@@ -41,8 +43,8 @@ def test_a_stack_gives_what_its_states_give(states, name, quantity):
         np.testing.assert_allclose(stacked[at], single, rtol=1e-11, atol=ATOL)
 
 
-def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many(states):
-    model, wrench, (q, dq, ddq) = PinocchioModel(load('fer')), np.arange(6.0), states
+def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many():
+    model, wrench, (q, dq, ddq) = PinocchioModel(FER), np.arange(6.0), STATES
     first = q[0, 0]
     pushed = model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench)
     np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), pushed)
@@ -58,27 +60,22 @@ def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many(states):
 
 
 def test_an_empty_stack_gives_an_empty_result():
-    model = PinocchioModel(load('fer'))
+    model = PinocchioModel(FER)
     assert model.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
     assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
 
 
 @pytest.mark.parametrize(
-    'quantity', [one for one in QUANTITIES if one.inputs > 1], ids=lambda quantity: quantity.name
+    'quantity', [one for one in QUANTITIES if one.inputs > 1], ids=attrgetter('name')
 )
-@pytest.mark.parametrize('name', FORMULATIONS)
-def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(name, quantity):
-    method = getattr(FORMULATIONS[name](load('fer'), GRAVITY), quantity.name)
+def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
     states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.inputs]]
     with pytest.raises(JointVectorError, match=r'do not broadcast: q \(2, 7\), dq \(3, 7\)'):
-        method(*states)
+        getattr(model, quantity.name)(*states)
 
 
-@pytest.mark.parametrize('name', FORMULATIONS)
-def test_many_wrenches_act_on_one_state_and_must_broadcast(name):
-    model = FORMULATIONS[name](load('fer'), GRAVITY)
-    q, wrenches = load('fer').home, np.arange(12.0).reshape(2, 6)
-    still = np.zeros(7)
+def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
+    q, still, wrenches = FER.home, np.zeros(7), np.arange(12.0).reshape(2, 6)
     pushed = model.inverse_dynamics(q, still, still, wrenches)
     expected = [model.inverse_dynamics(q, still, still, wrench) for wrench in wrenches]
     np.testing.assert_allclose(pushed, expected, rtol=0.0, atol=ATOL)
@@ -88,16 +85,15 @@ def test_many_wrenches_act_on_one_state_and_must_broadcast(name):
 
 
 def test_a_link_with_a_first_moment_but_no_mass_is_computed():
-    arm, nothing = load('fer'), LinkInertia.zero()
-    link = LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
+    nothing, link = LinkInertia.zero(), LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
 
     def gravity(*links):
-        return NewtonEulerModel(replace(arm, links=links)).gravity(arm.home)
+        return NewtonEulerModel(replace(FER, links=links)).gravity(FER.home)
 
     # Torques are linear in the parameters: the link's share is the torque of that link alone.
-    alone, rest = gravity(*[nothing] * 6, link), gravity(*arm.links[:-1], nothing)
+    alone, rest = gravity(*[nothing] * 6, link), gravity(*FER.links[:-1], nothing)
     assert np.abs(alone).max() > 0.1
-    np.testing.assert_allclose(gravity(*arm.links[:-1], link), alone + rest, rtol=0.0, atol=1e-13)
+    np.testing.assert_allclose(gravity(*FER.links[:-1], link), alone + rest, rtol=0.0, atol=1e-13)
 
 
 FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
@@ -117,7 +113,7 @@ FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
 )
 def test_joint_vectors_at_fault_are_refused_with_their_joints(q, dq, said):
     with pytest.raises(JointVectorError, match=said):
-        NewtonEulerModel(load('fer')).coriolis(q, dq)
+        NewtonEulerModel(FER).coriolis(q, dq)
 
 
 @pytest.mark.parametrize(
@@ -130,24 +126,20 @@ def test_joint_vectors_at_fault_are_refused_with_their_joints(q, dq, said):
 )
 def test_an_unknown_frame_lists_the_choices(frame, said):
     with pytest.raises(FrameError, match=said):
-        NewtonEulerModel(load('fer')).jacobian(np.zeros(7), *frame)
+        NewtonEulerModel(FER).jacobian(np.zeros(7), *frame)
 
 
 @pytest.mark.parametrize('gravity', [(0.0, 9.81), (0.0, 0.0, np.nan)])
 def test_a_malformed_gravity_vector_is_refused(gravity):
     with pytest.raises(JointVectorError, match=r'gravity vector .* must be finite numbers'):
-        NewtonEulerModel(load('fer'), gravity)
+        NewtonEulerModel(FER, gravity)
 
 
-FER = load('fer')
-
-
-@pytest.mark.parametrize('quantity', QUANTITIES, ids=lambda quantity: quantity.name)
+@each_quantity
 def test_a_result_is_not_changed_by_the_next_call(quantity):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
-    model = PinocchioModel(FER)
-    first, second = list(zip(*sample_states(FER, 2, 13)[: quantity.inputs]))
-    method = getattr(model, quantity.name)
+    first, second = zip(*sample_states(FER, 2, 13)[: quantity.inputs])
+    method = getattr(PinocchioModel(FER), quantity.name)
     result = method(*first)
     kept = result.copy()
     assert np.abs(method(*second) - kept).max() > 1e-6

@@ -5,14 +5,13 @@ MuJoCo as an oracle from outside.
 
 The formulations share the loader and its conversion of published inertias. The MuJoCo models of
 the Franka arms here take masses, centres of mass and tensors as the arm files print them, and all
-take the rows through matrix products of this file.
+take the rows through the matrix exponentials of the tests' Lagrangian.
 """
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 import yaml
 
 from franka_dynamics.arm import Convention, JointKind, load
@@ -21,6 +20,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
+from . import lagrangian
 from ..agreement import assert_near
 
 mujoco = pytest.importorskip('mujoco')
@@ -29,19 +29,6 @@ mujoco = pytest.importorskip('mujoco')
 # tensor into principal axes and a quaternion first.
 AGREEMENT = 1e-11
 FORMULATIONS = (PinocchioModel, NewtonEulerModel, ExponentialsModel)
-
-
-def screw(axis, angle, length):
-    """Return the pose of a turn about an axis and a slide along it."""
-    pose = np.eye(4)
-    pose[:3, :3] = Rotation.from_euler('xyz'[axis], angle).as_matrix()
-    pose[axis, 3] = length
-    return pose
-
-
-def row_at_zero(row, convention):
-    along_x, along_z = screw(0, row.alpha, row.a), screw(2, row.theta, row.d)
-    return along_x @ along_z if convention is Convention.MODIFIED else along_z @ along_x
 
 
 def body_of(link):
@@ -64,8 +51,8 @@ def build_mujoco(description, gravity, bodies):
     spec.option.gravity = gravity
     spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
     parent, before = spec.worldbody, description.base
-    for joint, (mass, center, tensor) in zip(description.joints, bodies):
-        step = row_at_zero(joint.row, description.convention)
+    steps, *_ = lagrangian.steps(description, np.zeros(description.n))
+    for joint, step, (mass, center, tensor) in zip(description.joints, steps, bodies):
         pose, quaternion = before @ step, np.empty(4)
         mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
         body = parent.add_body(
