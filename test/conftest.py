@@ -45,7 +45,7 @@ SLOWEST_FILES = (
     'batch/test_batch_model.py',
     'identification/test_executors.py',
     'examples/test_hand_guiding.py',
-    'examples/test_product_of_exponentials.py',
+    'examples/test_notebooks.py',
     'ros/test_external.py',
     'validation/test_fault_search.py',
     'ros/test_demo.py',
@@ -94,13 +94,6 @@ def fer_recording_path():
     return _recorded('fer_excitation', 'https://github.com/unisa-acg/inverse-dynamics-solver')
 
 
-@pytest.fixture(scope='session')
-def fer_1khz_recording_path():
-    """Return the bag of another real arm's fast excitation at 1 kHz, or skip."""
-    samples = 'https://github.com/marcocognetti/FrankaEmikaPandaDynModel (Trajectory_1)'
-    return _recorded('fer_gaz2019_1khz', samples)
-
-
 def _read_once(path):
     """Return a real FER's recording, whose numbers tests share and cannot change."""
     from franka_dynamics.arm import load
@@ -119,9 +112,10 @@ def fer_recording(fer_recording_path):
 
 
 @pytest.fixture(scope='session')
-def fer_1khz_recording(fer_1khz_recording_path):
+def fer_1khz_recording():
     """Return the recording of another real arm's fast excitation at 1 kHz, or skip."""
-    return _read_once(fer_1khz_recording_path)
+    samples = 'https://github.com/marcocognetti/FrankaEmikaPandaDynModel (Trajectory_1)'
+    return _read_once(_recorded('fer_gaz2019_1khz', samples))
 
 
 @pytest.fixture(scope='session')

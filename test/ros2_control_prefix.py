@@ -34,21 +34,15 @@ def environment(*more):
     """Return this process's environment with the prefixes in all the paths ROS looks in."""
     prefixes = [*map(str, more), *PREFIXES.split(os.pathsep)]
     libraries = [f'{prefix}/lib' for prefix in prefixes]
+    packages = [f'{folder}/python3.{sys.version_info.minor}/site-packages' for folder in libraries]
+    # Its build asks Python for ament_package, catkin_pkg and lark.
+    packages += filter(None, [os.environ.get('PYTHONPATH')])
     return {
         **{name: value for name, value in os.environ.items() if name not in _WHEELS},
         'AMENT_PREFIX_PATH': os.pathsep.join(prefixes),
         'CMAKE_PREFIX_PATH': os.pathsep.join(prefixes),
         'LD_LIBRARY_PATH': os.pathsep.join([*libraries, os.environ.get('LD_LIBRARY_PATH', '')]),
-        'PYTHONPATH': os.pathsep.join(
-            [
-                *(
-                    f'{prefix}/lib/python3.{sys.version_info.minor}/site-packages'
-                    for prefix in prefixes
-                ),
-                # Its build asks Python for ament_package, catkin_pkg and lark.
-                *filter(None, [os.environ.get('PYTHONPATH')]),
-            ]
-        ),
+        'PYTHONPATH': os.pathsep.join(packages),
     }
 
 

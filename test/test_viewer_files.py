@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The Foxglove layout and the RViz configuration name what exists."""
+"""The Foxglove layout, the RViz configuration and the C++ example name what exists."""
 
 import json
 from pathlib import Path
@@ -46,3 +46,11 @@ def test_other_topics_and_the_frame_exist():
     assert topics <= TOPICS and len(topics) == 4
     link = load('fer').joint_names[0].replace('joint1', 'link0')
     assert RVIZ['Global Options']['Fixed Frame'] == link
+
+
+def test_the_cpp_example_listens_to_topics_that_the_node_publishes():
+    source = (ROOT / 'examples/cpp_controller/src/hold.cpp').read_text('utf-8')
+    topics = re.findall(r'listen\("feedforward/(\w+)"', source)
+    assert topics == ['mass_matrix', 'coriolis_matrix', 'gravity']
+    for topic in topics:
+        assert f'| `~/{topic}` | sensor_msgs/JointState |' in PAGE

@@ -16,10 +16,10 @@ COMMAND = [sys.executable, '-m', 'franka_dynamics']
 INTERRUPTED = (130, 'franka-dynamics: interrupted\n')
 
 
-def ended(*command, **environment):
+def ended(*command, stdout=subprocess.PIPE, **environment):
     """Run a command to its end."""
-    given = {'env': {**os.environ, **environment}, 'stdout': subprocess.PIPE, 'text': True}
-    return subprocess.run(command, stderr=subprocess.PIPE, **given)
+    env = {**os.environ, **environment}
+    return subprocess.run(command, env=env, stdout=stdout, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize('verb', dict(parsers(build_parser())))
@@ -48,8 +48,7 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
 @pytest.mark.parametrize('words', ['arm show --arm rpr', 'arm show --help', '--version'])
 def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(words):
     with open('/dev/full', 'w') as full:
-        command = [*COMMAND, *words.split()]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = ended(*COMMAND, *words.split(), stdout=full)
     assert done.stderr.count('\n') == 1 and 'No space left on device' in done.stderr
     assert done.returncode == INPUT_AT_FAULT
 
