@@ -15,12 +15,7 @@ from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import ClusterError, FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings.plausibility import faults, require_radians, suspicions
-from ..recordings.preprocessing import (
-    Motion,
-    prepare,
-    SignalOptions,
-    without_idle_effort,
-)
+from ..recordings.preprocessing import Motion, prepare, SignalOptions, without_idle_effort
 from ..recordings.recording import HEADER, read_pieces, Recording
 
 _MOST_SUSPICIONS = 10  # largest number of suspicions kept for one bag
@@ -147,10 +142,8 @@ class Summarise:
 
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
         """Return the source's result; an unusable bag's error is stored in it, not raised."""
-        if isinstance(source, Motion):
-            return BagResult(Summary.of(self.model, source, name), source.options)
-        if isinstance(source, Recording):
-            motion = prepare(source, columns=self.model.friction.columns)
+        if not isinstance(source, Bag):
+            motion = motion_of(source, self.model)
             return BagResult(Summary.of(self.model, motion, name), motion.options)
         try:
             return self._read(source, name)

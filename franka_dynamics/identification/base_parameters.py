@@ -380,10 +380,12 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     solution, *_ = np.linalg.lstsq(triangle[:, stays], triangle, rcond=None)
     rounding = _WHOLE * float(np.linalg.cond(triangle[:, stays])) if stays.any() else 0.0
     solution[np.abs(solution) < rounding] = 0.0
-    scale = lengths[places] / lengths[places[stays]][:, None]
+    solution *= lengths[places] / lengths[places[stays]][:, None]
+    whole = np.round(solution)
+    solution = np.where(np.abs(solution - whole) < rounding, whole, solution)
     sorting = np.argsort(places[stays])
     shares = np.zeros((len(sorting), stacked.shape[1]))
-    shares[:, places] = _clean(solution * scale, rounding)[sorting]
+    shares[:, places] = solution[sorting]
     return [int(k) for k in places[stays][sorting]], shares, gap
 
 
@@ -455,12 +457,6 @@ def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -
     return [PARAMETER_SYMBOLS.index(name) for name in named] + [PER_LINK] * rotor_inertia
 
 
-def _clean(coefficients: Array, tolerance: float) -> Array:
-    """Return the coefficients with near-integers rounded to integers, zeros included."""
-    whole = np.round(coefficients)
-    return np.where(np.abs(coefficients - whole) < tolerance, whole, coefficients)
-
-
 def gravity_vectors(gravity: ArrayLike) -> Array:
     """
     Return one or several gravity vectors as a new array, (k, 3).
@@ -493,17 +489,11 @@ def upper_bound(description: ArmDescription) -> int:
 
 
 def _same_geometry(one: ArmDescription | BodyTree, other: ArmDescription | BodyTree) -> bool:
-    if isinstance(one, BodyTree) or isinstance(other, BodyTree):
-        return (
-            isinstance(one, BodyTree)
-            and isinstance(other, BodyTree)
-            and one.parents == other.parents
-            and np.array_equal(one.placements, other.placements)
-            and np.array_equal(one.twists, other.twists)
-        )
+    """Return whether both are arms, or both are trees, with the same joints at the same places."""
+    tree, other_tree = as_tree(one), as_tree(other)
     return (
-        one.convention is other.convention
-        and [(joint.kind, joint.row) for joint in one.joints]
-        == [(joint.kind, joint.row) for joint in other.joints]
-        and np.array_equal(one.base, other.base)
+        isinstance(one, BodyTree) == isinstance(other, BodyTree)
+        and tree.parents == other_tree.parents
+        and np.array_equal(tree.placements, other_tree.placements)
+        and np.array_equal(tree.twists, other_tree.twists)
     )

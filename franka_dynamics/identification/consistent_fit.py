@@ -116,7 +116,8 @@ def fit_consistent(
     # undivided only if that fails.
     units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
     _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
-    arm = with_parameter_vector(start, _reference_vector(prior) + root @ change.value)
+    mean = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
+    arm = with_parameter_vector(start, mean + root @ change.value)
     # The solver may return a small negative rotor inertia in place of zero.
     joints = (replace(one, rotor_inertia=max(one.rotor_inertia, 0.0)) for one in arm.joints)
     arm = replace(arm, joints=tuple(joints))
@@ -168,10 +169,6 @@ def _links(
         constraints.append(before / np.diag(root)[PER_LINK * prior.model.n :] + rotors >= 0.0)
         total += 0.5 * cp.sum_squares(rotors)
     return total, constraints
-
-
-def _reference_vector(prior: Prior) -> Array:
-    return parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
 
 
 def _solve(cp: Any, problems: list[Any]) -> None:

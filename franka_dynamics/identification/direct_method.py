@@ -284,12 +284,9 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
             # Eq. (7) and (8): the last four rows of lambda hold the frame's transposed rotation A'
             # and position P'.
             turn, offset = step[6:9, 6:9], step[9, 6:9]
-            velocity = turn @ (velocity + np.cross(omega, offset)) + [
-                0.0,
-                0.0,
-                0.0 if turns else dq,
-            ]
-            omega = turn @ omega + [0.0, 0.0, dq if turns else 0.0]
+            moving = np.array([0.0, 0.0, dq])
+            velocity = turn @ (velocity + np.cross(omega, offset)) + (0.0 if turns else moving)
+            omega = turn @ omega + (moving if turns else 0.0)
     return [np.array(each) for each in found]
 
 

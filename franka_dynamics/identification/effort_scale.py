@@ -57,11 +57,6 @@ class EffortScale:
     scale: Array
     deviation: Array
 
-    @classmethod
-    def given(cls, scale: Array) -> EffortScale:
-        """Return given scales (n,) [N m per unit], with zero deviations."""
-        return cls(scale, np.zeros(len(scale)))
-
 
 def find_effort_scale(
     factors: QRFactors, prior: Prior, arm: ArmDescription, inflation: float | Array = 1.0

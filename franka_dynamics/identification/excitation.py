@@ -15,6 +15,7 @@ basis of the a_jk and b_jk with sum k a_jk = sum k^2 b_jk = 0.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -70,6 +71,14 @@ class FourierTrajectory:
         shapes = basis(self.period, np.asarray(time, dtype=float))
         position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
         return self.start + position, velocity, acceleration
+
+    def sampled(self, samples: int) -> tuple[Array, Array, Array]:
+        """Return the states of `at` at `samples` evenly spaced times of one period."""
+        return self.at(_times(samples, self.period))
+
+
+def _times(samples: int, period: float) -> Array:
+    return np.arange(samples) / samples * period
 
 
 def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
@@ -138,13 +147,12 @@ def within_limits(
     Raises IdentificationError if halving the amplitude down to a ten-thousandth keeps violating
     limits.
     """
-    time = np.arange(samples) / samples * trajectory.period
 
     def scaled(amplitude: float) -> FourierTrajectory:
         return replace(trajectory, coefficients=amplitude * trajectory.coefficients)
 
     def keeps(amplitude: float) -> bool:
-        return bool(problem.margins(*scaled(amplitude).at(time)).min() >= 0.0)
+        return bool(problem.margins(*scaled(amplitude).sampled(samples)).min() >= 0.0)
 
     if keeps(1.0):
         return trajectory
@@ -187,11 +195,10 @@ def optimise(
     """
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)
-    time = np.arange(_SAMPLES) / _SAMPLES * period
     candidates, numbers, worst = [], [], []
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
-        states = candidates[-1].at(time)
+        states = candidates[-1].sampled(_SAMPLES)
         numbers.append(float(problem.criterion(*states)))
         worst.append(float(problem.left_open(*states).max()))
         if progress is not None:
@@ -203,15 +210,17 @@ def optimise(
             progress(draws + step, draws + iterations)
 
     improved = within_limits(problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES)
-    if problem.criterion(*improved.at(time)) > min(numbers):
+    if problem.criterion(*improved.sampled(_SAMPLES)) > min(numbers):
         improved = within_limits(problem, best, _CHECK_SAMPLES)
-    states = improved.at(time)
-    return Excitation(
-        improved,
-        problem.deviations(*states),
-        problem.left_open(*states),
-        np.array(worst),
-    )
+    return _predicted(problem, improved, np.array(worst))
+
+
+def _predicted(
+    problem: ExcitationProblem, trajectory: FourierTrajectory, random_worst: Array
+) -> Excitation:
+    states = trajectory.sampled(_SAMPLES)
+    deviations, left_open = problem.deviations(*states), problem.left_open(*states)
+    return Excitation(trajectory, deviations, left_open, random_worst)
 
 
 def repeated(
@@ -223,21 +232,17 @@ def repeated(
     The number of repetitions is the smallest, from `fewest` to `most`, after which `not_known`
     holds for no base parameter, or else `most`. `problem.duration` is not used.
     """
-    period = found.trajectory.period
-    states = found.trajectory.at(np.arange(_SAMPLES) / _SAMPLES * period)
 
-    def recorded(count: int) -> ExcitationProblem:
-        return replace(problem, duration=count * period)
+    def recorded(repetitions: int) -> Excitation:
+        lasting = replace(problem, duration=repetitions * found.trajectory.period)
+        return _predicted(lasting, found.trajectory, found.random_worst)
+
+    def enough(repetitions: int) -> bool:
+        return not problem.not_known(recorded(repetitions).deviations).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.
-    while fewest < most:
-        middle = (fewest + most) // 2
-        one = recorded(middle)
-        enough = not one.not_known(one.deviations(*states)).any()
-        fewest, most = (fewest, middle) if enough else (middle + 1, most)
-    one = recorded(most)
-    deviations, left_open = one.deviations(*states), one.left_open(*states)
-    return replace(found, deviations=deviations, left_open=left_open), most
+    repetitions = fewest + bisect_left(range(fewest, most), True, key=enough)
+    return recorded(repetitions), repetitions
 
 
 def _improve(
@@ -249,8 +254,7 @@ def _improve(
     """Return the motion at which SLSQP ends; `report` is called with the iteration's number."""
     with needing('Optimising a trajectory needs scipy', 'identify'):
         from scipy.optimize import minimize
-    time = np.arange(_SAMPLES) / _SAMPLES * start.period
-    shapes = np.array(basis(start.period, time))
+    shapes = np.array(basis(start.period, _times(_SAMPLES, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
     steps = _STEP * np.eye(len(unit))

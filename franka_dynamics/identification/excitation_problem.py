@@ -134,29 +134,16 @@ class ExcitationProblem:
 
         The motion's states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread in time.
         """
-        covariance = self._scaled_covariance(self.regressor(q, dq, ddq))
-        variances = np.diagonal(covariance, axis1=-2, axis2=-1)
-        return np.asarray(self.prior.deviations * np.sqrt(variances))
-
-    def _scaled_covariance(self, regressor: Array) -> Array:
-        """
-        Return the parameters' covariance in units of `prior.deviations`, shape (..., p, p).
-
-        `regressor` has shape (..., samples, n, p).
-        """
-        rows = regressor / self.noise[:, None]
+        rows = self.regressor(q, dq, ddq) / self.noise[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
+        samples_per_state = self.duration * _RATE_HZ / rows.shape[-3]
         information = (
-            self._samples_each(rows) * np.swapaxes(stacked, -1, -2) @ stacked
-            + self._prior_information
+            samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked + self._prior_information
         )
         # The matrix to invert is better conditioned in units of the prior's standard deviations.
         scale = self.prior.deviations
-        return np.asarray(np.linalg.inv(information * scale * scale[:, None]))
-
-    def _samples_each(self, rows: Array) -> float:
-        """Return the number of independent recorded samples per sampled state of the motion."""
-        return self.duration * _RATE_HZ / rows.shape[-3]
+        covariance = np.linalg.inv(information * scale * scale[:, None])
+        return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return predicted over prior standard deviations of the base parameters, (..., b)."""

@@ -304,21 +304,17 @@ def _likely(one: Explanation) -> float:
 
 def _shrunk(before: Array, after: Array, normal: Array) -> tuple[float, float]:
     """Return `better` and `likely` of an `Explanation`, from residuals and normal residual."""
-    each = (
-        np.log(np.maximum(before, part * normal) / np.maximum(after, part * normal)).sum()
-        for part in (_RESOLVED, _FINELY)
+    better, likely = (
+        float(np.log(np.maximum(before, least) / np.maximum(after, least)).sum())
+        for least in (_RESOLVED * normal, _FINELY * normal)
     )
-    better, likely = map(float, each)
     return better, likely
 
 
 def _rotor_columns(factors: QRFactors) -> Array:
     """Return n columns, each with one joint's acceleration in that joint's rows, (n, rows, n)."""
-    n, rows = factors.r_factors.shape[:2]
-    columns = np.zeros((n, rows, n))
-    joints = np.arange(n)
-    columns[joints, :, joints] = factors.beside[:, :, n + ACCELERATION]
-    return columns
+    n = len(factors.r_factors)
+    return np.eye(n)[:, None, :] * factors.beside[:, :, n + ACCELERATION, None]
 
 
 def tilted_gravity(prior: Prior, explanation: Explanation) -> Array:
@@ -429,13 +425,6 @@ def contacts(
     before, after = (np.sqrt(np.mean(one**2, axis=0)) for one in pair)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], touched, [False]]).astype(int)))
     ends = np.minimum(edges, len(motion) - 1)
-    found = Explanation(
-        'contact',
-        tuple(motion.time[ends].tolist()),
-        (),
-        where,
-        before,
-        after,
-        *_shrunk(before, after, normal),
-    )
+    times, shrunk = tuple(motion.time[ends].tolist()), _shrunk(before, after, normal)
+    found = Explanation('contact', times, (), where, before, after, *shrunk)
     return found if found.is_fault else None

@@ -86,7 +86,7 @@ class Problem:
     def effort_scale(self, samples: Sequence[Part]) -> EffortScale:
         """Return the scale of each joint's effort [N m per unit], estimated if it is unknown."""
         if not self.options.scale_unknown:
-            return EffortScale.given(self.options.known_scale(self.model.n))
+            return EffortScale(self.options.known_scale(self.model.n), np.zeros(self.model.n))
         default = self.choices[0]
         factors = self.of(default, total(part.factors for part in samples))
         prior = self.prior(default, np.ones(self.model.n))
