@@ -40,6 +40,13 @@ def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, period=1e-3, *
     return [cycle.command for cycle in cycles if cycle.command is not None]
 
 
+def require_continuous(q, dq, ddq, atol_q, atol_dq):
+    """Fail unless positions (k, n) each 1 ms are the integral of velocities, these of ddq."""
+    for values, slopes, atol in ((q, dq, atol_q), (dq, ddq, atol_dq)):
+        means = 0.5 * (slopes[1:] + slopes[:-1])
+        np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)
+
+
 class Loop:
     """A controller and a simulated arm, stepped in turn."""
 

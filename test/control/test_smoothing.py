@@ -19,7 +19,7 @@ from franka_dynamics.control.streaming import continue_stream, delay, LEAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
-from .closed_loop import enabled
+from .closed_loop import enabled, require_continuous
 
 ARM = load('fr3')
 RATE = np.array([2.4, 2.6, 2.9, 3.1, 3.6, 4.0, 4.4])  # rad/s
@@ -221,11 +221,7 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     assert refused < 0.2 * len(kept)
     for values, name in ((desired.dq, 'velocity'), (desired.ddq, 'acceleration')):
         assert (np.abs(values) <= ARM.limit(name) * (1.0 + 1e-5)).all()
-    # Positions are the integral of velocities, these of accelerations: no jumps in between.
-    q, dq, ddq = desired
-    for values, slopes, atol in ((q, dq, 2e-6), (dq, ddq, 1.5e-3)):
-        means = 0.5 * (slopes[1:] + slopes[:-1])
-        np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)
+    require_continuous(*desired, 2e-6, 1.5e-3)
     assert not desired.dq[-1].any()
     assert np.abs(desired.q[-1] - points[kept][-1]).max() < 0.5
 
