@@ -25,12 +25,14 @@ def stacks(request):
     )
 
 
-def test_traced_torques_are_pinocchios(stacks):
+def test_traced_torques_and_poses_are_pinocchios(stacks):
     traced, model, states = stacks
     names = ('inverse_dynamics', 'nonlinear_effects', 'coriolis', 'gravity', 'mass_matrix')
     for name, count in zip(names, (3, 2, 2, 1, 1)):
         found, expected = (getattr(one, name)(*states[:count]) for one in (traced, model))
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
+    flange = model.frames(states.q)[:, -1]
+    np.testing.assert_allclose(traced.flange_pose(states.q), flange, rtol=0.0, atol=ATOL)
 
 
 def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):

@@ -86,6 +86,17 @@ def test_arms_mounted_on_the_ground_are_independent():
         np.testing.assert_allclose(both[part], alone, rtol=0.0, atol=1e-12)
 
 
+def test_the_base_link_of_an_arm_turns_with_the_torso_that_carries_it():
+    # Nothing else has mass: a point of 2 kg, 0.4 m from the torso's vertical axis.
+    nothing = LinkInertia.zero()
+    point = LinkInertia.from_center_of_mass(2.0, (0.3, 0.0, 0.0), np.zeros(6))
+    arm = replace(load('rpr'), base=np.eye(4), base_link=point, links=(nothing,) * 3)
+    torso = BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (nothing,))
+    tree = assemble([Mount(arm, pose_from_xyz_rpy((0.1, 0.0, 0.5), np.zeros(3)), 0)], torso)
+    tau = tree_motion(tree, np.ones(4), np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])).tau
+    np.testing.assert_allclose(tau, [2.0 * 0.4**2, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-14)
+
+
 @pytest.mark.parametrize(
     'mounts, sentence',
     [

@@ -106,5 +106,7 @@ def test_inverse_within_limits_gives_just_the_branches_within(seed):
 
 
 def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
-    with pytest.raises(UnreachableError, match=r'branch needs d2 = .*, outside -0\.3 to 0\.3'):
+    # d2 of the nearest branch is sqrt(1.5^2 - a1^2) - a3 - 0.3.
+    sentence = r'branch needs d2 = 0\.7866.*, outside -0\.3 to 0\.3'
+    with pytest.raises(UnreachableError, match=sentence):
         RPR.inverse_within([1.5, 0.0, 0.3], ARM.limit('lower'), ARM.limit('upper'))
