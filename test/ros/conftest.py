@@ -30,12 +30,16 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
+from franka_dynamics.arm import load  # noqa: E402
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.node_group import default_signals  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
 
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
 
+FER = load('fer')
+FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds it [N m]
 # Only reached when something is broken; no test depends on how long a step takes.
 TIMEOUT_S = 180.0
 ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
@@ -386,10 +390,7 @@ def start_arm(launch):
 @pytest.fixture
 def arm(probe):
     """Make up a FER that stands at its home pose."""
-    from franka_dynamics.arm import load
-
-    fer = load('fer')
-    return ArmStream(probe, fer.joint_names, fer.home)
+    return ArmStream(probe, FER.joint_names, FER.home)
 
 
 @pytest.fixture
@@ -421,17 +422,12 @@ def run_manager(probe, tmp_path):
 
 
 class NodeWorld:
-    """A feedforward node with a made-up arm in front of it and a probe beside it."""
+    """A feedforward node with a made-up FER in front of it and a probe beside it."""
 
     def __init__(self, log, **parameters) -> None:
-        from franka_dynamics.arm import load
-        from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-
-        description = load(parameters.get('robot_type', 'fer'))
-        self.gravity = PinocchioModel(description).gravity(description.home)
         self.probe = Probe()
         self.commands = self.probe.collect(Float64MultiArray, COMMAND)
-        self.arm = ArmStream(self.probe, description.joint_names, description.home)
+        self.arm = ArmStream(self.probe, FER.joint_names, FER.home)
         self.node = NodeProcess('feedforward_node', log, **{**PATIENT, **parameters})
         self.arm.wait_for_listener()
 

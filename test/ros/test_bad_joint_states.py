@@ -7,11 +7,8 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.arm import load
+from .conftest import ArmStream, FER, FER_GRAVITY
 
-from .conftest import ArmStream
-
-FER = load('fer')
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
 STATES, COMMANDS = 'feedforward: Joint states', 'feedforward: Command'
@@ -46,7 +43,7 @@ def test_a_state_at_fault_is_named_and_the_arm_stopped(world, changes, sentence)
     world.probe.until(lambda: told(COMMANDS, 'silent'), 'the node is silent')
     # Diagnostics may arrive before the last command, which was sent earlier.
     world.arm.send(50, **changes)
-    np.testing.assert_allclose(world.commands[-1].data, world.gravity, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=1e-9)
     count = len(world.commands)
     world.arm.send(50, **changes)
     assert len(world.commands) == count

@@ -12,15 +12,13 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from franka_dynamics.arm import load
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 from franka_dynamics.ros.two_threads import NodePart, ServiceThread
 
-from .conftest import TIMEOUT_S
+from .conftest import FER, TIMEOUT_S
 
-FER = load('fer')
 # An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [
     Parameter('gravity_vector', value=[4.0, 0.0, -8.9]),

@@ -12,15 +12,13 @@ import pytest
 import rclpy
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .conftest import start_python, wait_for
+from .conftest import FER, start_python, wait_for
 from ..messages import stamp
 from ..scripts import example as example_file
 from ..scripts import loaded
 
-FER = load('fer')
 # Time at rest, and half a period of the examples' motions [s].
 HOLD_S, MOTION_S = 0.5, 1.25
 

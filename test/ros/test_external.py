@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
@@ -18,9 +17,8 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.external_watch import ExternalWatch
 from franka_dynamics.ros.term_publishers import TermPublishers
 
+from .conftest import FER, FER_GRAVITY
 from ..messages import stamp
-
-FER = load('fer')
 
 
 @pytest.fixture
@@ -45,9 +43,8 @@ def cycle(controller, k, effort=ZERO):
 
 
 def test_without_a_measured_effort_nothing_from_outside_is_told(controller, watch):
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
     for step in range(50):
-        cycle(controller, step, gravity + 0.1 * step)
+        cycle(controller, step, FER_GRAVITY + 0.1 * step)
     assert watch.torque() is not None and watch.wrench(FER.home) is not None
     cycle(controller, 50, None)
     assert watch.torque() is None and watch.wrench(FER.home) is None

@@ -11,18 +11,18 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.possible_motion import Condition
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.received import JointStateReader
 from franka_dynamics.ros.trajectories import read_trajectory, reference_of
 
+from .conftest import FER
+
 # `make fuzz` tries more examples, others each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
 EXAMPLES, SEED = int(FUZZ or 300), None if FUZZ else 0
 LONGEST_SENTENCE = 1500  # a dozen names of 60 characters, and the fix
-FER = load('fer')
 NAMES = list(FER.joint_names)
 GOOD = {'name': NAMES, 'position': list(FER.home), 'velocity': [0.0] * 7, 'effort': [1.0] * 7}
 STATE = bytes(serialize_message(JointState(**GOOD)))

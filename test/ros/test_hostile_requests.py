@@ -68,8 +68,7 @@ def test_transitions_that_cannot_be_made_are_refused(world):
     possible = ENDING | {Transition.TRANSITION_DEACTIVATE}
     numbers = [number for number in range(256) if number not in possible]
     for number, label in (*((number, '') for number in numbers), (0, MEGABYTE), (128, MEGABYTE)):
-        request = ChangeState.Request(transition=Transition(id=number, label=label))
-        assert not world.probe.call(ChangeState, f'{NODE}/change_state', request).success
+        assert not world.ask('change_state', transition=Transition(id=number, label=label)).success
     assert world.probe.lifecycle_state(NODE) == 'active'
     assert 'a request was refused: ' in world.node.text
     assert MEGABYTE not in world.node.text

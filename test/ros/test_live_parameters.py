@@ -9,17 +9,16 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter, parameter_value_to_python
 import yaml
 
-from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.parameter_tables import live_table, table
 from franka_dynamics.ros.parameters import declare, LiveParameters
 
-FER = load('fer')
+from .conftest import FER, FER_GRAVITY
+
 NODE = 'feedforward'
 LOAD = [3.0, 0.0, 0.0, 0.05, 3e-3, 0.0, 0.0, 3e-3, 0.0, 3e-3]
-BARE = NewtonEulerModel(FER).gravity(FER.home)
 LOADED = NewtonEulerModel(
     FER.with_payload(Settings(payload=tuple(LOAD)).payload_inertia())
 ).gravity(FER.home)
@@ -29,7 +28,7 @@ ATOL_NM = 1e-12
 
 @pytest.fixture(scope='module')
 def world(node_world):
-    world = node_world(robot_type='fer', target='mujoco', ramp_time=0.05)
+    world = node_world(target='mujoco', ramp_time=0.05)
     world.arm.until(lambda: len(world.commands) > 50, 'commands')
     return world
 
@@ -43,13 +42,13 @@ def settle(world, expected):
 
 
 def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
-    settle(world, BARE)
+    settle(world, FER_GRAVITY)
     before = list(world.commands[-1].data)
     assert world.probe.set_parameters(NODE, payload=LOAD).successful
     settle(world, LOADED)
     assert f'now: payload = {LOAD}' in world.node.text
     assert world.probe.set_parameters(NODE, payload=[0.0] * 10).successful
-    settle(world, BARE)
+    settle(world, FER_GRAVITY)
     world.arm.send(100)
     assert list(world.commands[-1].data) == before
 
@@ -64,12 +63,12 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
     ],
 )
 def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, reason):
-    settle(world, BARE)
+    settle(world, FER_GRAVITY)
     result = world.probe.set_parameters(NODE, **values)
     assert not result.successful
     assert reason in result.reason
     world.arm.send(100)
-    np.testing.assert_allclose(world.commands[-1].data, BARE, rtol=0, atol=ATOL_NM)
+    np.testing.assert_allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=ATOL_NM)
 
 
 def test_changes_that_need_each_other_are_taken_together(world):
@@ -78,7 +77,7 @@ def test_changes_that_need_each_other_are_taken_together(world):
     assert world.probe.set_parameters(NODE, payload=heavy, max_payload=5.0).successful
     back = world.probe.set_parameters(NODE, payload=[0.0] * 10, max_payload=0.0)
     assert back.successful
-    settle(world, BARE)
+    settle(world, FER_GRAVITY)
 
 
 def dumped(probe):

@@ -9,11 +9,7 @@ from rclpy.node import Node
 
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.parameter_files import (
-    given_file,
-    matches,
-    read_sections,
-)
+from franka_dynamics.ros.parameter_files import given_file, matches, read_sections
 
 from .conftest import run_python
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnostics: when they are published, and the status of the guard."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_a_refused_first_torque_is_logged_once():
 
 
 def guard_status(controller):
-    """Return the diagnostic status about a controller's guard."""
+    """Return the level and the message of the diagnostics about a controller's guard."""
     node = SimpleNamespace(
         get_fully_qualified_name=lambda: '/feedforward', create_publisher=lambda *_: None
     )
@@ -89,56 +90,50 @@ def guard_status(controller):
     statuses = {}
     told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
     told.publish_all()
-    return statuses['feedforward: Guard']
+    guard = statuses['feedforward: Guard']
+    return guard.level, guard.message
 
 
-@pytest.mark.parametrize(
-    ('seconds', 'active', 'message'),
-    [
-        (
-            0.0,
-            True,
-            'nothing is judged: silent: waiting: no joint state has arrived yet; to command '
-            'again: wait until the states are trusted',
-        ),
-        # Brakes may hold an arm for a second after its first torque.
-        (0.5, True, 'nothing is judged yet: the arm has not moved, and brakes may hold it'),
-        (1.5, True, 'the arm does what the model says'),
-        (
-            1.5,
-            False,
-            'nothing is judged: stopping: deactivated; to command again: activate the node',
-        ),
-    ],
-)
-def test_the_guard_is_ok_only_where_it_has_judged_the_arm(seconds, active, message):
-    controller = Loop().run(seconds).controller
-    if not active:
-        controller.disable('deactivated')
-    status = guard_status(controller)
-    level = diagnostics.OK if message.startswith('the arm') else diagnostics.WARN
-    assert (status.level, status.message) == (level, message)
-
-
-@pytest.mark.parametrize(
-    ('gravity', 'who'),
-    [
-        (GRAVITY, 'the robot compensates gravity, and the node adds none'),
-        (
-            (4.0, 0.0, -8.9),
-            'the node adds the part of gravity that the robot does not compensate',
-        ),
-    ],
-)
-def test_beside_a_robot_that_compensates_gravity_it_is_said_what_the_node_adds(gravity, who):
+def compensated(gravity):
+    """Return the loop of a robot that compensates a gravity of this direction [m/s^2]."""
     settings = Settings(target='fci', gravity_vector=gravity)
-    loop = Loop(settings, gravity_compensation=True, gravity=gravity)
-    controller = loop.run(1.5).controller
-    status = guard_status(controller)
-    assert (status.level, status.message) == (
-        diagnostics.OK,
-        f'the arm does what the model says; {who}',
-    )
+    return Loop(settings, gravity_compensation=True, gravity=gravity)
+
+
+ALIKE = 'the arm does what the model says'
+WAITING = (
+    'nothing is judged: silent: waiting: no joint state has arrived yet; to command again: wait '
+    'until the states are trusted'
+)
+AT_REST = 'nothing is judged yet: the arm has not moved, and brakes may hold it'
+ADDED = 'the node adds the part of gravity that the robot does not compensate'
+
+
+@pytest.mark.parametrize(
+    ('make', 'seconds', 'level', 'message'),
+    [
+        (Loop, 0.0, diagnostics.WARN, WAITING),
+        # Brakes may hold an arm for a second after its first torque.
+        (Loop, 0.5, diagnostics.WARN, AT_REST),
+        (Loop, 1.5, diagnostics.OK, ALIKE),
+        (
+            partial(compensated, GRAVITY),
+            1.5,
+            diagnostics.OK,
+            f'{ALIKE}; the robot compensates gravity, and the node adds none',
+        ),
+        (partial(compensated, (4.0, 0.0, -8.9)), 1.5, diagnostics.OK, f'{ALIKE}; {ADDED}'),
+    ],
+)
+def test_the_guard_is_ok_only_where_it_has_judged_the_arm(make, seconds, level, message):
+    assert guard_status(make().run(seconds).controller) == (level, message)
+
+
+def test_a_node_that_was_deactivated_judges_nothing():
+    controller = Loop().run(1.5).controller
+    controller.disable('deactivated')
+    said = 'nothing is judged: stopping: deactivated; to command again: activate the node'
+    assert guard_status(controller) == (diagnostics.WARN, said)
 
 
 def test_after_a_gap_between_states_the_guard_has_judged_nothing():
@@ -146,15 +141,14 @@ def test_after_a_gap_between_states_the_guard_has_judged_nothing():
     stamp, q, dq = controller.latest
     controller.guard.observe(controller.terms.at(stamp + 0.2, q, dq, None), None)
     few = 'nothing is judged yet: too few joint states came since the start or the last gap'
-    assert guard_status(controller).message == few
+    assert guard_status(controller) == (diagnostics.WARN, few)
 
 
 def test_an_arm_that_is_held_by_the_guard_is_an_error():
     controller = Loop(Settings(target='fci'), brake_release_after=0.0).run(0.5).controller
-    status = guard_status(controller)
     assert controller.fault
     held = (
         f'the arm is held at rest: braking: {controller.fault}; to command again: clear the fault '
         'once its cause is gone (`franka-dynamics node clear`, or the service ~/clear_fault)'
     )
-    assert (status.level, status.message) == (diagnostics.ERROR, held)
+    assert guard_status(controller) == (diagnostics.ERROR, held)

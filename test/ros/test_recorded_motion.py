@@ -9,14 +9,13 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 from franka_dynamics.ros.statuses import read_statuses
 
+from .conftest import FER
 from ..messages import stamp
 
-FER = load('fer')
 COMMANDS = 'feedforward: Command'
 # The required tolerance; both sides compute in double precision from the same doubles.
 ATOL_NM = 1e-9

@@ -14,15 +14,13 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.rivals import CommandWatch, PublisherCounts
 
-from .conftest import COMMAND, INCLINED, wait_for
+from .conftest import COMMAND, FER, INCLINED, wait_for
 
-FER = load('fer')
 COMMANDS = 'feedforward: Command'
 
 

@@ -11,7 +11,6 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -20,7 +19,8 @@ from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
 from franka_dynamics.ros.statuses import read_statuses
 from franka_dynamics.ros.trajectories import trajectory_of
 
-FER = load('fer')
+from .conftest import FER
+
 NODE = '/feedforward'
 
 

@@ -12,15 +12,13 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.statuses import read_statuses
 
-from .conftest import COMMAND
+from .conftest import COMMAND, FER, FER_GRAVITY
 from ..messages import stamp
 
 pytest.importorskip('mujoco')
-FER = load('fer')
 
 
 def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes_on(
@@ -30,8 +28,7 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     start_arm(lockstep_timeout=0.7)
     node = start_node(target='mujoco')
     probe.until(lambda: states and probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
-    np.testing.assert_allclose(states[-1].effort, gravity, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9)
     os.kill(node.pid, signal.SIGSTOP)
     count = -1
 

@@ -12,13 +12,8 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from .conftest import FER, FER_GRAVITY, INCLINED, start_python
 
-from .conftest import INCLINED, start_python
-
-FER = load('fer')
-GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 ZERO = np.zeros(7)
 NODE, COMMAND = 'feedforward', 'feedforward: Command'
 
@@ -28,7 +23,7 @@ NODE, COMMAND = 'feedforward', 'feedforward: Command'
     [
         # A terminal that closes signals every process of its group; launch signals each again.
         ((signal.SIGHUP, signal.SIGINT), 'fci', INCLINED, ZERO),
-        ((signal.SIGTERM,), 'mujoco', {}, GRAVITY),
+        ((signal.SIGTERM,), 'mujoco', {}, FER_GRAVITY),
     ],
 )
 def test_signals_end_at_the_resting_torque_and_exit_zero(

@@ -16,14 +16,13 @@ import numpy as np
 from rclpy.action import ActionClient
 from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
+from .conftest import FER
 from .fake_trajectory_controller import ABORT, REJECT, SUCCEED, UNTIL_CANCELLED
 
-FER = load('fer')
 NAMES = list(FER.joint_names)
 CONTROLLER = 'feedforward_trajectory_controller'
 Result = FollowJointTrajectory.Result
