@@ -51,10 +51,8 @@ def test_a_constant_push_is_found_in_a_file(pushed, name, columns, tmp_path, ans
 def test_a_bag_has_the_torque_under_the_recorded_stamps(pushed, tmp_path, answered):
     out = tmp_path / 'external'
     assert answered(COMMAND, out, pushed)[0] == 0
-    recorded, found = (
-        read_recording(pushed, FER),
-        read_recording(out, FER, topic='/external_torque'),
-    )
+    recorded = read_recording(pushed, FER)
+    found = read_recording(out, FER, topic='/external_torque')
     assert recorded.stamp_ns[0] < found.stamp_ns[0] < found.stamp_ns[-1] < recorded.stamp_ns[-1]
     np.testing.assert_allclose(found.effort, torque(found.q), rtol=0.0, atol=0.15)
     assert 'franka_hand' in (out / 'metadata.yaml').read_text()
