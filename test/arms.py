@@ -43,11 +43,16 @@ def make_random_arm(
     )
 
 
+def with_joint(arm, joint, **values):
+    """Return an arm with other values in the fields of one joint, counted from 0."""
+    joints = list(arm.joints)
+    joints[joint] = replace(joints[joint], **values)
+    return replace(arm, joints=tuple(joints))
+
+
 def with_row(arm, joint, **values):
     """Return an arm with other values in the DH row of one joint, counted from 0."""
-    joints = list(arm.joints)
-    joints[joint] = replace(joints[joint], row=replace(joints[joint].row, **values))
-    return replace(arm, joints=tuple(joints))
+    return with_joint(arm, joint, row=replace(arm.joints[joint].row, **values))
 
 
 def with_row_shifted(arm, joint, **changes):

@@ -23,8 +23,10 @@ from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
+from ..arms import with_joint, with_link
+
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact
-N = 7
+N, FER = 7, load('fer')
 
 
 def written_and_read(arm, tmp_path):
@@ -44,18 +46,13 @@ def plain(value):
 
 
 SHIPPED = [
-    *((arm, name, 'as_listed') for arm in available_arms() for name in available_sets(arm)),
-    *(('fr3', 'franka_description', hand) for hand in ('none', 'franka_hand')),
+    *(
+        load(arm, name, hand='as_listed')
+        for arm in available_arms()
+        for name in available_sets(arm)
+    ),
+    *(load('fr3', 'franka_description', hand=hand) for hand in ('none', 'franka_hand')),
 ]
-
-
-@pytest.mark.parametrize(('name', 'inertial_set', 'hand'), SHIPPED)
-def test_given_a_shipped_arm_when_saved_then_every_field_returns(
-    name, inertial_set, hand, tmp_path
-):
-    arm = load(name, inertial_set, hand=hand)
-    back = written_and_read(arm, tmp_path)
-    assert plain(replace(back, file=arm.file)) == plain(arm)
 
 
 def random(seed, low, high, *shape):
@@ -85,13 +82,16 @@ FRICTIONS_AND_LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(('friction', 'limits'), FRICTIONS_AND_LIMITS)
-def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_path):
-    fer = load('fer')
-    joints = (
-        replace(joint, limits=limits, rotor_inertia=1e-5 * i) for i, joint in enumerate(fer.joints)
+def rubbing(friction, limits):
+    """Return the FER with another friction, and with other limits and rotors in all joints."""
+    joints = tuple(
+        replace(joint, limits=limits, rotor_inertia=1e-5 * i) for i, joint in enumerate(FER.joints)
     )
-    arm = replace(fer, home=None, friction=friction, joints=tuple(joints), repairs=('moved',))
+    return replace(FER, home=None, friction=friction, joints=joints, repairs=('moved',))
+
+
+@pytest.mark.parametrize('arm', [*SHIPPED, *(rubbing(*both) for both in FRICTIONS_AND_LIMITS)])
+def test_a_saved_arm_returns_in_every_field(arm, tmp_path):
     back = written_and_read(arm, tmp_path)
     assert plain(replace(back, file=arm.file)) == plain(arm)
 
@@ -111,7 +111,7 @@ def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
 
 def test_a_base_at_gimbal_lock_returns_from_a_saved_arm(tmp_path):
     base = pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.0, np.pi / 2, 0.4))
-    back = written_and_read(replace(load('fer'), base=base), tmp_path)
+    back = written_and_read(replace(FER, base=base), tmp_path)
     np.testing.assert_allclose(back.base, base, rtol=0.0, atol=ROUNDING)
 
 
@@ -121,36 +121,29 @@ def test_an_unknown_friction_model_is_refused_naming_the_known():
 
     message = 'Sticky has no form in a file; use one of sigmoid, viscous_coulomb, maxwell_slip'
     with pytest.raises(DescriptionError, match=message):
-        arm_file_text(replace(load('fer'), friction=Sticky()))
+        arm_file_text(replace(FER, friction=Sticky()))
 
 
-def with_joint(**changes):
-    """Return the FER with fields of its first joint changed."""
-    arm = load('fer')
-    return replace(arm, joints=(replace(arm.joints[0], **changes), *arm.joints[1:]))
-
-
-def with_link(*parameters):
+def body(*parameters):
     """Return the FER with another first link."""
-    arm = load('fer')
-    return replace(arm, links=(LinkInertia.from_parameters(parameters), *arm.links[1:]))
+    return with_link(FER, 0, LinkInertia.from_parameters(parameters))
 
 
 @pytest.mark.parametrize(
     ('arm', 'sentence'),
     [
-        (with_joint(limits=JointLimits(effort=1e9)), r'joints\[1\] .*effort is 1e\+09'),
-        (with_joint(limits=JointLimits(effort=87e3)), 'fer_joint1 is 87000 N m.* N mm'),
-        (with_link(*[1.0] * 3, *[0.0] * 6, -1.0), r'links\[1\].mass is -1; it cannot be neg'),
-        (with_link(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0), 'first_moment is not zero altho'),
-        (with_joint(rotor_inertia=-1.0), 'rotor_inertia is -1'),
-        (with_joint(name=''), "name must be a string, not ''"),
-        (with_joint(row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
-        (replace(load('fer'), name=''), "name must be a string, not ''"),
-        (replace(load('fer'), rated_load=0.0), 'rated_load is 0; it must be positive'),
-        (replace(load('fer'), rounding=-1.0), 'rounding is -1; it must be positive'),
-        (replace(load('fer'), home=np.full(7, 9.0)), r'home\[1\] is 9, outside the limits of'),
-        (replace(load('fer'), hand='gripper'), "hand is 'gripper'; there are franka_hand"),
+        (with_joint(FER, 0, limits=JointLimits(effort=1e9)), r'joints\[1\] .*effort is 1e\+09'),
+        (with_joint(FER, 0, limits=JointLimits(effort=87e3)), 'fer_joint1 is 87000 N m.* N mm'),
+        (body(*[1.0] * 3, *[0.0] * 6, -1.0), r'links\[1\].mass is -1; it cannot be neg'),
+        (body(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0), 'first_moment is not zero altho'),
+        (with_joint(FER, 0, rotor_inertia=-1.0), 'rotor_inertia is -1'),
+        (with_joint(FER, 0, name=''), "name must be a string, not ''"),
+        (with_joint(FER, 0, row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
+        (replace(FER, name=''), "name must be a string, not ''"),
+        (replace(FER, rated_load=0.0), 'rated_load is 0; it must be positive'),
+        (replace(FER, rounding=-1.0), 'rounding is -1; it must be positive'),
+        (replace(FER, home=np.full(7, 9.0)), r'home\[1\] is 9, outside the limits of'),
+        (replace(FER, hand='gripper'), "hand is 'gripper'; there are franka_hand"),
     ],
 )
 def test_what_load_would_refuse_is_not_written(arm, sentence, tmp_path):
@@ -165,8 +158,6 @@ def test_what_load_would_refuse_is_not_written(arm, sentence, tmp_path):
     'name', ['1e5', '08', '010', '0x1F', '1:30', 'yes', '.5', '1_0', '-3', 'a: b']
 )
 def test_names_that_yaml_could_take_for_something_else_are_read_back(name, tmp_path):
-    arm = load('rpr')
-    joints = (replace(arm.joints[0], name=name), *arm.joints[1:])
-    arm = replace(arm, inertial_set=name, source=name, joints=joints)
+    arm = replace(with_joint(load('rpr'), 0, name=name), inertial_set=name, source=name)
     found = written_and_read(arm, tmp_path)
     assert (found.inertial_set, found.source, found.joint_names[0]) == (name, name, name)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ArmDescription: inconsistent arms are refused; velocity bounds and physical consistency."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -19,24 +17,21 @@ from franka_dynamics.arm import (
 from franka_dynamics.arm.bodies import Box
 from franka_dynamics.errors import DescriptionError
 
+from ..arms import with_link
+
 UNIT = Box(size=(0.1, 0.1, 0.1), mass=1.0).link()
-
-
 FIRST, SECOND = (Joint(name, JointKind.REVOLUTE, DHRow(a=0.5)) for name in ('first', 'second'))
+ONE_LINK = 'toy has 2 joints and 1 links; an arm needs one link per joint'
+SCALED = np.diag([1.0, 1.0, 2.0, 1.0])
 
 
 @pytest.mark.parametrize(
     ('joints', 'links', 'base', 'sentence'),
     [
-        (
-            (FIRST, SECOND),
-            (UNIT,),
-            np.eye(4),
-            'toy has 2 joints and 1 links; an arm needs one link per joint',
-        ),
+        ((FIRST, SECOND), (UNIT,), np.eye(4), ONE_LINK),
         ((), (), np.eye(4), 'toy has 0 joints'),
         ((FIRST, FIRST), (UNIT, UNIT), np.eye(4), "more than one joint named 'first'"),
-        ((FIRST,), (UNIT,), np.diag([1.0, 1.0, 2.0, 1.0]), 'base pose of toy is at fault'),
+        ((FIRST,), (UNIT,), SCALED, 'base pose of toy is at fault'),
         ((FIRST,), (UNIT,), np.eye(3), 'base pose of toy is at fault'),
     ],
 )
@@ -80,7 +75,6 @@ def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count
         mass, (0.1, 0.2, -0.3), 0.4 * mass * radius**2 * np.eye(3)
     )
     rpr = load('rpr')
-    arm = replace(rpr, links=(rpr.links[0], ball, rpr.links[2]))
-    found = arm.inconsistencies()
+    found = with_link(rpr, 1, ball).inconsistencies()
     assert len(found) == count
     assert all(f'behind {rpr.joint_names[1]} is denser than any metal' in one for one in found)

@@ -14,6 +14,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError
 
 from ..agreement import assert_near
+from ..arms import with_joint
 
 ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error measured
 
@@ -85,8 +86,7 @@ def test_a_reversed_joint_rubs_the_other_way_and_has_its_home_there(name, fricti
 @pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])
 def test_states_lie_within_a_limit_at_one_end(lower, upper):
     arm = load('rpr')
-    limits = replace(arm.joints[0].limits, lower=lower, upper=upper)
-    arm = replace(arm, joints=(replace(arm.joints[0], limits=limits), *arm.joints[1:]))
+    arm = with_joint(arm, 0, limits=replace(arm.joints[0].limits, lower=lower, upper=upper))
     drawn = sample_states(arm, 500).q[:, 0]
     assert lower <= drawn.min() and drawn.max() <= upper
     assert 2.0 < np.ptp(drawn) < 10.0

@@ -56,21 +56,6 @@ def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
     assert load(path).links[-1].mass == load(path, hand=name).links[-1].mass == held
 
 
-@pytest.mark.parametrize(
-    ('old', 'new', 'sentence'),
-    [
-        ('mass: 0.5', 'mass: heavy', r'bodies\[1\] \(body\).mass must be a number'),
-        ('inertia: [0.001', 'inertia: [0.1', 'body that cannot exist'),
-        ('mass: 0.5', 'mass: 800.0', 'Are these grams'),
-    ],
-)
-def test_a_bad_hand_file_is_refused_naming_file_and_field(old, new, sentence, tmp_path):
-    path = tmp_path / 'bad.yaml'
-    path.write_text(HAND.replace(old, new))
-    with pytest.raises(DescriptionError, match=f'{path}: .*{sentence}'):
-        load_hand(str(path))
-
-
 def test_panda_is_the_fer_by_another_name():
     panda, fer = load('panda', prefix='left_'), load('fer')
     assert panda.joint_names == tuple(f'left_panda_joint{i}' for i in range(1, 8))
@@ -109,24 +94,6 @@ def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given, sentence
     with pytest.raises(InertiaError, match=sentence) as caught:
         read_payload(given)
     assert len(str(caught.value)) < 400
-
-
-SECTION = '{}:\n  ros__parameters: {{payload: [{}, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}}\n'
-
-
-@pytest.mark.parametrize(
-    'text, sentence',
-    [
-        ('{}', 'names no node'),
-        (SECTION.format('a', 0.5) + SECTION.format('b', 0.7), 'names more than one node .a, b.'),
-        ('a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n', 'a.ros__parameters.payload'),
-    ],
-)
-def test_given_a_bad_payload_file_when_read_then_one_sentence(text, sentence, tmp_path):
-    path = tmp_path / 'payload.yaml'
-    path.write_text(text)
-    with pytest.raises(DescriptionError, match=f'payload.yaml: .*{sentence}'):
-        read_payload(str(path))
 
 
 # xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
@@ -199,26 +166,52 @@ def test_a_file_at_fault_is_refused_by_file_and_field(changes, sentence, desk_fi
             read(path)
 
 
-def test_a_file_that_is_no_json_is_refused(tmp_path):
-    (tmp_path / 'x.json').write_text('mass: 1')
-    with pytest.raises(FrankaDynamicsError, match=r'x\.json.*no JSON'):
-        load_hand(str(tmp_path / 'x.json'))
+SECTION = '{}:\n  ros__parameters: {{payload: [{}, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}}\n'
+TWO_NODES = SECTION.format('a', 0.5) + SECTION.format('b', 0.7)
+TWO_MASSES = json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0')
+
+
+def hand_with(old, new):
+    assert old in HAND
+    return HAND.replace(old, new)
 
 
 @pytest.mark.parametrize(
-    ('text', 'sentence'),
+    ('read', 'name', 'text', 'sentence'),
     [
-        ('[' * 200_000, r'no JSON object \(.*recursion'),
-        (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
-        ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
+        *(
+            (load_hand, 'bad.yaml', text, f': .*{sentence}')
+            for text, sentence in (
+                (hand_with('0.5', 'heavy'), r'bodies\[1\] \(body\).mass must be a number'),
+                (hand_with('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
+                (hand_with('0.5', '800.0'), 'Are these grams'),
+            )
+        ),
+        *(
+            (read_payload, 'payload.yaml', text, f': .*{sentence}')
+            for text, sentence in (
+                ('{}', 'names no node'),
+                (TWO_NODES, 'names more than one node .a, b.'),
+                ('a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n', 'a.ros__parameters.payload'),
+            )
+        ),
+        *(
+            (read, 'tool.json', text, f'.*{sentence}')
+            for read in (load_hand, read_payload)
+            for text, sentence in (
+                ('mass: 1', 'no JSON'),
+                ('[' * 200_000, r'no JSON object \(.*recursion'),
+                (TWO_MASSES, 'mass is given'),
+                ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
+            )
+        ),
     ],
 )
-def test_deep_nesting_and_repeated_keys_are_refused(text, sentence, tmp_path):
-    path = tmp_path / 'tool.json'
-    path.write_text(text, encoding='utf-8')
-    for read in (load_hand, read_payload):
-        with pytest.raises(DescriptionError, match=f'tool.json.*{sentence}'):
-            read(str(path))
+def test_a_text_at_fault_is_refused_by_its_file(read, name, text, sentence, tmp_path):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(DescriptionError, match=f'{path}{sentence}'):
+        read(str(path))
 
 
 def test_an_inertia_may_be_unsymmetric_by_rounding(desk_file):

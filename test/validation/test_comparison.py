@@ -26,9 +26,10 @@ from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.comparison import alike
 from franka_dynamics.validation.source import compare
 
-from ..arms import with_link, with_row_shifted
+from ..arms import with_joint, with_link, with_row_shifted
 from ..urdf.urdf_texts import edited
 
+FER = load('fer')
 KINDS = ('mass', 'c', 'I', 'a', 'd', 'alpha', 'sign')
 FAULTS, STATES = 16, 10
 VISIBLE_NM = 1e-9  # above the rounding error of a torque (1e-13), below the smallest effect put in
@@ -68,17 +69,23 @@ def torque_change(arm, other, seed, count=STATES):
     return np.abs(here - there).max()
 
 
+def named_alone(arm, seed, rng):
+    """Return an arm with one error, and the one difference, which names it."""
+    faulty, place, parameter = plant(rng, arm, KINDS[seed % 7])
+    found = compare(arm, faulty).differences
+    assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
+    return faulty, found[0]
+
+
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
     description = load(arm)
     unnoticed = 0
     for seed in range(FAULTS):
-        faulty, place, parameter = plant(np.random.default_rng(seed), description, KINDS[seed % 7])
-        found = compare(description, faulty).differences
-        assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
+        faulty, found = named_alone(description, seed, np.random.default_rng(seed))
         # `has_effect` agrees with Pinocchio's torques.
         visible = torque_change(description, faulty, seed) > VISIBLE_NM
-        assert found[0].has_effect == visible, (seed, str(found[0]))
+        assert found.has_effect == visible, (seed, str(found))
         unnoticed += not visible
     assert 0 < unnoticed < FAULTS  # both verdicts occur
 
@@ -87,25 +94,13 @@ def test_each_single_fault_of_a_shipped_arm_is_named_alone(arm):
 def test_each_single_fault_of_a_random_arm_is_named_alone(convention):
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        arm = random_arm(rng, convention=convention)
-        faulty, place, parameter = plant(rng, arm, KINDS[seed % 7])
-        found = compare(arm, faulty).differences
-        assert [(one.place, one.parameter) for one in found] == [(place, parameter)], seed
-
-
-def test_one_wrong_first_moment_of_a_table_is_named_alone():
-    arm = load('fer', 'ledezma2021')
-    link = arm.links[2]
-    wrong = LinkInertia(link.mass, link.first_moment + (0.0, 0.01, 0.0), link.inertia)
-    (found,) = compare(arm, with_link(arm, 2, wrong)).differences
-    assert found.parameter == 'first moment y'
+        named_alone(random_arm(rng, convention=convention), seed, rng)
 
 
 def test_the_effect_of_a_fault_is_pinocchios_torque_change():
-    arm = load('fer')
-    faulty = with_row_shifted(arm, 3, a=0.01)
-    (found,) = compare(arm, faulty).differences
-    expected = torque_change(arm, faulty, 0, count=200)
+    faulty = with_row_shifted(FER, 3, a=0.01)
+    (found,) = compare(FER, faulty).differences
+    expected = torque_change(FER, faulty, 0, count=200)
     np.testing.assert_allclose(found.torque_effect, expected, rtol=0.0, atol=1e-11)
     assert str(found) == (
         f'fer_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by '
@@ -113,25 +108,9 @@ def test_the_effect_of_a_fault_is_pinocchios_torque_change():
     )
 
 
-@pytest.mark.parametrize(
-    ('change', 'parameter', 'effect'),
-    [
-        ({'limits': replace(load('fer').joints[2].limits, jerk=1.0)}, 'limit jerk', False),
-        ({'rotor_inertia': 0.2}, 'rotor inertia', True),
-        ({'kind': JointKind.PRISMATIC}, 'kind', True),
-    ],
-)
-def test_given_another_joint_when_compared_then_it_is_named(change, parameter, effect):
-    arm = load('fer')
-    joints = (*arm.joints[:2], replace(arm.joints[2], **change), *arm.joints[3:])
-    (found,) = compare(arm, replace(arm, joints=joints)).differences
-    assert (found.place, found.parameter, found.has_effect) == ('fer_joint3', parameter, effect)
-
-
 def test_of_another_mounting_only_the_tilt_has_an_effect():
-    arm = load('fer')
-    tilted = replace(arm, base=pose_from_xyz_rpy((0.0, 0.5, 0.0), (0.3, 0.0, 0.0)))
-    found = compare(arm, tilted).differences
+    tilted = replace(FER, base=pose_from_xyz_rpy((0.0, 0.5, 0.0), (0.3, 0.0, 0.0)))
+    found = compare(FER, tilted).differences
     assert [(one.place, one.parameter, one.has_effect) for one in found] == [
         ('base', 'roll', True),
         ('base', 'position y', False),
@@ -156,71 +135,71 @@ def test_all_differences_put_in_at_once_give_the_others_torque():
     assert together.joint == arm.joint_names[int(apart.argmax())]
 
 
-def test_as_many_digits_are_said_as_tell_two_numbers_apart():
-    arm = replace(load('fer'), hand='none')
-    last = replace(arm.links[-1], mass=0.735522004)
-    (found,) = compare(arm, with_link(arm, 6, last)).differences
-    assert 'mass is 0.735522004 instead of 0.735522 [kg]' in str(found)
-
-
-def test_no_friction_or_another_model_names_the_friction_model():
-    arm = load('fer')
-    rubbed = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
-    for friction in (None, rubbed):
-        (found,) = compare(arm, replace(arm, friction=friction)).differences
-        assert (found.place, found.parameter) == ('arm', 'friction model')
-    (width,) = compare(
-        replace(arm, friction=rubbed), replace(arm, friction=replace(rubbed, width=0.1))
-    ).differences
-    assert (width.place, width.parameter, width.has_effect) == ('arm', 'friction width', False)
-
-
 def test_arms_of_unequal_length_are_refused_with_both_lengths():
-    arm = load('fer')
-    shorter = replace(arm, joints=arm.joints[:6], links=arm.links[:6], home=None, friction=None)
+    shorter = replace(FER, joints=FER.joints[:6], links=FER.links[:6], home=None, friction=None)
     with pytest.raises(DescriptionError, match=r'has 7 joints and .* has 6'):
-        compare(arm, shorter)
+        compare(FER, shorter)
 
 
 def slipping(slip, reach):
-    """Return a friction of Maxwell-slip elements, all joints alike."""
+    """Return the FER with a friction of Maxwell-slip elements, all joints alike."""
     slips = np.tile(np.reshape(slip, (-1, 1)), 7)
-    return MaxwellSlipFriction(*np.zeros((4, 7)), slips, np.array(reach))
+    return replace(FER, friction=MaxwellSlipFriction(*np.zeros((4, 7)), slips, np.array(reach)))
 
 
 TWO = slipping([1.0, 2.0], [0.004, 0.3])
 THREE = slipping([1.0, 1.0, 1.0], [0.004, 0.3, 0.5])
 # More elements than the arm has joints.
 EIGHT = [slipping(np.ones(8), np.append(0.01 * 2.0 ** np.arange(7), last)) for last in (1.28, 1.4)]
+RUBBING = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
+RUBBED, WIDER = (
+    replace(FER, friction=friction) for friction in (RUBBING, replace(RUBBING, width=0.1))
+)
+BARE, TABLE = replace(FER, hand='none'), load('fer', 'ledezma2021')
+JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
+# As many digits are said as tell the two numbers apart.
+DIGITS = 'mass is 0.735522004 instead of 0.735522 [kg]'
+HEAVIER = with_link(BARE, 6, replace(BARE.links[6], mass=0.735522004))
+WRONG = replace(TABLE.links[2], first_moment=TABLE.links[2].first_moment + (0.0, 0.01, 0.0))
 
 
 @pytest.mark.parametrize(
-    ('frictions', 'words'),
-    [((TWO, THREE), '4, 300, 500 mrad'), ((THREE, TWO), '4, 300 mrad'), (EIGHT, '1280')],
+    ('arms', 'expected', 'words'),
+    [
+        ((FER, JERKY), ('fer_joint3', 'limit jerk', False), ''),
+        ((FER, with_joint(FER, 2, rotor_inertia=0.2)), ('fer_joint3', 'rotor inertia', True), ''),
+        ((FER, with_joint(FER, 2, kind=JointKind.PRISMATIC)), ('fer_joint3', 'kind', True), ''),
+        ((TABLE, with_link(TABLE, 2, WRONG)), ('fer_joint3', 'first moment y', True), ''),
+        ((BARE, HEAVIER), ('fer_joint7', 'mass', True), DIGITS),
+        ((FER, replace(FER, friction=None)), ('arm', 'friction model', True), ''),
+        ((FER, RUBBED), ('arm', 'friction model', True), ''),
+        ((RUBBED, WIDER), ('arm', 'friction width', False), ''),
+        # Steady sliding is the same; only a reversing motion shows other slip elements.
+        ((TWO, THREE), ('arm', 'friction model', True), '4, 300, 500 mrad'),
+        ((THREE, TWO), ('arm', 'friction model', True), '4, 300 mrad'),
+        (EIGHT, ('arm', 'friction model', True), '1280'),
+    ],
 )
-def test_other_slip_elements_act_on_torque_and_belong_to_no_joint(frictions, words):
-    # Steady sliding is the same; only a reversing motion shows the difference.
-    here, there = (replace(load('fer'), friction=friction) for friction in frictions)
-    (found,) = compare(here, there).differences
-    assert (found.place, found.parameter, found.has_effect) == ('arm', 'friction model', True)
+def test_one_change_is_named_alone_with_its_place(arms, expected, words):
+    (found,) = compare(*arms).differences
+    assert (found.place, found.parameter, found.has_effect) == expected
     assert words in str(found)
 
 
 def test_a_slip_element_is_named_with_its_joint():
-    slip = np.array(TWO.slip)
+    slip = np.array(TWO.friction.slip)
     slip[0, 4] = 1.5
-    arm = replace(load('fer'), friction=TWO)
-    (found,) = compare(arm, replace(arm, friction=replace(TWO, slip=slip))).differences
+    other = replace(TWO, friction=replace(TWO.friction, slip=slip))
+    (found,) = compare(TWO, other).differences
     assert (found.place, found.parameter) == ('fer_joint5', 'friction slip[1]')
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
 
-FER = write_urdf(load('fer'))
+URDF = write_urdf(FER)
 
 
-def compared(text, arm='fer'):
-    description = load(arm)
-    return compare(description, read_chain(text, description.joint_names))
+def compared(text, arm=FER):
+    return compare(arm, read_chain(text, arm.joint_names))
 
 
 def origin(joint):
@@ -229,13 +208,13 @@ def origin(joint):
 
 def test_links_in_frames_off_the_dh_frames_are_converted():
     # Link 1's frame is moved down axis 1 by 0.1 m, so z in it becomes z + 0.1.
-    text = edited(FER, origin(1), xyz='0 0 0.233')
+    text = edited(URDF, origin(1), xyz='0 0 0.233')
     text = edited(text, origin(2), xyz='0 0 0.1')
-    x, y, z = load('fer').links[0].center_of_mass.tolist()
+    x, y, z = FER.links[0].center_of_mass.tolist()
     text = edited(text, "link[@name='fer_link1']/inertial/origin", xyz=f'{x!r} {y!r} {z + 0.1!r}')
     found = compared(text)
     assert found.differences == ()
-    here, there = (arm.links[0].parameters() for arm in (load('fer'), found.second))
+    here, there = (arm.links[0].parameters() for arm in (FER, found.second))
     np.testing.assert_allclose(there, here, rtol=0.0, atol=1e-14)  # [kg m^2]
 
 
@@ -251,13 +230,13 @@ def test_links_in_frames_off_the_dh_frames_are_converted():
     ],
 )
 def test_one_edited_origin_names_joint_quantity_and_numbers(path, attributes, expected):
-    found = compared(edited(FER, path, **attributes)).geometry
+    found = compared(edited(URDF, path, **attributes)).geometry
     numbers = {(one.place, one.parameter): (one.first, one.second) for one in found}
     np.testing.assert_allclose(numbers[expected[:2]], expected[2:], rtol=0.0, atol=1e-9)
 
 
 def test_a_reversed_axis_is_named_as_the_joints_sign():
-    text = edited(FER, "joint[@name='fer_joint7']/axis", xyz='0 0 -1')
+    text = edited(URDF, "joint[@name='fer_joint7']/axis", xyz='0 0 -1')
     (found,) = compared(text).geometry
     assert (found.place, found.parameter) == ('fer_joint7', 'joint sign')
     assert 'wrong sign' in found.cause
@@ -269,7 +248,7 @@ def test_millimetres_and_few_digits_are_named_as_the_cause():
         ({'a': 82.5 - 0.0825}, 'millimetres in place of metres'),
         ({'alpha': 1.57 - np.pi / 2}, 'an angle written with too few digits'),
     ):
-        (found,) = compared(write_urdf(with_row_shifted(arm, 3, **change)), 'fr3').differences
+        (found,) = compared(write_urdf(with_row_shifted(arm, 3, **change)), arm).differences
         assert found.cause == cause and f'likeliest cause: {cause}.' in str(found)
 
 
