@@ -18,6 +18,8 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 from franka_dynamics.resources import share_directory
 
+from ..arms import with_joint
+
 VALID = yaml.safe_load("""
 name: toy
 convention: modified
@@ -66,8 +68,10 @@ def changed(path, value=REMOVED):
 
 
 def write(tmp_path, content):
-    path = tmp_path / 'toy.yaml'
-    path.write_text(yaml.safe_dump(content))
+    """Return the path of a file with a text, or with a content as YAML."""
+    path = tmp_path / 'arm.yaml'
+    text = content if isinstance(content, str) else yaml.safe_dump(content)
+    path.write_text(text, encoding='utf-8')
     return path
 
 
@@ -232,12 +236,6 @@ def test_states_fill_an_arms_limits_and_stay_within(arm):
 read_mapping = partial(strict_yaml.read_mapping, expected='an arm file starts with name')
 
 
-def written(tmp_path, text):
-    path = tmp_path / 'arm.yaml'
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
     ('text', 'value'),
     [
@@ -246,7 +244,7 @@ def written(tmp_path, text):
     ],
 )
 def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text, value):
-    read = read_mapping(written(tmp_path, f'key: {text}'))['key']
+    read = read_mapping(write(tmp_path, f'key: {text}'))['key']
     assert read == value
     assert type(read) is type(value)
 
@@ -266,7 +264,7 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
 )
 def test_a_file_at_fault_is_refused_in_one_sentence(tmp_path, text, sentence):
     with pytest.raises(DescriptionError, match=sentence) as error:
-        read_mapping(written(tmp_path, text))
+        read_mapping(write(tmp_path, text))
     assert '\n' not in str(error.value)
 
 
@@ -285,21 +283,15 @@ def test_a_folder_or_a_missing_file_is_refused(tmp_path):
 )
 def test_effort_limits_in_newton_millimetres_are_asked_for_their_unit(old, new, joint, tmp_path):
     text = (share_directory() / 'config/arms/fer.yaml').read_text(encoding='utf-8')
-    file = tmp_path / 'mine.yaml'
-    file.write_text(text.replace(old, new), encoding='utf-8')
     torque = re.escape(new.split()[1].removesuffix('.0'))
-    with pytest.raises(DescriptionError, match=f'mine.yaml: .*{joint}.* {torque} N m.* N mm'):
-        load(file)
-    file.write_text(text.replace(old, 'effort: 950.0'), encoding='utf-8')
-    assert load(file).limit('effort').max() == 950.0
+    with pytest.raises(DescriptionError, match=f'arm.yaml: .*{joint}.* {torque} N m.* N mm'):
+        load(write(tmp_path, text.replace(old, new)))
+    strong = load(write(tmp_path, text.replace(old, 'effort: 950.0')))
+    assert strong.limit('effort').max() == 950.0
 
 
 def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():
     rpr = load('rpr')
-    hips = replace(rpr.joints[0], limits=replace(rpr.joints[0].limits, effort=3000.0))
-    for slide, asked in (
-        (rpr.joints[1], True),
-        (replace(rpr.joints[1], limits=JointLimits()), False),
-    ):
-        arm = replace(rpr, joints=(hips, slide, rpr.joints[2]))
-        assert bool(effort_questions(arm)) == asked
+    strong = with_joint(rpr, 0, limits=replace(rpr.joints[0].limits, effort=3000.0))
+    assert effort_questions(strong)
+    assert not effort_questions(with_joint(strong, 1, limits=JointLimits()))

@@ -16,35 +16,34 @@ BOX = cuboid((0.2, 0.2, 0.2))
 SMALL = cuboid((0.05, 0.05, 0.05))
 
 
+BESIDE = cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
+TOUCHING = cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))
+
+
 def test_a_solid_of_two_parts_with_a_cavity_has_no_defects():
-    beside = cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
-    assert find_defects(joined(BOX, SMALL, beside, flip=(1,))).sentences() == ()
+    assert find_defects(joined(BOX, SMALL, BESIDE, flip=(1,))).sentences() == ()
 
 
 @pytest.mark.parametrize(
-    ('mesh', 'inverted', 'doubled'),
+    ('mesh', 'inverted', 'doubled', 'crossing'),
     [
-        (joined(BOX, flip=(0,)), (0,), ()),
-        (joined(BOX, cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0)), flip=(1,)), (1,), ()),
-        (joined(BOX, SMALL), (), (1,)),
-        (joined(BOX, SMALL, flip=(0,)), (0, 1), ()),
-        (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,)),
+        (joined(BOX, flip=(0,)), (0,), (), False),
+        (joined(BOX, BESIDE, flip=(1,)), (1,), (), False),
+        (joined(BOX, SMALL), (), (1,), False),
+        (joined(BOX, SMALL, flip=(0,)), (0, 1), (), False),
+        (joined(BOX, TOUCHING), (), (), True),
+        (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,), False),
     ],
 )
-def test_wrongly_wound_parts_are_named(mesh, inverted, doubled):
+def test_wrongly_wound_doubled_and_crossing_parts_are_named(mesh, inverted, doubled, crossing):
     defects = find_defects(mesh)
     assert (defects.inverted_parts, defects.doubled_parts) == (inverted, doubled)
+    assert (defects.intersecting_faces > 0) == crossing
 
 
 def test_a_folded_sheet_encloses_no_volume():
     sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
     assert find_defects(sheet).sentences() == ('it encloses no volume',)
-
-
-def test_parts_that_touch_are_well_placed_but_intersect():
-    defects = find_defects(joined(BOX, cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))))
-    assert (defects.inverted_parts, defects.doubled_parts) == ((), ())
-    assert defects.intersecting_faces > 0
 
 
 def test_a_required_solids_refusal_names_file_defect_and_fix():

@@ -28,6 +28,13 @@ def doubled(parent, tag):
 
 LOOP = ', '.join(f'fer_link{i}' for i in range(3, 9))
 XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/></robot>'
+SPELT = FER.replace('<inertial>', '<Inertial>').replace('</inertial>', '</Inertial>')
+BODY3 = f'{LINK3}/inertial'
+TWICE = [
+    *((JOINT3, "joint 'fer_joint3'", tag) for tag in 'parent child origin axis limit'.split()),
+    (LINK3, "link 'fer_link3'", 'inertial'),
+    *((BODY3, "link 'fer_link3', <inertial>", tag) for tag in ('mass', 'inertia', 'origin')),
+]
 
 
 @pytest.mark.parametrize(
@@ -43,21 +50,9 @@ XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/
         (without(FER, JOINT3, 'limit'), "'fer_joint3' is revolute without <limit>"),
         *(
             (doubled(parent, tag), f'{where} has two <{tag}> elements')
-            for parent, where, tags in (
-                (JOINT3, "joint 'fer_joint3'", ('parent', 'child', 'origin', 'axis', 'limit')),
-                (LINK3, "link 'fer_link3'", ('inertial',)),
-                (
-                    f'{LINK3}/inertial',
-                    "link 'fer_link3', <inertial>",
-                    ('mass', 'inertia', 'origin'),
-                ),
-            )
-            for tag in tags
+            for parent, where, tag in TWICE
         ),
-        (
-            FER.replace('<inertial>', '<Inertial>').replace('</inertial>', '</Inertial>'),
-            'has <Inertial>; URDF writes <inertial>',
-        ),
+        (SPELT, 'has <Inertial>; URDF writes <inertial>'),
         *(
             (edited(FER, path, **{key: value}), sentence)
             for path, key, value, sentence in (
@@ -70,8 +65,8 @@ XACRO = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="a"/
                 (f'{JOINT3}/child', 'link', 'elbow', "'fer_joint3' refers to the link 'elbow'"),
                 (f'{JOINT3}/child', 'link', 'fer_link2', "'fer_link2' hangs on two joints"),
                 (f'{JOINT3}/parent', 'link', 'fer_link7', f'{LOOP} form a loop'),
-                (f'{LINK3}/inertial/inertia', 'iyz', None, "<inertia> has no attribute 'iyz'"),
-                (f'{LINK3}/inertial/mass', 'value', '-1', 'has a mass of -1.0 kg'),
+                (f'{BODY3}/inertia', 'iyz', None, "<inertia> has no attribute 'iyz'"),
+                (f'{BODY3}/mass', 'value', '-1', 'has a mass of -1.0 kg'),
                 (f'{JOINT3}/limit', 'lower', '3', '<limit>: The lower position limit 3.0'),
                 (f'{JOINT3}/limit', 'effort', '-3', '<limit>: The effort limit .* is -3.0'),
                 (f'{JOINT3}/limit', 'effort', None, "<limit> has no attribute 'effort'"),

@@ -50,10 +50,8 @@ def test_four_decimals_are_the_border_between_rounded_and_other(change, expected
 def test_a_small_link_rounded_to_four_decimals_is_another():
     # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
     fr3 = load('fr3').links[6]
-    coarse = LinkInertia.from_center_of_mass(
-        fr3.mass, fr3.center_of_mass, six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
-    )
-    assert match(coarse, fr3) is Match.DIFFERENT
+    rounded = six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
+    assert match(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3) is Match.DIFFERENT
 
 
 def test_given_every_known_set_when_identified_then_it_is_itself():
