@@ -24,7 +24,9 @@ ATOL_NM = 1e-14  # amplitudes are near 1 N m
 def test_the_fers_friction_is_gazs_formula():
     dq = np.random.default_rng(0).uniform(-2.6, 2.6, (200, 7))
     expected = AMPLITUDE / (1 + np.exp(-SLOPE * (dq + D))) - AMPLITUDE / (1 + np.exp(-SLOPE * D))
-    np.testing.assert_allclose(load('fer').friction.torque(dq), expected, rtol=0.0, atol=ATOL_NM)
+    friction = load('fer').friction
+    for found in (friction.torque(dq), friction_along(friction, np.zeros_like(dq), dq)):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_NM)
 
 
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
@@ -128,6 +130,9 @@ def test_a_gap_makes_the_state_unknown_again(gap):
     np.testing.assert_array_equal(state.slip_bounds, [-np.ones((2, 2)), np.ones((2, 2))])
 
 
+NEGATIVE = 'deviations .* must be not negative'
+
+
 @pytest.mark.parametrize(
     ('build', 'sentence'),
     [
@@ -139,10 +144,8 @@ def test_a_gap_makes_the_state_unknown_again(gap):
         (lambda: replace(MODEL, reach=[0.3, 0.3]), 'have the same reach'),
         (lambda: replace(MODEL, slip=[[0.3, np.nan], [0.0, 0.0]]), 'slip .* must be finite'),
         (lambda: replace(MODEL, stribeck_velocity=0.0), 'Stribeck velocity is 0.0'),
-        (
-            lambda: replace(MODEL, deviations=-np.ones((6, 2))),
-            'deviations .* must be not negative',
-        ),
+        (lambda: replace(MODEL, deviations=-np.ones((6, 2))), NEGATIVE),
+        (lambda: ViscousCoulombFriction([0], [0], [0], deviations=-np.ones((3, 1))), NEGATIVE),
     ],
 )
 def test_malformed_friction_is_refused_in_one_sentence(build, sentence):

@@ -153,6 +153,7 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
     [
         ({'mass': None}, 'mass is missing'),
         ({'mass': '0.9'}, "mass must be a number or an angle such as '-pi/2', not '0.9'"),
+        ({'mass': 0}, 'mass is 0; leave the file out for no end effector.'),
         ({'mass': 900}, 'Are these grams'),
         ({'centerOfMass': [0, 0]}, 'centerOfMass must be a list of 3 numbers'),
         ({'inertia': [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 'inertia is not symmetric'),

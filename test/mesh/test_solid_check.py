@@ -41,6 +41,11 @@ def test_wrongly_wound_doubled_and_crossing_parts_are_named(mesh, inverted, doub
     assert (defects.intersecting_faces > 0) == crossing
 
 
+def test_a_doubled_part_is_told_by_its_number():
+    (sentence,) = find_defects(joined(BOX, SMALL)).sentences()
+    assert sentence == 'part 2 lies inside another part, or repeats it, and would count twice'
+
+
 def test_a_folded_sheet_encloses_no_volume():
     sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
     assert find_defects(sheet).sentences() == ('it encloses no volume',)
