@@ -55,9 +55,8 @@ def test_xacro_stops_at_an_unphysical_set_or_an_unknown_hand(arguments, sentence
 
 def test_xacro_with_meshes_refers_to_them_instead_of_shapes():
     folder = 'package://franka_description/meshes/robot_arms/fr3'
-    link = ElementTree.fromstring(expanded(robot_type='fr3', meshes=folder)).find(
-        "link[@name='fr3_link3']"
-    )
+    robot = ElementTree.fromstring(expanded(robot_type='fr3', meshes=folder))
+    link = robot.find("link[@name='fr3_link3']")
     names = [mesh.get('filename').removeprefix(folder) for mesh in link.iter('mesh')]
     assert names == ['/visual/link3.dae', '/collision/link3.stl']
     assert link.find('.//cylinder') is None
@@ -89,12 +88,9 @@ def test_xacros_ros2_control_has_effort_and_initial_values():
         for state in joints[1].findall('state_interface')
     }
     assert values == {'position': '0.2', 'velocity': None, 'effort': '2'}
+    interfaces = [('command_interface', 'effort'), *(('state_interface', one) for one in values)]
     for joint in joints:
-        interfaces = [(one.tag, one.get('name')) for one in joint]
-        assert interfaces == [
-            ('command_interface', 'effort'),
-            *(('state_interface', name) for name in values),
-        ]
+        assert [(one.tag, one.get('name')) for one in joint] == interfaces
     names = {
         'filename': 'gz_ros2_control-system',
         'name': 'gz_ros2_control::GazeboSimROS2ControlPlugin',

@@ -89,19 +89,15 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
 
 def test_numbers_that_no_motion_shows_pass_with_a_note():
     first = GAZ.links[0]
-    moment, tensor = (
-        first.first_moment + [0.0, 0.0, -0.23],
-        first.inertia + np.diag([0.1, 0.1, 0.0]),
-    )
-    other = LinkInertia(first.mass, moment, tensor)
+    tensor = first.inertia + np.diag([0.1, 0.1, 0.0])
+    other = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23], tensor)
     _, verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, other)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
     note = 'fer_joint1: first moment z is -0.466704 instead of -0.236704 [kg m]; no effect on '
     assert verdict.notes[0] == f'{note}torque. Passed.'
-    assert 'but for differences without effect on torques (largest difference 0.23' in (
-        verdict.summary()
-    )
+    summary = 'but for differences without effect on torques (largest difference 0.23'
+    assert summary in verdict.summary()
 
 
 def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
