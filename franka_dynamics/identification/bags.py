@@ -26,22 +26,10 @@ class Bag:
     """
     A bag's path and the options for reading and preparing the bag, without its samples.
 
-    Attributes
-    ----------
-    path : str
-        Path of the bag.
-    joint_names : tuple of str
-        The arm's joints from base to tip.
-    topic : str or None
-        Topic of the joint states; if None, /joint_states or the bag's only topic of that type.
-    stamps : str
-        Time stamps to use: the messages' ('header') or the recorder's ('received').
-    signal : SignalOptions
-        Sampling rate, cut-off frequency of the filter, and trim.
-    at_once : int
-        Approximate number of messages per piece; a longer bag is read, prepared and trimmed in
-        pieces.
-
+    `joint_names` are the arm's joints from base to tip, `topic` is that of the joint states (None:
+    /joint_states or the bag's only topic of that type). `stamps` selects the messages' time stamps
+    ('header') or the recorder's ('received'). A bag of more than about `at_once` messages is read,
+    prepared and trimmed in pieces.
     """
 
     path: str

@@ -184,17 +184,9 @@ class BaseParameters:
         """
         Return the base parameters' values, shape (b,) [kg m^2, kg m, kg].
 
-        Parameters
-        ----------
-        description : ArmDescription or BodyTree, optional
-            An arm or tree of the same geometry with other inertias (a payload, another set); by
-            default the analysed arm or tree.
-
-        Raises
-        ------
-        BaseParameterError
-            If the geometry differs from that of the analysed arm or tree.
-
+        `description` is an arm or tree with other inertias (a payload, another set), by default
+        the analysed arm or tree. Raises BaseParameterError if its geometry differs from that of
+        the analysed arm or tree.
         """
         other = self.description if description is None else description
         if not _same_geometry(other, self.description):
@@ -213,18 +205,8 @@ class BaseParameters:
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm for customised equations and `NewtonEulerModel`, never
-        in a simulator. A tree of bodies cannot be regrouped in this way.
-
-        Parameters
-        ----------
-        values : array_like, shape (b,), optional
-            Base parameters; those of the analysed arm if not given.
-
-        Raises
-        ------
-        BaseParameterError
-            If `values` has another shape.
-
+        in a simulator. A tree of bodies cannot be regrouped in this way. `values` (b,) are by
+        default those of the analysed arm; BaseParameterError is raised for another shape.
         """
         assert isinstance(self.description, ArmDescription)
         given = self.values() if values is None else np.asarray(values, dtype=float)
@@ -279,14 +261,9 @@ class BaseParameters:
         """
         Return the regressor's rank, and its error after regrouping, at other random states.
 
-        Returns
-        -------
-        rank : int
-            Number of significant singular values of the regressor H, which should be the number of
-            base parameters.
-        error : float
-            Largest error of an entry of H after regrouping, columns scaled to unit length, which
-            should be a rounding error.
+        The rank is the number of significant singular values of the regressor H, and should be the
+        number of base parameters. The error is the largest of an entry of H after regrouping, with
+        columns scaled to unit length, and should be a rounding error.
         """
         _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
         scale = _scales(self.description, rotor_inertia=self.rotor_inertia)
@@ -352,22 +329,10 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     """
     Return a matrix's independent columns, and all columns as combinations of these.
 
-    Parameters
-    ----------
-    stacked : ndarray, shape (rows, p)
-        Columns of comparable size.
-    order : sequence of int, length p
-        The order in which columns are tested for dependence on earlier ones.
-
-    Returns
-    -------
-    kept : list of int, length b
-        Indices of the independent columns.
-    shares : ndarray, shape (b, p)
-        Coefficients: stacked = stacked[:, kept] @ shares.
-    gap : RankGap
-        How clear the decisions were.
-
+    `stacked` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
+    dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;
+    the coefficients (b, p) of stacked = stacked[:, kept] @ coefficients; and how clear the
+    decisions were.
     """
     lengths = np.linalg.norm(stacked, axis=0)
     longest = lengths.max(initial=0.0)

@@ -182,11 +182,8 @@ def cascade(
     depend on the position of joint j, so lambda^j is taken at theta = 0 of a revolute joint, which
     gives relation (20), and at r = 0 of a prismatic joint, which gives (21).
 
-    Returns
-    -------
-    tuple of (tuple of int, ndarray of shape (b, p))
-        Indices of the kept standard parameters, and the map, whose entries have the type of the
-        rows' entries (floats or symbols).
+    The kept parameters are b indices of standard parameters. The map (b, p) has entries of the
+    type of the rows' entries (floats or symbols).
     """
     size = sum(len(step.places) for step in steps)
     holds = np.eye(size, dtype=int).astype(object)  # row: regrouped, column: standard parameter

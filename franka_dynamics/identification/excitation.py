@@ -62,11 +62,7 @@ class FourierTrajectory:
         """
         Return the joints' positions, velocities and accelerations at the times `time` [s].
 
-        Returns
-        -------
-        tuple of ndarray, each of shape (..., n)
-            [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
-
+        Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """
         shapes = basis(self.period, np.asarray(time, dtype=float))
         position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)

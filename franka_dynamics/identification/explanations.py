@@ -180,12 +180,8 @@ class _Search:
         """
         Fit all parameters to `factors`, which already have a candidate fault's k columns.
 
-        Returns
-        -------
-        tuple of ndarray, shapes (n,), (k,) and (k,)
-            Each joint's root mean square residual [N m]; the parameters of the candidate's k
-            columns; their standard deviations.
-
+        Returned are each joint's root mean square residual (n,) [N m], the parameters (k,) of the
+        candidate's columns, and these parameters' standard deviations (k,).
         """
         b = len(self.prior.model.base)
         own = factors.base_count - b

@@ -233,10 +233,9 @@ def _about_hands(
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
     """
-    Return warnings: bags contradict the starting set's hand, or the flange carries another mass.
+    Return the sentences of `about_hands`.
 
-    Raises IdentificationError, unless `options.anyway`, if something is on the flange though the
-    starting set has no hand, or nothing though it has one.
+    Raises IdentificationError if bags contradict the starting set's hand, unless `options.anyway`.
     """
     if options.scale_unknown or not hands:
         return ()

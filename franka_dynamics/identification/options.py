@@ -32,33 +32,12 @@ EFFORT_UNITS = (NEWTON_METRES, AMPERES)
 @dataclass(frozen=True)
 class IdentificationOptions:
     """
-    Options of an identification.
+    Options of an identification; IdentificationError if a value is outside its range.
 
-    Attributes
-    ----------
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-    friction : str
-        Friction model of the identified arm: 'maxwell_slip' or 'viscous_coulomb'.
-    rotor_inertia : bool
-        Whether each joint's rotor inertia is identified too; from motor currents it always is.
-    regularization : float
-        Precision P of the prior on inertias, which gives masses a relative standard deviation of
-        1 / sqrt(P) about the starting set.
-    effort_unit : str
-        'Nm' for torques (in any unit, given `effort_scale`), or 'A' for motor currents.
-    effort_scale : sequence of float, optional
-        N m per unit of effort, one number or one per joint; by default 1 for 'Nm', and identified
-        for 'A'.
-    anyway : bool
-        Whether to accept recordings with faults, or with another hand than declared, and an arm
-        whose residual a fault of the log explains.
-
-    Raises
-    ------
-    IdentificationError
-        If a value is outside its range.
-
+    The help texts of the command line describe the fields. `gravity` (3,) is in the space frame
+    [m/s^2], `regularization` the precision of the prior on inertias. Without `effort_scale` the
+    scale is 1 for 'Nm', and identified for 'A'. With `anyway` an arm is also accepted although a
+    fault of the log explains its residual.
     """
 
     gravity: ArrayLike = GRAVITY

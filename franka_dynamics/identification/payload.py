@@ -42,21 +42,12 @@ class PayloadEstimate:
     """
     An estimated payload in the flange frame.
 
-    Attributes
-    ----------
-    values : ndarray, shape (10,)
-        Mass [kg], centre of mass [m] and inertia about it (xx xy xz yy yz zz) [kg m^2] by least
-        squares, not necessarily of a physical body.
-    deviations : ndarray, shape (10,)
-        Standard deviations of `values`, in the same units.
-    inertia_shown : bool
-        Whether the motion shows the inertia to better than mass times (0.1 m)^2.
-    payload : ndarray, shape (10,)
-        The node's parameter `payload`, ordered like `values`: the mass with a physical inertia, or
-        a point mass if the motion does not show the inertia.
-    noise : ndarray, shape (n,)
-        Standard deviation of each joint's residual [N m].
-
+    `values` (10,) are mass [kg], centre of mass [m] and inertia about the centre of mass (xx xy xz
+    yy yz zz) [kg m^2] by least squares, not necessarily of a physical body; `deviations` (10,) are
+    their standard deviations. `inertia_shown` says whether the motion shows the inertia to better
+    than mass times (0.1 m)^2. `payload` (10,) is the node's parameter, ordered like `values`: the
+    mass with a physical inertia, or a point mass if the motion does not show the inertia. `noise`
+    (n,) is the standard deviation of each joint's residual [N m].
     """
 
     values: Array
@@ -195,18 +186,8 @@ def static_samples(recording: Recording) -> Motion:
     Return one sample for each time interval at rest: mean position and effort, zero velocity.
 
     An interval at rest lasts half a second or longer. The first 0.2 s of an interval at rest are
-    left out of the means.
-
-    Parameters
-    ----------
-    recording : Recording
-        A recording of an arm that stops at several poses.
-
-    Raises
-    ------
-    IdentificationError
-        If the arm never stood still for half a second.
-
+    left out of the means. Raises IdentificationError if the arm never stood still for half a
+    second.
     """
     resting = (np.abs(recording.dq) < STILL_RAD_PER_S).all(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], resting, [False]]).astype(int)))
@@ -223,15 +204,8 @@ def static_samples(recording: Recording) -> Motion:
             f'{recording.source}: the arm never stood still for {_SHORTEST_S} s (all joints '
             f'below {STILL_RAD_PER_S} rad/s); hold it longer in each pose.'
         )
-    torque, zeros = np.array(effort), np.zeros((len(q), recording.q.shape[1]))
+    times, poses, torque = np.array(at), np.array(q), np.array(effort)
+    zeros, pieces = np.zeros_like(poses), np.arange(len(poses))
     return Motion(
-        np.array(at),
-        np.array(q),
-        zeros,
-        zeros,
-        torque,
-        torque,
-        np.arange(len(q)),
-        SignalOptions(),
-        recording.remarks,
+        times, poses, zeros, zeros, torque, torque, pieces, SignalOptions(), recording.remarks
     )

@@ -186,15 +186,9 @@ class Prior:
         """
         Return the prior as least-squares equations: matrix (p + k, p + k), right side (p + k,).
 
-        Parameters
-        ----------
-        regularization : float
-            Precision s of the inertias: the starting set's masses have a relative standard
-            deviation of 1 / sqrt(s).
-        shared : array_like, shape (k,)
-            Standard deviations about zero of the k parameters of `QRFactors.with_shared`, which
-            stand between base and friction parameters.
-
+        `regularization` is the precision s of the inertias: the starting set's masses have a
+        relative standard deviation of 1 / sqrt(s). `shared` (k,) are standard deviations about
+        zero of the parameters of `QRFactors.with_shared`, between base and friction parameters.
         """
         b, k = len(self.root), len(np.atleast_1d(shared))
         rows = np.diag(1.0 / np.insert(self.deviations, b, shared))

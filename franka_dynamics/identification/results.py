@@ -126,25 +126,11 @@ class Identification:
 
     def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:
         """
-        Write the identified arm to an arm file; an incomplete file is never left.
+        Write the identified arm to an arm file (.yaml); an incomplete file is never left.
 
-        Parameters
-        ----------
-        path : str or Path
-            The file to write (.yaml).
-        payload : str, optional
-            The payload during the recordings, in the form of the option `--payload`. The payload
-            is subtracted from the arm.
-        anyway : bool
-            Whether to write the arm even if it was not accepted.
-
-        Raises
-        ------
-        IdentificationError
-            If the arm was not accepted.
-        OutputError
-            If the file cannot be written.
-
+        `payload`, on the flange during the recordings and written as for the option `--payload`,
+        is subtracted from the arm. Raises IdentificationError if the arm was not accepted, unless
+        `anyway`, and OutputError if the file cannot be written.
         """
         if not (anyway or self.accepted):
             why = (

@@ -194,13 +194,8 @@ def friction_alone(factors: QRFactors, noise: Noise, prior: Prior, base_values: 
     """
     Return theta, (p,): the given base parameters (b,), and friction fitted to the samples.
 
-    Friction has the same terms and bounds as in the consistent fit, and a wider prior.
-
-    Raises
-    ------
-    MissingDependencyError
-        If scipy is not installed.
-
+    Friction has the same terms and bounds as in the consistent fit, and a wider prior. Raises
+    MissingDependencyError if scipy is not installed.
     """
     with needing('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear

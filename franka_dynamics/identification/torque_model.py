@@ -162,13 +162,7 @@ class TorqueModel:
     """
     The torque model tau = Y(q, dq, ddq) theta with theta = (base parameters, friction parameters).
 
-    Attributes
-    ----------
-    base : BaseParameters
-        The base parameters of the arm's geometry.
-    friction : FrictionTerms
-        The friction terms; their columns come after those of the base parameters.
-
+    The base parameters are those of the arm's geometry.
     """
 
     base: BaseParameters
