@@ -22,13 +22,11 @@ from franka_dynamics.identification.base_parameters import (
     upper_bound,
 )
 
-from .trees import random_tree_of_rows
+from .trees import GRAVITIES, random_tree_of_rows, TILTED, VERTICAL
 from ..agreement import assert_close
 from ..arms import make_random_arm, with_row
 from ..dynamics.trees import random_tree
 
-VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
-GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, ANY_GRAVITY)
 FER = load('fer')
 STATES = sample_states(FER, 10, 0)
 # Coefficients of up to 3 from a least-squares solution; measured 2.3e-14.

@@ -10,11 +10,7 @@ from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.errors import BaseParameterError
-from franka_dynamics.identification.base_parameters import (
-    ANY_GRAVITY,
-    base_parameters,
-    NO_GRAVITY,
-)
+from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.identification.direct_method import (
     direct_base_parameters,
     f_,
@@ -23,10 +19,9 @@ from franka_dynamics.identification.direct_method import (
 )
 from franka_dynamics.identification.energy_regressors import energy_regressors
 
+from .trees import GRAVITIES, TILTED, VERTICAL
 from ..arms import make_random_arm
 
-VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
-GRAVITIES = (VERTICAL, TILTED, NO_GRAVITY, ANY_GRAVITY)
 # Energies per parameter of order 100; measured 6e-13.
 ATOL_ENERGY = 1e-11
 # Coefficients of up to 3, computed by both methods; measured difference 2.3e-14.

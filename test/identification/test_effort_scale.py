@@ -9,11 +9,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError, RecordingError
-from franka_dynamics.identification.effort_scale import (
-    _median,
-    find_effort_scale,
-    SCALE_NOT_SHOWN,
-)
+from franka_dynamics.identification.effort_scale import _median, find_effort_scale, SCALE_NOT_SHOWN
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior

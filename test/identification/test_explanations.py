@@ -9,11 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.explanations import (
-    diagnose,
-    Explanation,
-    tilted_gravity,
-)
+from franka_dynamics.identification.explanations import diagnose, Explanation, tilted_gravity
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
@@ -107,12 +103,8 @@ def test_what_explains_no_residual_or_lies_within_its_deviation_is_no_fault():
 @pytest.mark.parametrize(
     ('kind', 'joints'),
     [
-        ('sign', (1,)),
-        ('sign', (6,)),
-        ('exchanged', (0, 1)),
-        ('exchanged', (3, 4)),
-        ('exchanged', (4, 5)),
-        ('exchanged', (1, 3)),
+        *(('sign', (joint,)) for joint in (1, 6)),
+        *(('exchanged', pair) for pair in ((0, 1), (3, 4), (4, 5), (1, 3))),
     ],
 )
 def test_signs_and_exchanged_efforts_of_joints_are_found(sound, kind, joints):

@@ -9,13 +9,10 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
-from franka_dynamics.identification.base_parameters import (
-    ANY_GRAVITY,
-    base_parameters,
-    NO_GRAVITY,
-)
+from franka_dynamics.identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
 from franka_dynamics.identification.letters import base_parameters_in_letters
 
+from .trees import TILTED, VERTICAL
 from ..arms import make_random_arm
 
 sp = pytest.importorskip('sympy')
@@ -53,7 +50,6 @@ def test_scemi_in_letters_is_the_papers_section_9():
     assert values == {'D3': 0.5, 'RL4': 0.4}
 
 
-VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
 KNOWN = [
     (load(name), gravity, True)
     for name in ('fer', 'stanford', 'scemi')

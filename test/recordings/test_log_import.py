@@ -150,6 +150,7 @@ def lines(*rows):
 
 GOOD = ','.join(['0.0'] * 22)
 TWO, FAR = lines(GOOD, GOOD), replace(NUMBERED, effort='17-23')
+ELSEWHERE = replace(NAMED, position='p{}')
 
 
 @pytest.mark.parametrize(
@@ -164,12 +165,7 @@ TWO, FAR = lines(GOOD, GOOD), replace(NUMBERED, effort='17-23')
         ('csv', TWO, NAMED, 'row 2: the stamp 0.000000000 s does not come'),
         ('csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, 'row 2: the stamp is nan'),
         ('csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, 'row 2: position of fer_joint1 is nan'),
-        (
-            'csv',
-            TWO,
-            replace(NAMED, position='p{}'),
-            "has no column 'p1' for position; it has t, q1, q2",
-        ),
+        ('csv', TWO, ELSEWHERE, "has no column 'p1' for position; it has t, q1, q2"),
         (
             'csv',
             f'{GOOD}\n',

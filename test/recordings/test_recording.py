@@ -144,8 +144,6 @@ def test_a_faulty_message_is_named_with_its_value(
 
 def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
     rosbag1 = pytest.importorskip('rosbags.rosbag1')
-    from rosbags.typesys import get_typestore, Stores
-
     types = get_typestore(Stores.ROS1_NOETIC)
     recording = simulate(FER, duration=2.0)
     kind, stamp = 'sensor_msgs/msg/JointState', types.types['builtin_interfaces/msg/Time']
