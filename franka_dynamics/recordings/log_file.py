@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 import csv
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -22,22 +23,19 @@ _COMMENTS = ('#', '%')
 _SHOWN = 24  # largest number of names listed in a message
 
 
+@dataclass(frozen=True, eq=False)
 class LogColumns:
     """
     The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
 
     A file without column names, such as a bare matrix, is one array with the name ''; its columns
-    are chosen by number, counted from 1. RecordingError is raised if the file has no arrays.
-    `remarks` has a sentence if a last row that breaks off was left out.
+    are chosen by number, counted from 1. `source` is the file's path; `remarks` has a sentence if
+    a last row that breaks off was left out.
     """
 
-    def __init__(
-        self, source: str, arrays: Mapping[str, Array], remarks: tuple[str, ...] = ()
-    ) -> None:
-        self.source, self.remarks = source, remarks
-        self.arrays = dict(arrays)
-        if not self.arrays:
-            raise RecordingError(f'{source} holds no columns of numbers.')
+    source: str
+    arrays: Mapping[str, Array]
+    remarks: tuple[str, ...]
 
     def choose(self, columns: str, count: int, what: str) -> Array:
         """
@@ -83,14 +81,13 @@ class LogColumns:
         return np.column_stack(found)
 
     def _whole(self, array: Array, name: str, count: int, what: str) -> Array:
-        if array.ndim == 2 and array.shape[1] != count and array.shape[0] == count:
-            return array.T  # MATLAB files often have one row per joint
-        if array.ndim != 2 or array.shape[1] != count:
-            raise RecordingError(
-                f'{self.source}: {what} {name!r} has shape {array.shape}, but (rows, {count}) is '
-                'needed: one column per joint.'
-            )
-        return array
+        if array.ndim == 2 and count in array.shape:
+            # MATLAB files often have one row per joint.
+            return array if array.shape[1] == count else array.T
+        raise RecordingError(
+            f'{self.source}: {what} {name!r} has shape {array.shape}, but (rows, {count}) is '
+            'needed: one column per joint.'
+        )
 
     def _column(self, name: str, what: str) -> Array:
         found = self.arrays.get(name)
@@ -115,13 +112,12 @@ class LogColumns:
 
     def _matrix(self) -> Array:
         """Return all columns as one matrix, numbered from left to right, (rows, columns)."""
-        arrays = [array if array.ndim == 2 else array[:, None] for array in self.arrays.values()]
-        if len({len(array) for array in arrays}) > 1:
+        if len({len(array) for array in self.arrays.values()}) > 1:
             raise RecordingError(
                 f'{self.source} holds arrays of several lengths, so its columns '
                 f'have no numbers; name them: {self.in_words()}.'
             )
-        return np.hstack(arrays)
+        return np.column_stack(list(self.arrays.values()))
 
     def in_words(self) -> str:
         """Return up to 24 arrays' names (and matrices' shapes) or the count of unnamed columns."""
@@ -182,6 +178,8 @@ def read_log(path: str | Path) -> LogColumns:
         for name, array in arrays.items()
         if array.dtype.kind in 'fiub' and array.ndim in (1, 2) and array.size
     }
+    if not columns:
+        raise RecordingError(f'{file} holds no columns of numbers.')
     return LogColumns(str(file), columns, tuple(remarks))
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -101,22 +102,20 @@ def mounted_verdict(weighings: Sequence[Weighing]) -> MountedVerdict:
         f'{bare.mass:.2f} kg on its flange'
     )
     known = [one.arm.links[-1].mass - bare.arm.links[-1].mass for one in hands]
-    weighed = bare.mass, min(known)
+    verdict = partial(MountedVerdict, mass=bare.mass, lightest=min(known))
     if bare.without < TELLING_RATIO * held.without:
-        return MountedVerdict(False, f'No hand seems to be on: {figures}.', False, *weighed)
+        return verdict(False, f'No hand seems to be on: {figures}.')
     if not bare.is_clear or bare.mass < 0.0:
-        said = f'Whether a hand is on cannot be told from this motion: {figures}.'
-        return MountedVerdict(None, said, False, *weighed)
+        return verdict(None, f'Whether a hand is on cannot be told from this motion: {figures}.')
     if min(known) * (1.0 - _HAND_SHARE) <= bare.mass <= max(known) * (1.0 + _HAND_SHARE):
-        return MountedVerdict(True, f'A hand seems to be on: {figures}.', False, *weighed)
-    return MountedVerdict(
+        return verdict(True, f'A hand seems to be on: {figures}.')
+    return verdict(
         True,
         f'About {bare.mass:.1f} kg more than the arm alone hangs on the flange, which is none of '
         f'the known hands (at most {max(known):.1f} kg; the best set only has the nearest one): '
         'weigh it, and name its mass and where its centre is in the flange frame with --payload '
         'KG,X,Y,Z, or take it off.',
-        True,
-        *weighed,
+        load=True,
     )
 
 

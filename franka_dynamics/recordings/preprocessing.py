@@ -41,20 +41,9 @@ class SignalOptions:
     """
     Options for preparing recorded signals; with the defaults the torque error is Metric E.
 
-    Attributes
-    ----------
-    rate : float
-        Samples per second after resampling [Hz].
-    cutoff : float
-        Cut-off of the low-pass on position, velocity and effort [Hz].
-    trim : float
-        Time dropped at each end of every piece after filtering [s].
-
-    Raises
-    ------
-    RecordingError
-        If a value lies outside its range; the message names it.
-
+    `rate` is the sampling rate after resampling [Hz], `cutoff` the cut-off of the low-pass on
+    position, velocity and effort [Hz], `trim` the time dropped at each end of every piece after
+    filtering [s]. RecordingError names a value outside its range.
     """
 
     rate: float = option('samples per second after resampling', 'HZ', default=30.0, rare=True)
@@ -123,10 +112,7 @@ class Motion:
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Motion:
         """Return the motion with only the chosen samples."""
-        arrays: dict[str, Any] = {name: getattr(self, name)[chosen] for name in _ARRAYS}
-        return replace(
-            self, **arrays, columns=None if self.columns is None else self.columns[chosen]
-        )
+        return _with_arrays(self, lambda name: getattr(self, name)[chosen])
 
     def pieces(self) -> list[Motion]:
         """Return one motion for each stretch without gaps."""
@@ -135,7 +121,13 @@ class Motion:
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
 Columns = Callable[[Array, Array], Array]
-_ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece')
+_ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'columns')
+
+
+def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
+    """Return a motion with each of its arrays, `columns` if it has any, replaced by another."""
+    names = [name for name in _ARRAYS if getattr(motion, name) is not None]
+    return replace(motion, **{name: array_of(name) for name in names})
 
 
 def prepare(
@@ -160,11 +152,6 @@ def prepare(
         Returns columns of shape (N, n, k), such as friction terms, for the recorded positions and
         velocities, (N, n), of a piece. The columns are then filtered like the measured torque; a
         filtered velocity would blur reversals.
-
-    Returns
-    -------
-    Motion
-        Positions, velocities, accelerations and efforts, evenly sampled, shape (N, n) each.
 
     Raises
     ------
@@ -202,16 +189,10 @@ def prepare(
             f'{2.0 * chosen.trim + _SHORTEST_PIECE_S:.2g} s (it lasts {recording.duration:.2f} s '
             f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
         )
-    arrays: dict[str, Any] = {
-        name: np.concatenate([getattr(motion, name) for motion in motions]) for name in _ARRAYS
-    }
-    computed = [motion.columns for motion in motions if motion.columns is not None]
-    return replace(
-        motions[0],
-        **arrays,
-        remarks=tuple(remarks),
-        columns=np.concatenate(computed) if computed else None,
+    joined = _with_arrays(
+        motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
     )
+    return replace(joined, remarks=tuple(remarks))
 
 
 def without_idle_effort(recording: Recording) -> Recording:

@@ -15,14 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .rosbag import (
-    choose_topic,
-    joint_columns,
-    JOINT_STATE,
-    open_bag,
-    other_joints,
-    what_to_do,
-)
+from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, other_joints, what_to_do
 from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import needing, RecordingError
@@ -141,11 +134,6 @@ def read_recording(
         'header' for the messages' own stamps, 'received' for the recorder's clock.
     progress : callable, optional
         Called with the number of messages read so far and their total number.
-
-    Returns
-    -------
-    Recording
-        Stamps, shape (N,) [ns], and positions, velocities and efforts, shape (N, n) each.
 
     Raises
     ------
@@ -362,19 +350,8 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     """
     Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
 
-    `path` is the folder to create; it appears only when the bag is complete.
-
-    Returns
-    -------
-    None
-
-    Raises
-    ------
-    RecordingError
-        If the folder exists.
-    MissingDependencyError
-        If rosbags is not installed.
-
+    `path` is the folder to create; it appears only when the bag is complete. Raises RecordingError
+    if the folder exists, MissingDependencyError if rosbags is not installed.
     """
     write_bag(path, [recording])
 

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ..identification.explanations import Explanation, MOST_TIMES, tilted_gravity
@@ -41,9 +39,7 @@ def cause_and_fix(result: Identification) -> tuple[str, str]:
     """Return why the recordings of an identification are faulty, and what the user should do."""
     found, names = result.diagnosis, result.start.joint_names
     if found.fault is not None:
-        what, fix = _SENTENCES[found.fault.kind](
-            result, found.fault, [names[joint] for joint in found.fault.joints]
-        )
+        what, fix = _what_and_fix(result, found.fault)
         return f'{what}.', fix
     if found.scale_doubts:
         return 'The identified effort scales are doubtful.', 'Give them with --effort-scale.'
@@ -57,33 +53,77 @@ def cause_and_fix(result: Identification) -> tuple[str, str]:
 def explained(result: Identification, one: Explanation) -> str:
     """Return sentences on a fault: cause, residual with and without fitting it, what to do."""
     before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))
-    names = [result.start.joint_names[joint] for joint in one.joints]
-    what, fix = _SENTENCES[one.kind](result, one, names)
+    what, fix = _what_and_fix(result, one)
     return (
         f'{what}: a fit that allows for it has a residual of {after:.2f} N m instead of '
         f'{before:.2f}. {fix}'
     )
 
 
-def _gain(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    (gain,), (joint,) = one.values, one.joints
-    what = (
-        f'The effort of {names[0]} seems to be {gain:.2f} times the torque that the starting '
-        'set and the other joints suggest'
-    )
-    return what, (
-        'Check its column, torque constant, unit and gear; '
-        f'{_effort_scale(result, joint, 1.0 / gain)}'
-        if gain > 0.0
-        else 'Check its column.'
-    )
-
-
-def _sign(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    return (
-        f'The effort of {names[0]} seems to have a flipped sign',
-        f'Check its column; {_effort_scale(result, one.joints[0], -1.0)}',
-    )
+def _what_and_fix(result: Identification, one: Explanation) -> tuple[str, str]:
+    """Return what a fault is, as a sentence without its full stop, and what to do about it."""
+    names = [result.start.joint_names[joint] for joint in one.joints]
+    match one.kind:
+        case 'gain':
+            (gain,), (joint,) = one.values, one.joints
+            what = (
+                f'The effort of {names[0]} seems to be {gain:.2f} times the torque that the '
+                'starting set and the other joints suggest'
+            )
+            fix = 'Check its column.'
+            if gain > 0.0:
+                scale = _effort_scale(result, joint, 1.0 / gain)
+                fix = f'Check its column, torque constant, unit and gear; {scale}'
+            return what, fix
+        case 'sign':
+            return (
+                f'The effort of {names[0]} seems to have a flipped sign',
+                f'Check its column; {_effort_scale(result, one.joints[0], -1.0)}',
+            )
+        case 'exchanged':
+            return (
+                f'The efforts of {names[0]} and {names[1]} seem to be exchanged',
+                'Exchange their columns, such as in --effort of bag import.',
+            )
+        case 'delay':
+            delay = one.values[0]
+            late, moved = ('late', 'earlier') if delay > 0.0 else ('early', 'later')
+            return (
+                f'Efforts seem to be {abs(delay) * 1e3:.0f} ms {late} against positions',
+                'Record both in one message, or import the log with its effort columns moved by '
+                f'this time to {moved} rows.',
+            )
+        case 'tilt':
+            angle = np.degrees(np.arctan(np.linalg.norm(one.values)))
+            along = ' '.join(f'{value:.2f}' for value in tilted_gravity(result.fit.prior, one))
+            return (
+                f'Gravity seems to point {angle:.0f} degrees away from the given direction',
+                f'Check how the arm is mounted; --gravity {along} gives the direction found.',
+            )
+        case 'load':
+            mass, (bag, _, stretch) = one.values[0], one.where.partition(STRETCH)
+            return (
+                f'About {abs(mass):.1f} kg seem to have been '
+                f'{"put on" if mass > 0.0 else "taken off"} the flange in {bag}, about where its '
+                f'stretch {stretch} begins',
+                'Cut the recording there, and identify with one of its parts.',
+            )
+        case 'contact':
+            shown = zip(one.values[:10:2], one.values[1:10:2])
+            spans = ', '.join(f'{begin:.1f} to {end:.1f} s' for begin, end in shown)
+            more = ' and more' if len(one.values) > 10 else ''
+            return (
+                f'Something seems to have touched the arm in {one.where} from {spans}{more}',
+                'Cut this out, or record again with nobody near.',
+            )
+        case 'rotors':
+            return (
+                'The model seems to lack rotor inertia, a torque proportional to the '
+                'acceleration of each joint',
+                'Identify it with --rotor-inertia.',
+            )
+        case _:
+            raise ValueError(f'no sentence for the fault {one.kind!r}')
 
 
 def _effort_scale(result: Identification, joint: int, factor: float) -> str:
@@ -92,69 +132,3 @@ def _effort_scale(result: Identification, joint: int, factor: float) -> str:
     scale[joint] *= factor
     values = ' '.join(f'{value:.3g}' for value in scale)
     return f'--effort-scale {values} corrects it when the log is read.'
-
-
-def _exchanged(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    return (
-        f'The efforts of {names[0]} and {names[1]} seem to be exchanged',
-        'Exchange their columns, such as in --effort of bag import.',
-    )
-
-
-def _delay(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    late = one.values[0] > 0.0
-    return (
-        f'Efforts seem to be {abs(one.values[0]) * 1e3:.0f} ms {"late" if late else "early"} '
-        'against positions',
-        'Record both in one message, or import the log with its effort columns moved by this time '
-        f'to {"earlier" if late else "later"} rows.',
-    )
-
-
-def _tilt(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    angle = np.degrees(np.arctan(np.linalg.norm(one.values)))
-    along = ' '.join(f'{value:.2f}' for value in tilted_gravity(result.fit.prior, one))
-    return (
-        f'Gravity seems to point {angle:.0f} degrees away from the given direction',
-        f'Check how the arm is mounted; --gravity {along} gives the direction found.',
-    )
-
-
-def _load(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    mass, (bag, _, stretch) = one.values[0], one.where.partition(STRETCH)
-    return (
-        f'About {abs(mass):.1f} kg seem to have been {"put on" if mass > 0.0 else "taken off"} '
-        f'the flange in {bag}, about where its stretch {stretch} begins',
-        'Cut the recording there, and identify with one of its parts.',
-    )
-
-
-def _contact(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    spans = ', '.join(
-        f'{a:.1f} to {b:.1f} s' for a, b in zip(one.values[:10:2], one.values[1:10:2])
-    )
-    more = ' and more' if len(one.values) > 10 else ''
-    return (
-        f'Something seems to have touched the arm in {one.where} from {spans}{more}',
-        'Cut this out, or record again with nobody near.',
-    )
-
-
-def _rotors(result: Identification, one: Explanation, names: Sequence[str]) -> tuple[str, str]:
-    return (
-        'The model seems to lack rotor inertia, a torque proportional to the acceleration of each '
-        'joint',
-        'Identify it with --rotor-inertia.',
-    )
-
-
-_SENTENCES = {
-    'gain': _gain,
-    'sign': _sign,
-    'exchanged': _exchanged,
-    'delay': _delay,
-    'tilt': _tilt,
-    'load': _load,
-    'contact': _contact,
-    'rotors': _rotors,
-}

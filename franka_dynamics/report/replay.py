@@ -89,11 +89,9 @@ def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
     times = best.whole.joints / normal
     worst = int(np.argmax(times))
     if times[worst] > _FITS:
-        load = (
-            f' A load of about {mounted.mass:.1f} kg seems to hang on the flange.'
-            if mounted.mass >= _LEAST_KG and best.arm.hand == NO_HAND
-            else ''
-        )
+        load = ''
+        if mounted.mass >= _LEAST_KG and best.arm.hand == NO_HAND:
+            load = f' A load of about {mounted.mass:.1f} kg seems to hang on the flange.'
         return (
             f'No listed set fits: the best has an error of {best.whole.joints[worst]:.2f} N m at '
             f'{best.arm.joint_names[worst]}, {times[worst]:.0f} times that of a good model.'
@@ -107,11 +105,9 @@ _LEAST_KG = 0.15  # smallest reported load: for two real FER without a load less
 
 
 def _best(best: Fit, others: Sequence[Fit]) -> str:
-    friction = (
-        "with the arm file's friction"
-        if best.arm.friction is not None
-        else 'without friction, because the arm file has none'
-    )
+    friction = "with the arm file's friction"
+    if best.arm.friction is None:
+        friction = 'without friction, because the arm file has none'
     figures = (
         f'E = {best.whole.whole:.3f} {best.unit.name} {friction} ({best.unfiltered.whole:.3f} on '
         'unfiltered effort)'

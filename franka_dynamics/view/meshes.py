@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 import os
 from pathlib import Path
 import re
@@ -64,7 +63,11 @@ def shape_meshes(description: ArmDescription) -> tuple[ArmMeshes, ArmMeshes]:
     """Return shapes in DH frames: an arm's links, and Franka's hand if it has any hand."""
     shapes = load_shapes(description.name)
     hand = load_hand_shapes() if shapes and description.hand not in (NO_HAND, '') else ()
-    frames = partial(_frames, description, NewtonEulerModel(description))
+    model = NewtonEulerModel(description)
+
+    def frames(q: Array) -> list[Array]:
+        return [np.asarray(description.base), *model.frames(q)]
+
     links = [_shape_mesh(i, i, shape) for i, group in shapes.items() for shape in group]
     held = [_shape_mesh(0, description.n + 1, shape) for shape in hand]
     return ArmMeshes(tuple(links), frames), ArmMeshes(tuple(held), frames)
@@ -150,10 +153,6 @@ def package_folders() -> list[Path]:
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     shares = [Path(prefix, 'share') for prefix in prefixes if prefix]
     return [folder for folder in shares if folder.is_dir()]
-
-
-def _frames(description: ArmDescription, model: NewtonEulerModel, q: Array) -> list[Array]:
-    return [np.asarray(description.base), *model.frames(q)]
 
 
 def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:

@@ -136,7 +136,12 @@ class ArmScene:
         self._draw('links', links)
         self._draw('hand', hand)
         for i, link in enumerate(description.links, 1):
-            self._add_center(i, link)
+            server.scene.add_icosphere(
+                f'/arm/{i}/center',
+                radius=_CENTER_RADIUS * float(np.cbrt(max(link.mass, 0.0))),
+                color=_CENTER_COLOUR,
+                position=link.center_of_mass if link.mass else np.zeros(3),
+            )
         self._arrows = server.scene.add_arrows(
             '/external',
             np.zeros((1, 2, 3)),
@@ -165,9 +170,8 @@ class ArmScene:
         external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
         shown = np.abs(external) >= LEAST_TORQUE
         tails = self._model.frames(state.q)[:-1, :3, 3]
-        tips = tails + _ARROW_PER_NM * external[:, None] * _joint_axes(
-            self._model.jacobian(state.q)
-        )
+        axes = _joint_axes(self._model.jacobian(state.q))
+        tips = tails + _ARROW_PER_NM * external[:, None] * axes
         if shown.any():
             self._arrows.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
         self._arrows.visible = bool(shown.any())
@@ -209,14 +213,6 @@ class ArmScene:
                     colour = colour_of(0.0 if shares is None else float(shares[mesh.joint - 1]))
                     if tuple(handle.color) != colour:
                         handle.color = colour
-
-    def _add_center(self, i: int, link: Any) -> None:
-        self._server.scene.add_icosphere(
-            f'/arm/{i}/center',
-            radius=_CENTER_RADIUS * float(np.cbrt(max(link.mass, 0.0))),
-            color=_CENTER_COLOUR,
-            position=link.center_of_mass if link.mass else np.zeros(3),
-        )
 
 
 def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:

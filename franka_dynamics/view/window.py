@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import cycle
 import socket
 import time
 from typing import Any
@@ -45,12 +46,8 @@ class TorquePlot:
         self._shown: float | None = None
         with server.gui.add_folder('torques over time', order=_LAST):
             series = [
-                {
-                    'label': name.rpartition('_')[2],
-                    'stroke': _COLOURS[i % len(_COLOURS)],
-                    'width': 1.5,
-                }
-                for i, name in enumerate(description.joint_names)
+                {'label': name.rpartition('_')[2], 'stroke': colour, 'width': 1.5}
+                for name, colour in zip(description.joint_names, cycle(_COLOURS))
             ]
             self._plot = server.gui.add_uplot(
                 tuple(np.zeros((1 + description.n, 0))),
