@@ -97,22 +97,12 @@ class BaseParameters:
     X) for every state: the regressor's columns stay, the parameters are regrouped. Columns and map
     do not depend on the inertias.
 
-    Attributes
-    ----------
-    description : ArmDescription or BodyTree
-        The arm or tree; parameters of a tree's bodies are in the bodies' frames.
-    gravity : ndarray, shape (k, 3)
-        Gravity vectors in the space frame for which the parameters are valid; they are also valid
-        for all linear combinations of these.
-    rotor_inertia : bool
-        Whether the vector of standard parameters includes rotor inertias: 11 n entries, else 10 n.
-    columns : tuple of int
-        For each base parameter the index of the standard parameter whose column it keeps.
-    matrix : ndarray, shape (b, 10 n) or (b, 11 n)
-        The map from the standard to the base parameters.
-    rank_gap : RankGap
-        How clear the decisions between kept and removed columns were.
-
+    The parameters of a tree's bodies are in the bodies' frames. The parameters are valid for all
+    linear combinations of the vectors `gravity` (k, 3) in the space frame. `rotor_inertia` says
+    whether the vector of standard parameters includes rotor inertias: 11 n entries, else 10 n.
+    `columns` has for each base parameter the index of the standard parameter whose column it
+    keeps, and `matrix`, (b, 10 n) or (b, 11 n), is the map from the standard to the base
+    parameters.
     """
 
     description: ArmDescription | BodyTree
@@ -223,29 +213,14 @@ class BaseParameters:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
     ) -> Array:
         """
-        Return the torque regressor's columns that belong to the base parameters.
+        Return the torque regressor's columns of the base parameters: Y, with tau = Y @ values.
 
-        Parameters
-        ----------
-        q, dq, ddq : array_like, shape (..., n)
-            States in joint order.
-        gravity : array_like, shape (3,), optional
-            Gravity in the space frame [m/s^2]; required if the parameters hold for several
-            vectors.
+        Y has shape (..., n, b) for states q, dq, ddq (..., n) in joint order. `gravity` (3,) is in
+        the space frame [m/s^2], and required if the parameters hold for several vectors.
 
-        Returns
-        -------
-        ndarray, shape (..., n, b)
-            The regressor Y: tau = Y @ values.
-
-        Raises
-        ------
-        BaseParameterError
-            If gravity is required and missing, or outside the span of the vectors for which the
-            parameters were computed.
-        JointVectorError
-            If a state has the wrong shape or is not finite.
-
+        Raises BaseParameterError if gravity is required and missing, or outside the span of the
+        vectors for which the parameters were computed, and JointVectorError if a state has the
+        wrong shape or is not finite.
         """
         return torque_regressor(
             self.description,

@@ -139,26 +139,11 @@ def direct_base_parameters(
     Return the base parameters of an arm by the direct method.
 
     The direct method computes the links' energies from link to link; `base_parameters` factors the
-    torque regressor instead.
+    torque regressor instead. `arm` has modified DH rows, the paper's convention, or is such an
+    arm's name or file; `gravity` and `rotor_inertia` are as for `base_parameters`.
 
-    Parameters
-    ----------
-    arm : ArmDescription, str or Path
-        An arm with modified DH rows, the paper's convention; or its name or file.
-    gravity, rotor_inertia
-        As for `base_parameters`.
-
-    Returns
-    -------
-    BaseParameters
-        The columns of the torque regressor that are kept, and the map from the standard to the
-        base parameters.
-
-    Raises
-    ------
-    BaseParameterError
-        If the arm has standard rows, or gravity has another shape or is not finite.
-
+    Raises BaseParameterError if the arm has standard rows, or gravity has another shape or is not
+    finite.
     """
     arm = described(arm)
     steps, gap = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)

@@ -32,27 +32,14 @@ def energy_regressors(
     its own frame, has the kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c) and,
     with its centre of mass at p_c in the space frame, the potential energy -m g' p_c.
 
-    Parameters
-    ----------
-    description : ArmDescription, str or Path
-        The arm, or its name or file; only its geometry is used.
-    q, dq : array_like, shape (..., n)
-        Positions and velocities in joint order [rad or m, and per s].
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
+    `description` is the arm, or its name or file; only its geometry is used. `q` and `dq` (..., n)
+    are positions and velocities in joint order [rad or m, and per s], `gravity` (3,) is in the
+    space frame [m/s^2].
 
-    Returns
-    -------
-    tuple of ndarray, each of shape (..., 10 n)
-        DE and DU, their columns in the order of `dynamics.regressor.parameter_names`. U is zero
-        for masses at the origin of the space frame. Rotors are not included; they would add 1/2
-        Ia_i dq_i^2 to E and nothing to U.
-
-    Raises
-    ------
-    JointVectorError
-        If a vector has the wrong shape or a value is not finite.
-
+    DE and DU have shape (..., 10 n), with columns in the order of
+    `dynamics.regressor.parameter_names`. U is zero for masses at the origin of the space frame.
+    Rotors are not included; they would add 1/2 Ia_i dq_i^2 to E and nothing to U. Raises
+    JointVectorError if a vector has the wrong shape or a value is not finite.
     """
     description = described(description)
     links = (LinkInertia.zero(),) * description.n

@@ -118,29 +118,13 @@ def identify_payload(
     """
     Return the load that was on the flange in the recordings `loaded`, but not in `without`.
 
-    Parameters
-    ----------
-    without, loaded : sequence of Motion
-        Recordings of the same arm without and with the load, prepared alike, or their
-        `static_samples`. If both sets contain the same motion, most errors of the arm's model
-        cancel.
-    arm : ArmDescription
-        The arm without the load. Its inertias are trusted to 100 % only, so any published set
-        will do.
-    gravity : array_like, shape (3,)
-        In the space frame [m/s^2].
+    All recordings are of the same arm and prepared alike, or their `static_samples`. If both sets
+    contain the same motion, most errors of the arm's model cancel. `arm` is the arm without the
+    load; its inertias are trusted to 100 % only, so any published set will do. `gravity` (3,) is
+    in the space frame [m/s^2].
 
-    Returns
-    -------
-    PayloadEstimate
-        The load's mass, centre of mass and inertia about it, in the flange frame.
-
-    Raises
-    ------
-    IdentificationError
-        If recordings without or with the load are missing, there are too few samples, or no
-        significant mass is found.
-
+    Raises IdentificationError if recordings without or with the load are missing, there are too
+    few samples, or no significant mass is found.
     """
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')

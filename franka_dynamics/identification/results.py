@@ -73,36 +73,17 @@ class Identification:
     """
     All results of an identification: the fit to all recordings, and errors on unseen parts.
 
-    Attributes
-    ----------
-    model : TorqueModel
-        The identified model, with the chosen friction terms.
-    start : ArmDescription
-        The starting set.
-    options : IdentificationOptions
-        The options that were used.
-    fit : Fit
-        The fit to all recordings together.
-    unregularised : Estimate or None
-        The estimate without a prior; None if the motion does not determine every parameter.
-    not_shown : tuple of str
-        Names of base parameters that the motion hardly or not at all determines.
-    scores : tuple of Score
-        Scores of the base parameters, the consistent arm, and the published sets with friction
-        fitted to the same samples.
-    start_score : Score
-        Score of the starting set with friction fitted to the same samples.
-    verdict : Verdict
-        Whether the arm is better than the best published set.
-    diagnosis : Diagnosis
-        Whether the residuals show a fault of the recordings.
-    recorded : Recorded
-        The recordings and their errors under the final fit.
-    contradictions : tuple of str
-        Sentences on bags that seem to come from different arms or loads.
-    remarks : tuple of str
-        Warnings about hands, loads and joints that hardly moved.
+    `model` is the identified model, with the chosen friction terms, `start` the starting set, and
+    `fit` the fit to all recordings together. `unregularised` is the estimate without a prior, or
+    None if the motion does not determine every parameter; `not_shown` names the base parameters
+    that the motion hardly or not at all determines.
 
+    `scores` are those of the base parameters, the consistent arm, and the published sets with
+    friction fitted to the same samples; `start_score` is that of the starting set, likewise.
+    `verdict` says whether the arm is better than the best published set, `diagnosis` whether the
+    residuals show a fault of the recordings. `recorded` has the recordings and their errors under
+    the final fit. `contradictions` are sentences on bags that seem to come from different arms or
+    loads, `remarks` warnings about hands, loads and joints that hardly moved.
     """
 
     model: TorqueModel
