@@ -142,9 +142,8 @@ def about_hands(
     """
     Return sentences on bags that contradict the declared hand, and one on the carried mass.
 
-    Each of the first sentences names a bag with something on the flange though no hand is
-    declared, or with nothing though a hand is declared. The sentence on the carried mass, if any,
-    says that the flange carries more or less than the declared hand.
+    The first name bags with something on the flange though no hand is declared, or with nothing
+    though a hand is. The last, if any, says that the flange carries more or less than the hand.
 
     `bags` holds one `Part` for each bag, efforts in N m. `mounted_verdict` judges each bag by
     `candidates`: published sets without a hand and with each hand. The load in the declared hand

@@ -59,10 +59,8 @@ _CLEAR = {
 # Smallest reported fault: logarithm of a gain, delay [s], tilt [degrees], mass of a load [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound logs (two
-# FER, 16 simulated FR3 with friction that no column describes) no fitted gain has a logarithm
-# above 0.14 (0.10 if above one standard deviation) or above 1.2 standard deviations. Gains of
-# 0.8 and 1.25 at any of the joints 1 to 6 of two FER are found with logarithms of at least 0.16
-# and at least 1.57 standard deviations.
+# FER, 16 simulated FR3) no fitted gain's logarithm is above 0.14 or 1.2 standard deviations. Gains
+# of 0.8 and 1.25 at the joints 1 to 6 of two FER have at least 0.16 and 1.57 standard deviations.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
 # reaches _ROTORS_BETTER and is not below that of the likeliest fault; all faults are then tried

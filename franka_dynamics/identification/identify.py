@@ -206,8 +206,8 @@ def _contact(
     """
     Return the arm's contacts in the first recording that has any, or None.
 
-    At most the first five recordings (of a long bag the first piece) are searched. Bags are read
-    again, because contacts are found sample by sample and summaries hold no samples.
+    At most the first five recordings (of a long bag the first piece) are read again and searched,
+    because contacts are found sample by sample.
     """
     prior = final.prior
     every = model.friction.symbols

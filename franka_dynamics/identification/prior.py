@@ -11,16 +11,14 @@ set twice the divergence is a squared relative change: 0.01 if a mass differs by
 centre of mass and inertia about it. Friction parameters are Gaussian about zero, with standard
 deviations proportional to the joints' torque limits.
 
-Standard deviations of an estimate include the error of the starting set, whose size is estimated
-from the samples. With prior precision s the error of an estimate is K^-1 (R^T e + s P (theta0 -
-theta) - F theta). Here R and e are the weighted regressor and noise of the samples, theta0 - theta
-is the error of the starting set, P the inverse covariance of the inertias' prior at precision one,
-F that of friction, and K = R^T R + s P + F. The estimate's covariance is K^-1 only if the starting
-set's error has the prior precision s. But the prior precision s is chosen for good predictions.
-The covariance C of theta0 - theta is therefore taken from the samples, and the covariance of the
-estimate is
+Standard deviations of an estimate include the error of the starting set, whose covariance C is
+estimated from the samples, because the prior precision s is chosen for good predictions. The
+covariance of the estimate is, as docs/theory/identification.md explains,
 
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
+
+Here R is the weighted regressor of the samples, P the inverse covariance of the inertias' prior at
+precision one, F that of friction, and K = R^T R + s P + F.
 
 C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
 centres of mass and of rotors, which gravity torques do not show and in which published sets err
