@@ -370,14 +370,9 @@ def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 _Reader = Callable[[Path, list[str]], Iterator[tuple[str, Any]]]
 _READERS: dict[str, tuple[_Reader, str]] = {
-    '.csv': (_read_text, 'CSV'),
-    '.tsv': (_read_text, 'CSV'),
-    '.txt': (_read_text, 'CSV'),
-    '.dat': (_read_text, 'CSV'),
-    '.npy': (_read_numpy, 'numpy arrays of numbers'),
-    '.npz': (_read_numpy, 'numpy arrays of numbers'),
+    **dict.fromkeys(('.csv', '.tsv', '.txt', '.dat'), (_read_text, 'CSV')),
+    **dict.fromkeys(('.npy', '.npz'), (_read_numpy, 'numpy arrays of numbers')),
     '.mat': (_read_mat, 'a MATLAB file'),
     '.parquet': (_read_parquet, 'parquet'),
-    '.h5': (_read_hdf5, 'HDF5'),
-    '.hdf5': (_read_hdf5, 'HDF5'),
+    **dict.fromkeys(('.h5', '.hdf5'), (_read_hdf5, 'HDF5')),
 }

@@ -128,9 +128,8 @@ def recording_from_arrays(
     stamp_ns = _stamps(len(position), stamp, rate, source)
     if position.shape != (len(position), len(names)) or len(position) < 2:
         raise RecordingError(
-            f'{source}: position has shape {position.shape}, expected (rows, '
-            f'{len(names)}) with two rows or more: one column per joint '
-            f'{names[0]} ... {names[-1]}.'
+            f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
+            f'two rows or more: one column per joint {names[0]} ... {names[-1]}.'
         )
     remarks: tuple[str, ...] = ()
     if dq is None:
@@ -175,15 +174,9 @@ def import_log(
     Return the recording in a log file that `read_log` reads.
 
     Position, effort and a velocity that is not derived have a column for each joint, base to tip.
-    A bag written from the recording has its messages on `topic`.
-
-    Raises
-    ------
-    RecordingError
-        If the file or a column is missing or not usable.
-    MissingDependencyError
-        If a library for this kind of file is not installed.
-
+    A bag written from the recording has its messages on `topic`. Raises RecordingError if the file
+    or a column is missing or not usable, MissingDependencyError if a library for this kind of file
+    is not installed.
     """
     log = read_log(path)
     n = len(joint_names)
@@ -236,8 +229,7 @@ def _stamps(
         )
     if times.max() > 1e10:
         raise RecordingError(
-            f'{source}: a stamp is {times.max():g} s, some '
-            f'{times.max() / 3.2e7:.0f} years; its unit is probably ms, us or '
-            'ns.'
+            f'{source}: a stamp is {times.max():g} s, some {times.max() / 3.2e7:.0f} years; its '
+            'unit is probably ms, us or ns.'
         )
     return np.round(times * 1e9).astype(np.int64)

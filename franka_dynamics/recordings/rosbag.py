@@ -158,9 +158,8 @@ def joint_columns(
     for name in joints:
         if name not in present:
             raise RecordingError(
-                f'{where} has no joint {name}; it names '
-                f'{", ".join(present)}. Every message must have all '
-                f'{len(joints)} joints of the arm.'
+                f'{where} has no joint {name}; it names {", ".join(present)}. Every message must '
+                f'have all {len(joints)} joints of the arm.'
             )
         if list(present).count(name) > 1:
             raise RecordingError(

@@ -172,9 +172,8 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
         (MEASURED, PREDICTED),
     )
     error.set(ylim=(1e-3, None))
-    lines = motion.plot(
-        figures.with_feedforward.time, figures.with_feedforward.desired, linewidth=0.8
-    )
+    tracking = figures.with_feedforward
+    lines = motion.plot(tracking.time, tracking.desired, linewidth=0.8)
     torque.plot(figures.command_time, figures.command, linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
