@@ -148,6 +148,7 @@ def test_where_torques_are_applied_as_they_come_neither_of_two_senders_is_follow
             followed.append((k, receiver.take(np.full(7, 5.0), number) is None))
             if followed[-1][1]:
                 receiver.step(*state)
+        assert k <= 102 or not receiver.follows(state[0])
     assert all(taken for k, taken in followed if k < 100)
     assert not any(taken for k, taken in followed if k > 102)
     assert receiver.state is ReceiverState.STOPPED and receiver.timeouts == 1
