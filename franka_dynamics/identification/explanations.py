@@ -60,7 +60,8 @@ _CLEAR = {
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
 # A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound logs (two
 # FER, 16 simulated FR3) no fitted gain's logarithm is above 0.14 or 1.2 standard deviations. Gains
-# of 0.8 and 1.25 at the joints 1 to 6 of two FER have at least 0.16 and 1.57 standard deviations.
+# of 0.8 and 1.25 at the joints 1 to 6 of two FER are found with a logarithm of at least 0.16, and
+# of at least 1.57 standard deviations.
 _DEVIATIONS = 1.5
 # Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
 # reaches _ROTORS_BETTER and is not below that of the likeliest fault; all faults are then tried
