@@ -31,7 +31,7 @@ class Mount:
     carrier : int
         Number of the torso's body that carries the arm; by default BASE (-1), the space frame.
     prefix : str
-        Prefix of the names of the arm's joints, used verbatim.
+        Put in front of the names of the arm's joints, without a separator.
 
     """
 
@@ -47,8 +47,8 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
 
     The tree's bodies are the torso's, then each arm's from base to tip; every joint's axis is the
     z axis of its body's frame. The base link (`ArmDescription.base_link`) of an arm on the torso
-    moves with the body that carries the arm, and is added to that body. The tree's tool is the
-    last arm's flange.
+    moves with the body that carries the arm, so its inertia is added to this body's. The tree's
+    tool is the last arm's flange.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from ..urdf.source import described
 
 BASE = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
-# rounding, far below a typing error.
+# rounding errors, far below the error of a mistyped twist.
 _UNIT_TWIST = 1e-9
 
 
@@ -129,7 +129,7 @@ class BodyTree:
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """The joints' names, as `ArmDescription.joint_names`."""
+        """The joints' names in order."""
         return self.names
 
     def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
@@ -139,9 +139,9 @@ class BodyTree:
         Parameters
         ----------
         eta : array_like, shape (n + 1, 6)
-            (v, omega) in each body's frame, A_i <- Ad(exp([eta_i])) A_i; the last row moves the
-            tool, T <- exp([eta]) T. Corrected twists are unit twists again: |omega| = 1 and
-            omega . v = 0 do not change.
+            Row i < n is a displacement (v, omega) of joint i's axis in body i's frame, A_i <-
+            Ad(exp([eta_i])) A_i; the last row moves the tool, T <- exp([eta_n]) T. Corrected
+            twists are unit twists again: |omega| = 1 and omega . v = 0 do not change.
 
         """
         motions = exp6(np.asarray(eta, dtype=float))
@@ -163,10 +163,10 @@ class BodyTree:
 
     def transforms(self, q: ArrayLike) -> Array:
         """Return the bodies' poses in their parents, M_i exp([A_i] q_i), shape (..., n, 4, 4)."""
-        # exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] + [A]^3) for the unit
-        # twist of a revolute joint, whose last term is zero but for rounding, and of a prismatic
-        # joint, for which [A]^2 = 0.
-        positions = np.moveaxis(joint_stack(self, q, 'q'), -1, 0)  # each body's in one piece
+        # For every unit twist, exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] +
+        # [A]^3). For a revolute joint [A]^3 = -[A], so the last term is zero but for rounding
+        # errors; for a prismatic joint [A]^2 = 0.
+        positions = np.moveaxis(joint_stack(self, q, 'q'), -1, 0)  # shape (n, ...)
         sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
         weights = np.stack((sine, versine, positions - sine), axis=-1)
         A = hat(self.twists)
@@ -198,7 +198,7 @@ def require_pose(pose: Array, what: str) -> None:
 
 
 def as_tree(robot: ArmDescription | BodyTree | str | Path) -> BodyTree:
-    """Return an arm's tree of bodies, or the tree itself."""
+    """Return a tree unchanged, and an arm (or the arm of a name or file) as a tree."""
     return robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
 
 
@@ -222,8 +222,9 @@ def momentum_matrix(twist: Array) -> Array:
     """
     Return P with P phi = (linear, angular momentum about the origin), shape (..., 6, 10).
 
-    With phi a body's `LinkInertia.parameters()` and (v, omega) its `twist`, shape (..., 6), the
-    momenta are m v + omega x h and J omega + h x v.
+    phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
+    the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
+    and J omega + h x v.
     """
     v, omega = twist[..., :3], twist[..., 3:]
     out = np.zeros((*twist.shape, 10))
@@ -238,9 +239,10 @@ def wrench_matrix(velocity: Array, acceleration: Array) -> Array:
     """
     Return A with A phi = (force, moment about the origin) that a motion needs, (..., 6, 10).
 
-    m a + domega x h + omega x (omega x h), J domega + omega x J omega + h x a, with a the
-    acceleration of the origin: `acceleration` is the derivative of the twist `velocity` in the
-    body's own axes, to which a adds omega x v.
+    The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
+    h x a, with phi, m, h and J as in `momentum_matrix`. `velocity` is the twist (v, omega) and
+    `acceleration` its component-wise derivative (dv, domega) in the body's axes; the acceleration
+    of the frame's origin is a = dv + omega x v.
     """
     v, omega = velocity[..., :3], velocity[..., 3:]
     classical = np.array(acceleration)

@@ -6,8 +6,8 @@ Mechanisms with loops: a tree, the loops that close it, and the joints with moto
 The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
 joint, which leaves a tree. A `Loop` names two bodies and the directions in which it makes them
 coincide. The motors' torques follow from the tree's joint torques by virtual work. The joint at a
-cut stays in the tree as the joint of a body without mass (Kwon's joint 5), so that its torque in
-the tree is zero.
+cut stays in the tree, where it moves a body without mass (Kwon's joint 5), so its torque in the
+tree is zero.
 """
 
 from __future__ import annotations
@@ -101,14 +101,15 @@ class ClosedChain:
     active, passive : ndarray of int
         Joints with and without motors.
     signs : list of ndarray, shape (n,)
-        For each loop, +1 for joints that move its first body, -1 for joints that move its second
-        body, 0 for joints that move both or neither.
+        For each loop, +1 for joints that move only its first body, -1 for joints that move only
+        its second body, 0 for joints that move both or neither.
 
     Raises
     ------
     TreeError
-        If an active joint or a loop's body does not exist, there is no loop, or the number of
-        closed directions is not the number of passive joints.
+        If there is no active joint or no loop, an active joint is repeated, an active joint or a
+        loop's body does not exist, or the number of closed directions is not the number of
+        passive joints.
 
     """
 
@@ -188,7 +189,7 @@ class ClosedChain:
         Raises
         ------
         LoopError
-            If g_p is singular: the motors do not determine the passive joints there.
+            If g_p is singular at q: the motors then do not determine the passive joints.
 
         """
         g_p, g_a = self.split(self.loop_jacobian(q))
@@ -196,20 +197,20 @@ class ClosedChain:
 
     def assemble(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
         """
-        Return all joint positions with the loops closed, near a guess.
+        Return the positions of all joints, shape (n,), that close the loops, near a guess.
 
         Parameters
         ----------
         q_active : array_like, shape (active,)
             Positions of the motors [rad or m].
         guess : array_like, shape (n,)
-            Positions of all joints near the wanted assembly; the passive ones start a Newton
-            iteration.
+            Positions of all joints near the wanted assembly mode. Newton's iteration starts from
+            the passive joints' positions; those of the motors are replaced by `q_active`.
 
         Raises
         ------
         LoopError
-            If the loops cannot be closed from there, or the iteration meets a singular position.
+            If the iteration does not close the loops, or meets a position with a singular g_p.
 
         """
         q = np.array(joint_stack(self.tree, guess, 'guess'))
@@ -247,7 +248,7 @@ class ClosedChain:
 
     def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> JointStates:
         """
-        Return the motion of all joints that keeps the loops closed.
+        Return positions, velocities and accelerations of all joints that keep the loops closed.
 
         Parameters
         ----------
@@ -259,7 +260,7 @@ class ClosedChain:
         Raises
         ------
         LoopError
-            If a position is singular.
+            If g_p is singular at a position (see `passive_jacobian`).
 
         """
         q = joint_stack(self.tree, q, 'q')
@@ -281,7 +282,7 @@ class ClosedChain:
         Return the motors' torques tau_a + J_p^T tau_p (Kwon, (13)), shape (..., active).
 
         tau_a and tau_p [N m or N] are the torques of active and passive joints in the cut tree
-        (`tree_dynamics`), where tau_p need not be zero.
+        (`tree_dynamics`), where tau_p need not be zero, although passive joints have no motors.
         """
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
         return apply(reduction, self.tree_dynamics(motion).tau)
@@ -291,14 +292,14 @@ class ClosedChain:
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the reduced mass matrix [1, J_p^T] M [1; J_p], shape (..., active, active)."""
+        """Return the motors' mass matrix [1, J_p^T] M [1; J_p], shape (..., active, active)."""
         still = np.zeros(self.tree.n)
         M = differentiate(self.tree, q, still, still, gravity=np.zeros(3)).tau.by_ddq
         reduction = self.reduction(q)
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the motors' accelerations under their torques `tau` and gravity (..., active)."""
+        """Return the motors' accelerations under torques `tau` and gravity, (..., active)."""
         torque = self._active_vector(tau, 'tau')
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
@@ -327,7 +328,7 @@ class ClosedChain:
         Raises
         ------
         LoopError
-            If g_p cannot be inverted at one of the positions.
+            If g_p is singular at one of the positions.
 
         """
         g_p, g_a = g[..., self.passive], g[..., self.active]

@@ -86,13 +86,15 @@ class MotorDerivatives:
 
 def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Derivative:
     """
-    Return d tau_motors / d lambda, (14) corrected; `full` has shape (..., a, 9n + 6).
+    Return d tau_motors / d lambda, Kwon's (14) corrected; `full` has shape (..., a, 9n + 6).
 
-    lambda = [eta, q, dq, ddq] of the tree, whose entries count as independent, as in Kwon: -G_a +
-    g_a^T g_p^{-T} G_p + [1, J_p^T] S with tau_hat = g_p^{-T} tau_p. A joint's row of G_a or G_p is
-    tau_hat^T times the derivative of the joint's column of the loop Jacobian g, with that column's
-    sign: for Kwon's five-bar, row 2 of G_a is -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T
-    dw5', which Kwon prints as zero.
+    The entries of lambda = [eta, q, dq, ddq] of the tree count as independent, as in Kwon. The
+    derivative is -G_a + g_a^T g_p^{-T} G_p + S_a + J_p^T S_p, with S_a and S_p the derivatives of
+    the tree's torques at active and passive joints. A joint's row of G_a or G_p is tau_hat^T times
+    the derivative of the joint's column of the loop Jacobian g, where tau_hat = g_p^{-T} tau_p.
+    The columns of joints that move a loop's second body have a minus sign: for Kwon's five-bar,
+    row 2 of G_a is -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T dw5', which Kwon prints as
+    zero.
     """
     tree = differentiate(chain.tree, *motion, gravity=chain.gravity)
     return Derivative(_reduced(chain, motion, tree), chain.tree.n)

@@ -4,16 +4,18 @@
 Differential dynamics of a tree of bodies: Kwon, (1) to (10) and Algorithm 1, corrected.
 
 Quantities are differentiated with respect to lambda = [eta, q, dq, ddq] in R^(9n+6). eta_i are six
-corrections of each joint's twist, A_i <- Ad(exp([eta_i])) A_i (6), and six of the tool's pose,
-T <- exp([eta]) T; q, dq, ddq are the joints' positions, velocities and accelerations. Quantities
-of body i are in body i's frame. Twists and eta are (v, omega), wrenches (force, moment), where
-Kwon has (omega, v) and (moment, force).
+corrections of each joint's twist, A_i <- Ad(exp([eta_i])) A_i (Kwon, (6)), and six of the tool's
+pose, T <- exp([eta]) T; q, dq, ddq are the joints' positions, velocities and accelerations.
+Quantities of body i are in body i's frame. Twists and eta are (v, omega), wrenches (force,
+moment), where Kwon has (omega, v) and (moment, force).
 
-Corrections of the printed text: line 30's second term is -(ad_V^T G + ad*_{GV}) P; Ad_i is the
-joint's own Ad(exp([A_i] q_i)), not the product from the base; lines 3 and 4 are left out, since
-lines 7 and 8 give them with V_0 = 0; dtau_i has the term -F_i^T ad_{A_i} in joint i's own block;
-sums over children replace i + 1; and Kwon's last six columns, identically zero as printed,
-act on the tool's pose.
+The code departs from Algorithm 1 as Kwon prints it:
+- The second term of line 30 is -(ad_V^T G + ad*_{GV}) P.
+- Ad_i is the joint's own Ad(exp([A_i] q_i)), not the product from the base.
+- Lines 3 and 4 are left out, because lines 7 and 8 give the same with V_0 = 0.
+- dtau_i has the term -F_i^T ad_{A_i} in joint i's own block.
+- Sums over a body's children replace the body i + 1.
+- The last six columns, zero as printed, are the derivatives by the tool's pose.
 """
 
 from __future__ import annotations
@@ -92,9 +94,10 @@ class DynamicsDerivatives:
     """
     The motion at a state and its derivatives by lambda = [eta, q, dq, ddq] (Kwon, (9)).
 
-    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R, `full` of shape (..., n, 6, 9n +
-    6); `displacement` is (T_i^-1 dT_i)^vee of the pose of body i in the space frame, of the same
-    shape. `tau`, the derivative of the joint torques, is Kwon's S (..., n, 9n + 6).
+    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R; their `full` has shape (..., n, 6,
+    9n + 6). `displacement`, of the same shape, is (T_i^-1 dT_i)^vee, with T_i the pose of body i
+    in the space frame. `tau`, the derivative of the joint torques, is Kwon's S, shape (..., n,
+    9n + 6).
     """
 
     motion: TreeMotion
@@ -132,7 +135,8 @@ def tree_motion(
     Raises
     ------
     JointVectorError
-        If a vector or the wrench has the wrong shape or is not finite, or they do not broadcast.
+        If a vector or the wrench has the wrong shape or is not finite, or the leading axes do not
+        broadcast.
 
     """
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).motion()

@@ -14,7 +14,7 @@ from ..arrays import checked, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..typing import Array
 
-GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame, as FCI fixes it
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame; FCI's value
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
 FLANGE = 'flange'
 
@@ -125,7 +125,7 @@ def gravity_vector(gravity: ArrayLike) -> Array:
     Raises
     ------
     JointVectorError
-        If it has another shape or is not finite.
+        If `gravity` has another shape or is not finite.
 
     """
     words = f'The gravity vector [m/s^2] in the space frame, such as {GRAVITY},'
@@ -180,7 +180,7 @@ def wrench_stack(wrench: ArrayLike) -> Array:
     Raises
     ------
     JointVectorError
-        If it has another shape or is not finite.
+        If `wrench` has another shape or is not finite.
 
     """
     words = 'A wrench, force [N] then moment [N m],'
@@ -220,7 +220,7 @@ def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[A
 
 def require_centers_of_mass(description: ArmDescription) -> None:
     """
-    Raise InertiaError if a link has a first moment but no mass, as regrouped parameters may have.
+    Raise InertiaError if a link has a first moment but no mass, as regrouping may leave it.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def total_mass(description: ArmDescription) -> float:
     Raises
     ------
     InertiaError
-        If it is zero, because there is then no centre of mass.
+        If this mass is zero, because there is then no centre of mass.
 
     """
     mass = sum(link.mass for link in description.links)
@@ -274,7 +274,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
     Raises
     ------
     InertiaError
-        If M is singular, exactly or but for rounding errors.
+        If M is singular, or so nearly that SINGULAR counts it as singular.
 
     """
     stack = np.broadcast_shapes(mass.shape[:-1], torque.shape)

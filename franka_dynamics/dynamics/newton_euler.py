@@ -6,8 +6,8 @@ Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. `NewtonEulerModel` and
 `PinocchioModel` share only the arm description and checks of arguments: this module uses no
 Pinocchio, no spatial algebra and no inertias about centres of mass. It finds the joint axes of
-standard rows itself, without `joint_placements`, so that the cross-check shows an error there. All
-methods also take a stack of states: arrays of shape (..., n).
+standard rows itself, so that the cross-check shows an error in `joint_placements`, which
+`PinocchioModel` uses. All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ from ..urdf.source import described
 class JointPlace(NamedTuple):
     """Joint i at a state: the pose of frame i in frame i - 1, and the joint's axis."""
 
-    rotation: Array  # (..., 3, 3), frame i in i-1
-    origin: Array  # (..., 3), origin of i in i-1
-    arm: Array  # (..., 3), origin of i-1 to origin of i, in frame i
-    axis: Array  # (..., 3), joint axis in frame i
+    rotation: Array  # (..., 3, 3), rotation of frame i in frame i - 1
+    origin: Array  # (..., 3), origin of frame i in frame i - 1 [m]
+    arm: Array  # (..., 3), from frame i - 1's origin to frame i's, in the axes of frame i [m]
+    axis: Array  # (..., 3), unit vector along the joint's axis, in the axes of frame i
     revolute: bool
-    origin_turns: bool  # the axis is at the origin of i-1, so that i's origin circles it
+    # Whether the joint rotates frame i's origin about frame i - 1's: revolute, standard rows.
+    origin_turns: bool
 
 
 class LinkMotion(NamedTuple):
@@ -341,7 +342,7 @@ class NewtonEulerModel:
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
     def _base_acceleration(self, *, gravity: bool) -> Array:
-        """Return the base's acceleration in its axes: -gravity or 0 (Luh, Walker, Paul 1980)."""
+        """Return -gravity or 0 as the base's acceleration, base axes (Luh, Walker, Paul 1980)."""
         upward = -self._gravity if gravity else np.zeros(3)
         return self._base[:3, :3].T @ upward
 

@@ -142,7 +142,7 @@ class PinocchioModel:
     Parameters
     ----------
     description : ArmDescription
-        The arm, with its hand and payload as desired.
+        The arm; its links include the hand and the payload, if there are any.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 

@@ -5,8 +5,8 @@ Kinematics and dynamics by products of exponentials, from space twists and poses
 
 The pose of frame i is T_i(q) = exp([xi_1] q_1) ... exp([xi_i] q_i) T_i(0) (Panda notebook, cells 5
 to 24). The poses at q = 0 are computed from DH rows by translations and roll-pitch-yaw rotations,
-as for a URDF's joints, not by the DH matrix nor by `joint_placements`: the cross-check compares
-both ways.
+as for a URDF's joints, not by the DH matrix or `joint_placements`, so that the cross-check shows
+an error in those.
 
 The mass matrix is the sum over the links of J_m^T diag(m 1, I) J_m with the centre-of-mass
 Jacobians of the Panda notebook, cells 20 to 24; its derivatives use Lie brackets of the space
@@ -182,8 +182,9 @@ class ExponentialsModel:
         """
         Return dM_ij/dq_k, shape (..., n, n, n), last axis k, by Lie brackets.
 
-        With J the space Jacobian and N_k the spatial inertia in {S} of links k..n together,
-        dM_ij/dq_k = [J_i, J_k]^T N_max(j,k) J_j (k > i) + J_i^T N_max(i,k) [J_j, J_k] (k > j).
+        With J_i column i of the space Jacobian and N_k the spatial inertia in {S} of links k..n
+        together, dM_ij/dq_k = [J_i, J_k]^T N_max(j,k) J_j + J_i^T N_max(i,k) [J_j, J_k], where the
+        first term is left out unless k > i, the second unless k > j.
         """
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         composite = np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)

@@ -84,8 +84,8 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     description : ArmDescription
         The arm whose geometry, names and limits are kept.
     vector : array_like, shape (10 n,) or (11 n,)
-        Standard parameters, which need not be physical: regrouped parameters are not. A vector of
-        10 n leaves the rotor inertias as they are.
+        Standard parameters, which need not be physically consistent, because regrouped ones may
+        not be. A vector of length 10 n leaves the rotor inertias as they are.
 
     Raises
     ------
@@ -139,7 +139,8 @@ def torque_regressor(
     Parameters
     ----------
     robot : ArmDescription, BodyTree, str or Path
-        Only its geometry is used. Revolute and prismatic joints; an arm of either convention.
+        Only the geometry is used. Joints are revolute or prismatic, an arm's DH rows standard or
+        modified.
     q, dq, ddq : array_like, shape (..., n)
         Positions, velocities and accelerations in joint order (rad or m, and per s, s^2).
     gravity : array_like, shape (3,)
@@ -153,8 +154,8 @@ def torque_regressor(
     Returns
     -------
     ndarray, shape (..., n, p)
-        p = 10 n (11 n with rotors), columns in the order of
-        `parameter_names`; or len(columns).
+        Without `columns` p is 10 n (11 n with rotors), in the order of `parameter_names`; with
+        `columns` p is their number.
 
     Raises
     ------
@@ -185,7 +186,7 @@ def torque_regressor(
 
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
-    """Write the bodies' 10 n columns for N states into the zeros `out`, (N, n, >= 10 n)."""
+    """Write the bodies' 10 n columns for N states into an `out` of zeros, (N, n, 10 n or more)."""
     count = len(q)
     # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
     # twist in the body's frame.

@@ -36,7 +36,7 @@ class TreeRow:
     Parameters
     ----------
     parent : int
-        Number of the antecedent, BASE (-1) for the ground; parents come first.
+        Number of the antecedent, BASE (-1) for the ground; it is below the joint's own number.
     kind : JointKind
         Whether the joint's position is added to `row.theta` or to `row.d`.
     gamma, b : float
@@ -60,8 +60,8 @@ def tree_rows(tree: BodyTree) -> tuple[TreeRow, ...]:
     The row of a joint on the base starts from the space frame. Every placement has a row: alpha
     and a are the angle and the distance between the parent's and the child's joint axis, about and
     along their common normal; gamma and b lead from the parent's frame to the normal, theta and d
-    from the normal to the child's frame. Between parallel axes d = 0. The common normal points
-    within a quarter turn of the parent's x axis.
+    from the normal to the child's frame. Between parallel axes d = 0. Of the two directions
+    of the common normal, the one within a quarter turn of the parent's x axis is taken.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def _to_axis(twist: Array) -> Array:
 
 
 def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
-    """Return gamma, b, modified DH row of a pose; lengths below 1e-14 `reach` [m] count as 0."""
+    """Return gamma, b, modified DH row of a pose; lengths up to 1e-14 times `reach` count as 0."""
     rotation, origin = placement[:3, :3], placement[:3, 3]
     across = rotation[:2, 2]  # the child's z, projected onto the parent's xy plane
     sine = float(np.hypot(*across))
@@ -183,7 +183,7 @@ def _row_of(placement: Array, reach: float) -> tuple[float, float, DHRow]:
 
 
 def _quarter(angle: float) -> float:
-    """Return an angle [rad], rounded if only rounding errors part it from a multiple of pi/2."""
+    """Return the multiple of pi/2 from which an angle [rad] differs by rounding, else itself."""
     return snapped(angle, 0.5 * math.pi, _ROUNDING)
 
 
