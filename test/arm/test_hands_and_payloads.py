@@ -96,6 +96,13 @@ def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given, sentence
     assert len(str(caught.value)) < 400
 
 
+def test_the_largest_mass_is_taken_and_a_missing_file_is_refused_by_its_path(tmp_path):
+    assert read_payload('100,0,0,0.06').mass == 100.0
+    for name in ('no.yaml', 'no.json'):
+        with pytest.raises(DescriptionError, match=re.escape(str(tmp_path / name))):
+            read_payload(str(tmp_path / name))
+
+
 # xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
 SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
 # Numbers of github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.

@@ -33,6 +33,20 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
     assert limited.cut_by_rate.all()
 
 
+@pytest.mark.parametrize(
+    ('stamp', 'step'), [(None, 0.0), (1.0, 0.0), (1.0 + 0.25e-3, 0.25), (1.0 + 2e-3, 1.0)]
+)
+def test_a_command_changes_by_the_rate_times_the_time_since_the_last_state(stamp, step):
+    output = CommandOutput(EFFORT, RATE)
+    if stamp is None:  # no state yet had a command, as where a torque acted before the first one
+        output.last = np.zeros(2)
+    else:
+        output.take(np.zeros(2), 1.0)
+    torque = output.limited(stamp or 1.0, np.full(2, 10.0)).torque
+    # The difference of stamps near 1 s is rounded to 1e-16 s, which passes 1e-13 N m.
+    np.testing.assert_allclose(torque, step, rtol=0.0, atol=1e-12)
+
+
 def test_a_stop_sequence_keeps_the_torque_rate():
     output = CommandOutput(EFFORT, RATE)
     output.take(np.full(2, 10.0), 0.0)
