@@ -19,10 +19,10 @@ from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
 from ..resources import share_directory
 
-# Other names of shipped arms: panda loads the fer, with joints named panda_joint1, ... Franka's
-# first arm was sold as Panda.
+# Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
+# sold its first arm as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-AS_LISTED = 'as_listed'  # a choice of hand: the hand with which the inertial set was published
+AS_LISTED = 'as_listed'  # as `hand`: keep the hand with which the inertial set was published
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
 _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 
@@ -59,7 +59,7 @@ class InertialSet:
         return tuple(found)
 
     def base_inertia(self) -> LinkInertia | None:
-        """Return the inertia of the fixed base about the origin of frame {0}; None if unknown."""
+        """Return the fixed base's inertia about the origin of frame {0}, or None if not stated."""
         return None if self.base_link is None else self.base_link.link(self.inertia_about)
 
 
@@ -74,7 +74,7 @@ class ArmFile(ArmFields):
     inertial_sets: dict[str, InertialSet]
 
     def __post_init__(self) -> None:
-        """Check that there are joints, and that default set, friction and home fit the arm."""
+        """Raise FieldError if joints are missing, or default set, friction or home do not fit."""
         n = len(self.joints)
         if not n:
             raise FieldError('is empty; an arm needs at least one joint', 'joints')
@@ -195,13 +195,13 @@ def load(
             f'{path}: {chosen} states centres of mass; a repair moves the numbers of a table of '
             'first moments about the frame origins. Write it in these.'
         )
-    # A hand's numbers count as exact: the last link with a hand is repaired within the rounding of
-    # the inertial set.
+    # The last link is repaired together with its hand, within the rounding of the inertial set, as
+    # if the hand's numbers were exact.
     return repaired(description)
 
 
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
-    """Return an arm with a hand, given as in `load`, in place of its own."""
+    """Return an arm with its hand replaced by `hand`, which is given as in `load`."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.
     hand = str(hand_file(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):

@@ -77,7 +77,7 @@ def arm_file_text(
 def _arm_file(
     description: ArmDescription, source: str | None, title: str | None, notes: str
 ) -> ArmFile:
-    """Return the content of an arm file; raise FieldError for a wrong field, such as the hand."""
+    """Return the content of an arm file; raise FieldError for an unknown hand."""
     name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
     base, base_link = description.base, description.base_link
     inertial = InertialSet(

@@ -55,7 +55,7 @@ class Homogeneous:
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
     def _link(self, volume: float, moments: Array) -> LinkInertia:
-        """Return the inertia, given volume [m^3] and moments about the centre per mass [m^2]."""
+        """Return the inertia from volume [m^3] and central moments of inertia per mass [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
 
@@ -72,8 +72,8 @@ class Cylinder(Homogeneous):
         """
         Return the cylinder's inertia about the frame's origin.
 
-        The moments of inertia about the centre are m r^2/2 along the axis and m (3 r^2 + l^2)/12
-        across the axis (Busellato 2023, section 2.1, corrected).
+        The central moments of inertia are m r^2/2 about the cylinder's axis and m (3 r^2 + l^2)/12
+        about axes across it (Busellato 2023, section 2.1, which prints 2 in place of 12).
         """
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
         along = [one == self.axis for one in Axis]
@@ -91,8 +91,8 @@ class Box(Homogeneous):
         """
         Return the box's inertia about the frame's origin.
 
-        The moment of inertia about the centre is m (y^2 + z^2)/12 along x, with `size` (x, y, z),
-        and so on (Busellato 2023, section 2.1).
+        With `size` (x, y, z) the central moment of inertia about the x axis is m (y^2 + z^2)/12;
+        those about y and z are analogous (Busellato 2023, section 2.1).
         """
         squares = np.square(self.size)
         return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)

@@ -20,8 +20,8 @@ from ..typing import Array
 class Convention(str, Enum):
     """The two common conventions of a DH row."""
 
-    MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d): joint i turns about z of frame i
-    STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha): joint i turns about z of frame i-1
+    MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d); the axis of joint i is z of frame i
+    STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1
 
 
 @dataclass(frozen=True)

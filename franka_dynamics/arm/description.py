@@ -21,8 +21,8 @@ from ..errors import DescriptionError, InertiaError, member, shortened
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
-# A link heavier than _POINT_MASS and denser than osmium, the densest metal, is taken to have its
-# mass in grams. A lighter link may be a point mass, or carry one as payload.
+# A link heavier than _POINT_MASS and denser than osmium, the densest metal, counts as impossible:
+# its mass is probably in grams. A lighter link may be a point mass, or carry one as payload.
 _POINT_MASS, _MOST_DENSITY = 1000.0, 22_600.0  # [kg], [kg/m^3]
 
 
@@ -135,29 +135,31 @@ class ArmDescription(ArmFields):
     home : ndarray, shape (n,), or None
         Joint positions at which simulations and planned motions start [rad or m].
     friction : FrictionModel or None
-        Friction of all joints; None if unknown.
+        Friction of all joints; None without a friction model.
     inertial_set, source, hand : str
         Name and source of the published set of inertias, and the hand that the last link includes.
     rounding : float
         Half a unit of the last printed digit of the set's numbers, in SI units; 0 if unknown.
     file : str
-        Path of the arm file, or name of the accepted URDF; empty for other arms.
+        Path of the arm file, or name of the URDF that `model_from_urdf` accepted; empty otherwise.
     repairs : tuple of str
         A sentence for each link whose inertia was repaired on request.
     notes : tuple of str
-        A sentence for each tolerated deviation from the URDF format; not stored in arm files.
+        The notes of `ImportedArm` if the arm was loaded from a URDF; not stored in arm files.
     rated_load : float or None
-        The manufacturer's largest mass on the flange [kg]; None if unknown.
+        The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     simulated_friction : FrictionModel or None
-        Friction for simulation only, if `friction` is not known. It is never commanded nor
-        subtracted from measured torques: it was identified from commanded torques, which lack the
-        friction that the robot's controller compensates.
+        Friction for simulations, for arms without `friction`. It is never commanded nor subtracted
+        from measured torques: it was identified from commanded torques, which lack the friction
+        that the robot's controller compensates.
 
     Raises
     ------
     DescriptionError
-        If the numbers of joints, links and home positions differ, the base is no rigid motion, or
-        a joint is named twice, or there is no such convention.
+        If the numbers of joints and links differ, the base is no rigid motion, a joint is named
+        twice, or there is no such convention.
+    JointVectorError
+        If `home` does not have one finite number for each joint.
 
     """
 
@@ -292,7 +294,8 @@ class ArmDescription(ArmFields):
         Return this arm with a body fixed to its last link.
 
         `payload` is about the flange's origin, in the flange frame; ten zeros leave the links
-        exactly unchanged. `name` becomes the arm's `hand`; None, for other bodies, keeps it.
+        exactly unchanged. If the body is a hand, `name` becomes the arm's `hand`; with None the
+        arm's `hand` stays.
         """
         hand = self.hand if name is None else name
         if not payload.parameters().any():
@@ -341,7 +344,8 @@ class ArmDescription(ArmFields):
         Raises
         ------
         InertiaError
-            If a link is not physical; the message names each such link, by how much, and the fix.
+            If a link is not physical; the message names each such link, the eigenvalue or density
+            that is impossible, and the fix.
 
         """
         sentences = self.inconsistencies()

@@ -59,7 +59,7 @@ def modified_rows_of(description: ArmDescription) -> tuple[list[DHRow], list[DHR
 
 
 def with_modified_rows(description: ArmDescription, rows: Sequence[DHRow]) -> ArmDescription:
-    """Return an arm with other rows, n + 1 modified ones, written in the arm's own convention."""
+    """Return an arm with its rows replaced by n + 1 modified rows, in the arm's convention."""
     *own, flange = from_modified_rows(rows, description.convention, description.flange)
     joints = (replace(joint, row=row) for joint, row in zip(description.joints, own))
     return replace(description, joints=tuple(joints), flange=flange)
@@ -71,8 +71,8 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
 
     The bodies stay where they are; the joint's position, position limits and home position change
     sign, and friction becomes -tau(-dq). By Rz(t - q) = Rx(pi) Rz(q - t) Rx(pi) and Tz(d - q) =
-    Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint and the frame between them
-    take up half turns about x.
+    Rx(pi) Tz(q - d) Rx(pi), the twists alpha before and after the joint change by pi, and the
+    frame between them is rotated by pi about its x axis.
     """
     rows, _ = modified_rows_of(description)
     row, after = rows[joint : joint + 2]
@@ -83,7 +83,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
     limits = joints[joint].limits
     limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
     joints[joint] = replace(joints[joint], limits=limits)
-    # The turned frame is the one whose z is the joint's axis: {i}, or {i-1} in standard rows.
+    # Rotated is the frame whose z is the axis of joint i: {i}, or {i-1} in standard rows.
     turned = joint if description.convention is Convention.MODIFIED else joint - 1
     if turned < 0:
         base = base @ _HALF_TURN
@@ -104,7 +104,7 @@ def with_joint_reversed(description: ArmDescription, joint: int) -> ArmDescripti
 
 
 def _half_turn_on(alpha: float) -> float:
-    """Return alpha plus or minus pi, whichever is nearer to zero, exact at quarter turns."""
+    """Return alpha plus or minus pi, whichever is nearer to zero; pi/2 becomes exactly -pi/2."""
     return alpha - math.pi if alpha > 0.0 else alpha + math.pi
 
 

@@ -27,7 +27,7 @@ class FrictionModel(Protocol):
     """A model of joint friction: its torque at joint velocities."""
 
     def torque(self, dq: ArrayLike) -> Array:
-        """Return the friction torque [N m], added to the rigid-body torque, at dq [rad/s]."""
+        """Return the friction torque [N m] at dq [rad/s], which adds to the rigid-body torque."""
         ...
 
 
@@ -267,7 +267,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel | None:
-    """Return friction with one joint reversed: its offset is negated; a user's model unchanged."""
+    """Return friction with one joint's offset negated, or a model of a user's class unchanged."""
     if isinstance(model, (SigmoidFriction, ViscousCoulombFriction, MaxwellSlipFriction)):
         offset = np.array(model.offset)
         offset[joint] = -offset[joint]
@@ -276,7 +276,7 @@ def reversed_friction(model: FrictionModel | None, joint: int) -> FrictionModel 
 
 
 def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
-    """Check that parameters are at least `least`, and freeze them; a parameter may be None."""
+    """Freeze parameters that are not None; raise FrictionError if one is below `least`."""
     for name in names:
         if getattr(model, name) is None:
             continue

@@ -17,8 +17,8 @@ class FrictionState:
     """
     The state z of one arm's Maxwell-slip elements, updated with each joint state.
 
-    At the start, and after a gap in the joint states, z is unknown, or 0 if `relaxed`, which is
-    for simulations. `slip_bounds`, shape (2, k, n), are the lowest and highest possible z of k
+    At the start, and after a gap in the joint states, z is unknown, or 0 if `relaxed` (for
+    simulations). `slip_bounds`, shape (2, k, n), are the lowest and highest possible z of k
     elements at n joints; the bounds become equal after a displacement of twice an element's reach
     in one direction. Models without Maxwell-slip elements have no state.
     """

@@ -34,7 +34,8 @@ def load_hand(name: str) -> LinkInertia:
     """
     Return a hand's inertia about the flange's origin, in the flange frame.
 
-    `name` is a shipped hand, the path of a hand file, or that of Desk's end-effector file (.json).
+    `name` is that of a shipped hand, or the path of a hand file or of an end-effector file of
+    Franka's Desk (.json).
     `arm.with_payload(hand)` puts the hand on an arm.
 
     Returns

@@ -22,8 +22,11 @@ from ..typing import Array
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
 _MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
-_ROUNDING = 1e-12  # [m], and relative to the largest moment of inertia about the flange
-_ASYMMETRY = 1e-9  # of a tensor in Desk's file, relative to its largest element: rounded digits
+# Coordinates of a centre of mass below _ROUNDING [m] become zero, and so do elements of a tensor
+# below _ROUNDING times the largest element of the tensor about the flange's origin.
+_ROUNDING = 1e-12
+# Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
+_ASYMMETRY = 1e-9
 _HEADER = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
@@ -69,7 +72,7 @@ def payload_array(inertia: LinkInertia) -> Array:
     Return a body's mass, centre of mass c, inertia about c (xx xy xz yy yz zz), shape (10,).
 
     `inertia` holds the body's mass, first moment and inertia about the flange's origin, in the
-    flange frame. Entries of centre of mass and tensor below rounding error become zero.
+    flange frame. Coordinates of c and tensor elements as small as rounding errors become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
     center = np.where(np.abs(center) < _ROUNDING, 0.0, center)

@@ -59,7 +59,7 @@ class Shape:
         return replace(self, pose=transform @ self.pose)
 
     def parts(self) -> tuple[Shape, ...]:
-        """Return a capsule as a cylinder and two spheres, as URDF has none; others as they are."""
+        """Return a capsule, which URDF lacks, as a cylinder and two spheres; else the shape."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)
         radius, length = self.size
@@ -72,7 +72,11 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """A capsule along an axis of DH frame `frame`, or of a hand; `length`: of its cylinder [m]."""
+    """
+    A capsule along an axis of DH frame `frame`, or of a hand's frame.
+
+    `length` [m] is that of its cylinder, without the hemispheres.
+    """
 
     radius: Positive
     length: Positive

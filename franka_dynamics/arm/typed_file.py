@@ -31,7 +31,7 @@ _Kind = TypeVar('_Kind')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN = 2.0 * math.pi
-MOST_EFFORT = 1e5  # [N m or N] largest accepted effort limit; five times an industrial arm's
+MOST_EFFORT = 1e5  # [N m or N] largest accepted effort limit, five times that of an industrial arm
 
 
 class FieldError(ValueError):
@@ -240,7 +240,7 @@ def _fields(kind: Any, value: Any) -> Any:
 
 
 def _layout(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return for each key of a file's mapping the fields of `kind` that its entry fills, typed."""
+    """Return for each key in a file the fields of `kind` that its entry fills, and their types."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):

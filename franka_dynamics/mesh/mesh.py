@@ -126,7 +126,7 @@ def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
     corners = (mesh.vertices - about)[mesh.faces]  # (face, corner, coordinate)
     first, second, third = corners.swapaxes(0, 1)
     s = corners.sum(axis=1)
-    g = 0.5 * (s * s + (corners * corners).sum(axis=1))  # (19): both orders of every pair, halved
+    g = 0.5 * (s * s + (corners * corners).sum(axis=1))  # (19): sum over corners i <= j of v_i v_j
     # Kwon, (15): v1 . n is det [v1 v2 v3], because v2 x v3 is the only term of the normal n that
     # is not perpendicular to v1.
     normal = cross(second - first, third - first)

@@ -29,7 +29,7 @@ from ..typing import Array
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
-# URDF requires numbers as limits; one of UNLIMITED or more in absolute value means no limit.
+# URDF requires numbers as limits; a number of at least UNLIMITED in absolute value means no limit.
 UNLIMITED = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
@@ -67,7 +67,7 @@ class UrdfDocument:
 
     `name` is the robot's, `source` the name of the `text` in error messages, `root` the link
     without a parent. `links` says for each link's name whether it has mass or inertia. `notes` are
-    sentences about tolerated deviations from the format.
+    sentences about tolerated deviations from the format and doubtful limits.
     """
 
     name: str
@@ -155,7 +155,7 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
 
 
 class _Parser:
-    """Reads one URDF, and collects notes on tolerated deviations from the format."""
+    """Reads one URDF; collects notes on tolerated deviations from the format, doubtful limits."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -337,7 +337,8 @@ class _Parser:
 
         def value(key: str, absent: float) -> float:
             stated = absent
-            # URDF requires effort and velocity limits: their infinite `absent` says so.
+            # URDF requires effort and velocity limits: with an infinite `absent` a missing limit
+            # is an error.
             if key in limit.attrib or math.isinf(absent):
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated

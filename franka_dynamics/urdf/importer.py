@@ -66,8 +66,8 @@ def import_urdf(
     joint_names : sequence of str, optional
         The arm's joints from base to tip; default: the URDF's only chain, without gripper joints.
     tip : str, optional
-        The link that is the flange; default: a link after the last joint with the name of a flange
-        (link8, flange, tool0), or else the last moving link.
+        The link that is the flange; default: a link after the last joint whose name ends in
+        link<n + 1> for n joints, flange or tool0, or else the last moving link.
     prefix : str
         Only joints with this prefix are used; it is removed from the description's joint names.
     convention : Convention
@@ -186,12 +186,13 @@ def detect_arm(
 
     Without `arm` every shipped arm's joints are searched for; without `prefix` any prefix fits.
     If a URDF lacks the joint names of a given arm with n joints, and no prefix is given, the names
-    are those of the first n joints of the only chain that is long enough.
+    are those of the first n joints of the only chain that is long enough. With both `arm` and
+    `prefix` the prefixed names are returned even if the URDF lacks them.
 
     Raises
     ------
     UrdfError
-        If no arm or more than one fits; the message lists the joints or the choices.
+        If not exactly one arm or chain fits; the message lists the joints or the choices.
 
     """
     found = _by_name(document, arm, prefix)

@@ -66,7 +66,7 @@ class SerialChain:
     base frame with all joints at zero, of the last joint's link and links fixed to it.
     `held_joints` are other moving joints that the arm carries (a finger). `name` is the robot's,
     `source` the URDF's in error messages; `notes` are sentences about joints that are held or left
-    out, and about tolerated deviations from the format.
+    out, tolerated deviations from the format, and doubtful limits.
     """
 
     name: str

@@ -36,8 +36,8 @@ def load(
         URDF, which has one set.
     hand : str
         'as_listed' keeps the hand that the set was published with (if any), 'none' takes it off,
-        and a hand's name, or the path of a hand file, puts that hand on in its place. Bodies after
-        the last joint of a URDF stay.
+        and a hand's name, or the path of a hand file, puts that hand on in its place. Bodies that
+        a URDF has after its last joint stay.
     prefix : str
         Prefix of every joint name, verbatim. It is added to the names of a shipped arm or an arm
         file; the joints of a URDF must already have it.
@@ -48,7 +48,7 @@ def load(
     Returns
     -------
     ArmDescription
-        The arm. For a URDF, its `notes` name tolerated deviations from the format.
+        The arm. For a URDF, its `notes` are those of `import_urdf`.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def load(
     DescriptionError
         If the file cannot be read or is inconsistent; the message names file and field.
     InertiaError
-        If the requested repair is impossible.
+        If the requested repair is impossible, or a Desk file of the hand has impossible numbers.
     MissingDependencyError
         If a repair is asked for and cvxpy is not installed.
 

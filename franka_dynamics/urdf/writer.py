@@ -38,8 +38,8 @@ from ..typing import Array
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
 _DECIMALS = 15
-# Written for a fixed base whose inertia is unknown: it has no effect on the joints, but without it
-# Gazebo ignores the whole arm.
+# Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
+# the joints, but without it Gazebo ignores the whole arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 _NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
@@ -66,7 +66,7 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
     stems = {match.group(1) for match in matches if match}
     first = numbers[0] if numbers else 0
     in_order = numbers == list(range(first, first + len(joint_names)))
-    if len(stems) == 1 and in_order and first > 0:  # the base has the number before
+    if len(stems) == 1 and in_order and first > 0:  # the base link's number is first - 1
         stem = stems.pop()
         names = [f'{stem}link{first + k}' for k in range(-1, len(joint_names) + 1)]
         return LinkNames(names[0], tuple(names[1:-1]), names[-1])

@@ -162,7 +162,7 @@ def robot_text(
     InertiaError
         If the set is not physical.
     DescriptionError
-        If the arm has no friction that MJCF can hold.
+        If `friction` is asked for and the arm has none that MJCF can express.
 
     """
     listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
