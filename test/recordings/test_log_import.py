@@ -196,6 +196,12 @@ def test_columns_of_different_lengths_are_refused(tmp_path):
         read_log(tmp_path / 'a.npz').choose('q{}', 7, 'position')
 
 
+def test_a_matrix_given_as_one_column_is_refused(tmp_path):
+    np.savez(tmp_path / 'a.npz', **{f'q{k}': np.zeros((3, 1 + k // 7)) for k in range(1, 8)})
+    with pytest.raises(RecordingError, match=r"position 'q7' has shape \(3, 2\), but a single"):
+        read_log(tmp_path / 'a.npz').choose('q{}', 7, 'position')
+
+
 COLUMNS = partial(ColumnMap, 'q', 'tau')
 RECORDING = partial(
     recording_from_arrays, q=Q, dq=DQ, effort=EFFORT, joint_names=NAMES, stamp=TIME
