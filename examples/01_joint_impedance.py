@@ -33,7 +33,8 @@ DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad
 AMPLITUDE = np.array([0.3, 0.2, 0.3, 0.2, 0.4, 0.3, 0.5])  # rad
 # Angular frequency of the motion [rad/s]; time that the arm stands still before the motion [s].
 FREQUENCY, HOLD_S = 2.0 * np.pi * 0.4, 0.5
-# Time after which the awaited topics are printed, and between two printed tracking errors [s].
+# Time without messages after which the awaited topics are printed [s]; time between two printed
+# tracking errors [s].
 PATIENCE_S, REPORT_S = 2.0, 2.5
 # Longest wait for every subscriber to confirm the last torque, which is zero.
 DELIVERY = Duration(seconds=5.0)
@@ -107,13 +108,13 @@ class JointImpedance(Controller):
 
 
 def smooth_wave(since):
-    """Return sin(FREQUENCY t)^3 at a time t [s] and two derivatives, all zero up to t = 0."""
+    """Return sin(FREQUENCY t)^3 at a time t [s] and its first two derivatives; zero for t < 0."""
     s, c = (wave(FREQUENCY * max(since, 0.0)) for wave in (np.sin, np.cos))
     return s**3, FREQUENCY * 3.0 * s**2 * c, FREQUENCY**2 * (6.0 * s * c**2 - 3.0 * s**3)
 
 
 def joint_order(names, joints):
-    """Return each joint's index in the names; JointStateError if a joint is missing."""
+    """Return each joint's index in the names; raise JointStateError if a joint is missing."""
     if missing := [joint for joint in joints if joint not in names]:
         raise JointStateError(
             f"joint_states has no {missing[0]}, but {', '.join(names[:7])}: name the arm's "
@@ -123,7 +124,7 @@ def joint_order(names, joints):
 
 
 class Report:
-    """Prints the tracking error every REPORT_S, and at the end that of the whole motion."""
+    """Prints the tracking error every REPORT_S, and at the end the whole motion's error."""
 
     def __init__(self, what, unit, topics):
         self.what, self.unit, self.topics = what, unit, ', '.join(topics)
@@ -145,7 +146,11 @@ class Report:
             )
 
     def add(self, since, error, torque):
-        """Add a state: time since the motion began [s], error [rad or m], torque [N m]."""
+        """
+        Add a state: time since the motion began [s], error [rad or m], torque [N m].
+
+        Prints a line at the first state and every REPORT_S; states before the motion do not count.
+        """
         if self._since is None:
             print(f'heard {self.topics}; standing still for {HOLD_S:g} s, then moving', flush=True)
             self._since = 0.0
@@ -161,7 +166,7 @@ class Report:
             self._part.clear()
 
     def close(self, picture=None):
-        """Print the tracking error, draw it into `picture`; return 1 without a motion, else 0."""
+        """Print and draw the motion's tracking error; return 1 if there was no motion, else 0."""
         if not self.count:
             print(f'no motion: not all of {self.topics} came with one stamp.', file=sys.stderr)
             return 1
@@ -190,7 +195,7 @@ class Report:
 
 
 def run(make_node, description):
-    """Control until a signal, or until joint_states lacks a joint; return the exit code."""
+    """Control until Ctrl-C (SIGINT), SIGTERM or a missing joint; return the exit status."""
     parser = argparse.ArgumentParser(
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -25,12 +25,12 @@ shared = import_module('01_joint_impedance')
 STIFFNESS = np.array([400.0, 400.0, 400.0, 30.0, 30.0, 30.0])  # N/m and N m/rad
 DAMPING = np.array([60.0, 60.0, 60.0, 3.0, 3.0, 3.0])  # N s/m and N m s/rad
 ELBOW_STIFFNESS, ELBOW_DAMPING = 10.0, 2.0  # N m/rad, N m s/rad
-# Amplitudes of the flange's displacement [m] in the base's axes, then zeros: it does not rotate.
+# Amplitudes of the flange's displacement [m] and rotation [rad] in the base's axes.
 REACH = np.array([0.0, 0.2, 0.1, 0.0, 0.0, 0.0])
 
 
 def rotation_from_to(start, end):
-    """Return the small rotation vector from `start` to `end`, quaternions, in base axes [rad]."""
+    """Return the small rotation vector [rad], base axes, from quaternion `start` to `end`."""
     vector = start[3] * end[:3] - end[3] * start[:3] - np.cross(end[:3], start[:3])
     return 2.0 * np.copysign(1.0, start @ end) * vector
 
@@ -88,7 +88,7 @@ class OperationalSpace(shared.Controller):
         self._publish_desired(messages['pose'], x_d)
 
     def _jacobian_rate(self, stamp, jacobian):
-        """Return dJ/dt, the difference of this and the last Jacobian over that of their stamps."""
+        """Return dJ/dt by finite difference from the previous Jacobian; zero at the first call."""
         before, last = self._last or (stamp - 1.0, jacobian)
         self._last = (stamp, jacobian)
         return (jacobian - last) / (stamp - before)

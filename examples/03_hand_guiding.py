@@ -1,15 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compare a guiding hand's force if gravity, payload and friction, or only some, are compensated.
+Simulate the force that guides an arm by hand, depending on what the controller compensates.
 
-An arm in MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that
-was identified from a real FER is pulled by its flange along a line, to and fro, and then let go.
-The controller has no stiffness. The controller's reference follows the measured motion. In the
-case with friction the controller adds the friction torque at the reference velocity: none below
-0.005 rad/s, and each coefficient reduced by two standard deviations. Run `python
-examples/03_hand_guiding.py`; it prints a table and writes `hand_guiding.png`. A real arm under FCI
-compensates gravity and part of its friction itself, so the node commands no friction.
+The cases compensate gravity, gravity and payload, or gravity, payload and friction. An arm in
+MuJoCo with elastic joints, noisy sensors, a payload and the Maxwell-slip friction that was
+identified from a real FER is pulled by its flange along a line, to and fro, and then let go. The
+controller has no stiffness, and its reference follows the measured motion. In the case with
+friction the controller adds the friction torque at the reference velocity: none below 0.005 rad/s,
+and each coefficient reduced by two standard deviations. Run `python examples/03_hand_guiding.py`;
+it prints a table and writes `hand_guiding.png`. A real arm under FCI compensates gravity and part
+of its friction itself, so the node commands no friction.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ FRICTION = MaxwellSlipFriction(
 )
 ARM = replace(load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
-PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
+PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as libfranka's setLoad
 NOTHING = (0.0,) * 10
 # The hand: springs and dampers between the flange's planned and actual poses.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m
-WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad: it keeps the flange's attitude
+WRIST_STIFFNESS, WRIST_DAMPING = 30.0, 2.0  # N m/rad, N m s/rad, against rotation
 # Displacement of the hand [m], duration of one cycle to and fro [s], number of cycles.
 WAY, CYCLE_S, CYCLES = np.array([0.10, 0.10, 0.05]), 4.0, 2
-START_S, LET_GO_S = 1.0, 2.0  # [s] at rest before the motion; [s] after the hand has let go
+START_S, LET_GO_S = 1.0, 2.0  # [s] at rest before the motion; after the hand lets go
 # Time constant of the low-pass filter of the velocity at which friction is compensated.
 SMOOTHING_S = 0.01
 

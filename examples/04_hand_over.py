@@ -3,13 +3,14 @@
 """
 Hand over an object: the arm lets go when somebody pulls at it, and not when it is bumped.
 
-An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object that the
-controller knows. The wrench estimated from the external torque says how hard somebody pulls. A
-pull of more than 5 N for 0.1 s opens the gripper; the controller then drops the object from its
-model. The controller's guard stops an arm that is pushed; its bounds are raised, because somebody
-is meant to touch this arm. Run `python examples/04_hand_over.py`; it prints the times of the
-events and writes `hand_over.png`. On a real arm feed `Releaser` with the feedforward node's
-`~/external_torque`, and open the gripper by franka_gripper's `move` action.
+An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object whose mass and
+inertia the controller knows. The wrench estimated from the external torque says how hard somebody
+pulls. A pull of more than 5 N for 0.1 s opens the gripper; the controller then removes the object
+from its model. The controller's guard stops an arm that is pushed; here the guard's bounds are
+five times as high, because somebody is meant to touch the arm. Run `python
+examples/04_hand_over.py`; it prints the times of the events and writes `hand_over.png`. On a real
+arm feed `Releaser` with the feedforward node's `~/external_torque`, and open the gripper by
+franka_gripper's `move` action.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 ARM = load('fer')
 STEP_S = 1e-3
 PULL_N, PULL_S = 5.0, 0.1  # least force [N] and duration [s] of a pull
-LOAD_S = 0.5  # time constant with which load and model error are estimated [s]
+LOAD_S = 0.5  # time constant of the filter that follows the torque of model errors [s]
 SETTLED_S = 1.0  # time for the arm to come to rest under its gains
-OPENING_S = 0.05  # from the order to open until the gripper's fingers have let go
-OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as setLoad takes it
+OPENING_S = 0.05  # from the command to open until the gripper's fingers have let go [s]
+OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as libfranka's setLoad
 KP, KD = (400.0,) * 4 + (100.0,) * 3, (25.0,) * 4 + (5.0,) * 3
 # Forces in the base's axes [N]: a bump of 15 N for 30 ms, then a pull that grows to 12 N within
 # 0.2 s.
@@ -48,7 +49,7 @@ class Releaser:
     Parameters
     ----------
     estimator : WrenchEstimator
-        At the object.
+        Estimates the external wrench about the object's centre of mass.
 
     """
 
@@ -64,7 +65,7 @@ class Releaser:
         self.pull = -self._estimator.estimate(q, external - self._load).wrench[:3]
         if np.linalg.norm(self.pull) < PULL_N:
             self._since = None
-            # Subtract slow changes of the external torque: they are model errors, not a pull.
+            # While nobody pulls, slow changes of the external torque are model errors.
             self._load = self._load + STEP_S / LOAD_S * (external - self._load)
         elif self._since is None:
             self._since = stamp
@@ -83,7 +84,7 @@ class Run:
 
 
 def pulled_at(time: float, released: bool) -> Push:
-    """Return the person's force at a time [s]: a bump, or the pull until the release."""
+    """Return the person's push at a time [s]: from PULL_AT to the release the pull, else BUMP."""
     if released or time < PULL_AT:
         return BUMP
     force = PULL * min((time - PULL_AT) / PULL_RISE_S, 1.0)

@@ -56,7 +56,7 @@ AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
 VERTEX_REACH = 0.003
 AXIS_REACH = 0.15
 START, END = np.zeros(2), np.radians([35.0, -45.0])  # rad
-DURATION = 0.5  # s, of the design's motion
+DURATION = 0.5  # s, of the motion for which the design is optimised
 
 
 def five_bar_axes() -> np.ndarray:
@@ -88,7 +88,7 @@ def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None) -> ClosedC
     links = inertias or [mesh_inertia(mesh, DENSITY) for mesh in five_bar_meshes()]
     tree = BodyTree(
         parents=(BASE, 0, 1, BASE, 3),
-        placements=np.tile(np.eye(4), (5, 1, 1)),  # all frames are in the space frame at q = 0
+        placements=np.tile(np.eye(4), (5, 1, 1)),  # at q = 0 all frames are the space frame
         twists=joint_twist(five_bar_axes(), np.zeros(3)),
         inertias=(*links, LinkInertia.zero()),
     )
@@ -114,7 +114,7 @@ def arc_bar(
         Radius of the centre line; width along the sphere, across the arc; thickness along the
         sphere's radius [m].
     segments : int
-        Along the arc.
+        Number of straight pieces along the arc.
 
     """
     a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
@@ -406,7 +406,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument('--plot', default='five_bar.png', metavar='FILE')
     parser.add_argument('--design-plot', default='five_bar_design.png', metavar='FILE')
     parser.add_argument(
-        '--iterations', type=int, default=200, help='of the design, at most (default: %(default)s)'
+        '--iterations', type=int, default=200, help='most SLSQP iterations (default: %(default)s)'
     )
     arguments = parser.parse_args(argv)
     chain, times = spherical_five_bar(), np.linspace(0.0, 1.0, 201)

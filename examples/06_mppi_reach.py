@@ -30,8 +30,8 @@ ARM = load('fer')
 # Number of torque sequences; steps in a sequence; duration of a step [s].
 ROLLOUTS, HORIZON, STEP = 2000, 30, 0.01
 EVERY = 2  # steps between two plans
-TEMPERATURE = 0.05  # relative to the median excess of the costs over the smallest one
-NOISE = 8.0  # rad/s^2: the noise of the torques is scaled to accelerate every joint by this much
+TEMPERATURE = 0.05  # relative to the median of the costs, each minus the smallest cost
+NOISE = 8.0  # standard deviation of a torque's noise over the joint's entry of M_ii [rad/s^2]
 NEAR = 0.1  # distance from the goal [m] below which the noise decreases
 SMOOTH = 0.98  # correlation of a torque's noise from step to step
 GOAL = np.array([0.45, 0.30, 0.35])  # m, in the base frame

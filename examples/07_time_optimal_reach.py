@@ -110,7 +110,7 @@ class Reach:
 
     def solve(self, most: int = 60) -> Plan:
         """
-        Shorten a quintic's duration by at most `most` convex programs.
+        Return a quintic from START to GOAL, shortened by at most `most` convex programs.
 
         The programs end once the weight has NEAR's smallest value and the last program shortened
         the duration by less than the fraction GAIN.
@@ -232,7 +232,7 @@ class Reach:
         """
         Yield the constraints that the FR3's position-dependent velocity limits set.
 
-        (dq / SHARE + offset)^2 <= 2 deceleration (upper - q), and its mirror image, linearised.
+        (dq / SHARE + offset)^2 <= 2 deceleration (upper - q), likewise at `lower`, linearised.
         """
         for i, joint in enumerate(self.arm.joints):
             offset, braking = joint.limits.velocity_offset, joint.limits.velocity_deceleration

@@ -78,8 +78,8 @@ def draw(count: int, seed: int, path: str) -> None:
 def main() -> int:
     """Print estimates and true values; return 1 if an error exceeds five standard deviations."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
-    parser.add_argument('--poses', type=int, default=100, help='poses at rest (default: 100)')
-    parser.add_argument('--seed', type=int, default=0, help='of poses and noise (default: 0)')
+    parser.add_argument('--poses', type=int, default=100, help='number of poses (default: 100)')
+    parser.add_argument('--seed', type=int, default=0, help='seed of poses and noise (default: 0)')
     parser.add_argument('--plot', help='picture of the estimates by number of poses')
     arguments = parser.parse_args()
     found, spread = fit(arguments.poses, arguments.seed)

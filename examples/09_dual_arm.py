@@ -3,7 +3,7 @@
 """
 Two FR3 arms on a torso that turns, as one tree: base parameters, regressor, code, batches.
 
-All torques are compared with Pinocchio's, whose model of the two arms is assembled from the
+The torques are compared with Pinocchio's, whose model of the two arms is assembled from the
 shipped URDF of the arm by `pin.appendModel`. Run `python examples/09_dual_arm.py`.
 """
 
@@ -32,7 +32,7 @@ WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link()
 
 
 def shoulder(side: float) -> np.ndarray:
-    """Return an arm's mount in the waist's frame: half a metre up, tilted out by 45 degrees."""
+    """Return the mount of the left (1) or right (-1) arm, tilted 45 degrees out, in the waist."""
     c = s = np.sqrt(0.5)
     pose = np.eye(4)
     pose[:3, :3] = [[1.0, 0.0, 0.0], [0.0, c, side * s], [0.0, -side * s, c]]

@@ -20,7 +20,7 @@ from franka_dynamics.rpr.kinematics import RprKinematics
 
 
 def postures(radius: np.ndarray, height: np.ndarray) -> np.ndarray:
-    """Return how many of four inverse solutions keep the joint limits, at each height, radius."""
+    """Return the number of postures within the joint limits, 0 to 4, shape (heights, radii)."""
     arm = load('rpr')
     kinematics = RprKinematics.from_description(arm)
     lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Count the postures at every point of the section and draw the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='rpr_workspace.png', help='the picture')
-    parser.add_argument('--points', type=int, default=160, help='of the section, each way')
+    parser.add_argument('--points', type=int, default=160, help='along radius and height')
     arguments = parser.parse_args(argv)
     print('counting the postures of the RPR arm over a section through its vertical axis ...')
     from matplotlib.colors import ListedColormap

@@ -5,8 +5,9 @@ Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dyn
 
 Positions come from `RprKinematics.inverse_within` (the posture within the limits that is nearest
 to the previous one), velocities and accelerations from the analytical Jacobian, torques from
-`RprDynamics`: computed torque, tau = B (ddq_d + Kd de + Kp e) + C dq + g, beside g with the same
-gains, and the desired motion's torques alone. MuJoCo simulates the arm, without friction, from the
+`RprDynamics`. Three controllers are compared: computed torque, tau = B (ddq_d + Kd de + Kp e) +
+C dq + g; g and the same feedback, multiplied by the diagonal of B at the start; the desired
+motion's torques without feedback. MuJoCo simulates the arm, without friction, from the
 MJCF of `urdf.writer`, which does not use the closed form. Run `python
 examples/11_rpr_tracking.py`.
 """
@@ -27,8 +28,8 @@ from franka_dynamics.urdf.writer import write_mjcf
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) and (0, 0, z)
 TURNS, DURATION = 2, 4.0  # number of turns along the ellipse, their duration [s]
-GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors decay as two equal poles at 20/s
-PERIOD, PARTS = 1e-3, 10  # s between two torques, and steps of the physics in it
+GAIN, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: errors have two equal poles at -20/s
+PERIOD, PARTS = 1e-3, 10  # time between two torques [s], and physics steps in this time
 # Offsets of the joints at the start of the runs with feedback [rad, m, rad].
 OFF = np.array([0.02, 0.01, -0.02])
 WAYS = ('computed torque', 'gravity and the same gains', 'torques alone, from the ellipse')

@@ -4,10 +4,10 @@
 """
 Two simulated arms under the same weak PD controller, one with feedforward and one without.
 
-Both arms carry their own weight, as a real Franka arm does, and follow the same periodic motion.
-The left arm gets the PD torque alone, the right arm also C(q, dq) dq + M(q) ddq_d. The simulated
-arm is not the model: its inertias are about 10 % off, it has friction, elastic gears, noisy
-sensors, and 0.2 kg on the flange that the model does not know.
+Both arms compensate their own gravity, as a real Franka arm does, and follow the same periodic
+motion. The left arm gets the PD torque alone, the right arm also C(q, dq) dq + M(q) ddq_d. The
+simulated arm differs from the model: its inertias are about 10 % off, it has friction, elastic
+gears, noisy sensors, and 0.2 kg on the flange that the model does not know.
 
 The program prints how far the flanges are off their paths; `--output FILE.gif` also draws an
 animation (offscreen through EGL, on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri).
@@ -35,7 +35,7 @@ from franka_dynamics.simulation.model_trial import draw_plant
 STIFFNESS = np.array([40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0])  # N m/rad
 DAMPING = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5])  # N m s/rad
 AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
-CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # of each joint in a period
+CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
 PERIOD_S, STEP_S = 2.0, 1e-3  # the motion fades in during the first period, then repeats
 
 GEOMS = {
@@ -46,7 +46,7 @@ GEOMS = {
 LABELS = ('PD', 'PD + feedforward')
 COLOURS = ((0.95, 0.45, 0.1, 1.0), (0.1, 0.55, 0.95, 1.0))
 GREY, DESIRED = (0.7, 0.72, 0.76, 1.0), (0.1, 0.1, 0.1, 1.0)
-SPACING_M = 1.05  # between the two bases
+SPACING_M = 1.05  # between the two arms' bases
 WIDTH, HEIGHT, FRAMES_PER_S, POINTS_PER_S = 640, 360, 20, 50
 WORLD = f"""
 <mujoco>
@@ -68,7 +68,7 @@ def motion(arm, time):
     rate = 2.0 * np.pi * CYCLES / PERIOD_S
     wave, slope = AMPLITUDE * np.sin(rate * time), AMPLITUDE * rate * np.cos(rate * time)
     bend = -(rate**2) * wave
-    x = min(time / PERIOD_S, 1.0)  # share of the period in which the motion fades in
+    x = min(time / PERIOD_S, 1.0)  # elapsed fraction of the first period
     fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
     faster = 30.0 * x**2 * (1.0 - x) ** 2 / PERIOD_S
     bent = 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / PERIOD_S**2

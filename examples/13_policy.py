@@ -8,8 +8,8 @@ A learned policy (LeRobot, a gymnasium environment) gives joint positions 10 to 
 one target at a time or in chunks. Three controllers with the same weak PD gains follow a policy's
 targets on a simulated arm: the PD torque alone with the latest target held, the single targets as
 a smooth stream with feedforward, and chunks of targets with feedforward. For each controller a
-line gives the rms error from the policy's motion, delayed so that it fits best, that delay, and
-the largest change of a torque in 1 ms.
+line gives the rms error from the policy's motion at the delay at which this motion fits best, the
+delay, and the largest change of a joint torque in 1 ms.
 
 Replace the function `policy` by your policy, and `ArmSimulation` by your arm's interface.
 """
@@ -33,7 +33,7 @@ from franka_dynamics.simulation.model_trial import draw_plant
 
 KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad
 KD = (4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5)  # N m s/rad
-STEP_S, PERIOD_S = 1e-3, 0.033  # of the arm; between two targets of the policy
+STEP_S, PERIOD_S = 1e-3, 0.033  # control cycle; time between two targets of the policy [s]
 CHUNK, CHUNK_EVERY = 30, 15  # targets in a chunk; after how many targets the next chunk comes
 SETTLE_S, DURATION_S = 1.0, 8.0
 MOST_DELAY_S = 0.4  # largest delay that is tried
@@ -60,7 +60,7 @@ def request_of(arm, k, way):
         return TrajectoryRequest(arm.joint_names, np.zeros(1), policy(arm, k * PERIOD_S)[None, :])
     if k % CHUNK_EVERY:
         return None
-    ahead = PERIOD_S * np.arange(1, CHUNK + 1)  # the last chunk's rest is replaced
+    ahead = PERIOD_S * np.arange(1, CHUNK + 1)  # replaces the rest of the previous chunk
     return TrajectoryRequest(
         arm.joint_names, ahead, np.array([policy(arm, k * PERIOD_S + t) for t in ahead])
     )
@@ -112,7 +112,7 @@ def delay_and_error(arm, times, positions):
 
 
 def main(argv=None) -> int:
-    """Print errors and delays; return 1 unless both feedforwards halve the error of PD alone."""
+    """Print errors and delays; return 1 unless both with feedforward halve PD alone's error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
     arm = fd.load(parser.parse_args(argv).arm)

@@ -7,7 +7,7 @@ Every millisecond libfranka's own bindings read a state, `FeedforwardController`
 ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot compensates
 gravity and part of its friction itself. One joint moves out and back, then the arm is stopped:
 
-    franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is it that arm?
+    franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: compare the models
     python examples/fci.py 172.16.0.2 --hand none
 """
 
@@ -37,7 +37,7 @@ from franka_dynamics.validation.crosscheck import crosscheck
 
 LEAD_S = 1.0  # time from planning to the start of the motion
 MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
-# Share of the torque rate limit that is used: the robot stops at a rate rounded above its limit.
+# Used fraction of the torque rate limits, because a rounding error above a limit stops the robot.
 RATE_SHARE = 0.999
 # External torques [N m], forces [N] and moments [N m] at which the robot's collision reflex stops
 # it, from libfranka's communication_test.cpp and joint_impedance_control.cpp.
@@ -48,7 +48,7 @@ FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
 def out_and_back(
     arm: ArmDescription, way: np.ndarray, duration: float, stamp: float, q: np.ndarray
 ) -> Trajectory:
-    """Return quintics from q (n,) to q + `way` and back [rad], begun LEAD_S after `stamp`."""
+    """Return quintics from q (n,) to q + `way` and back [rad], from LEAD_S after `stamp` on."""
     positions, still = np.array([q, q + way, q]), np.zeros((3, arm.n))
     times = duration * np.array([0.0, 0.5, 1.0])
     request = TrajectoryRequest(
@@ -79,7 +79,7 @@ class TorqueLoop:
         self._stop = self._stop or reason
 
     def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states until torques may begin; return the last stamp [s] and q, (n,) [rad]."""
+        """Read states until the controller trusts them; return the last stamp [s] and q [rad]."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:
@@ -107,7 +107,7 @@ class TorqueLoop:
                     self.stop('the motion has ended')
                 if self._stop:
                     controller.disable(self._stop)
-            except Exception as error:  # even then the torque ramps to zero
+            except Exception as error:  # the torque ramps to zero, then main raises the error
                 self.failure, wanted = error, None
             silent = wanted is None
             limited = self._limiter.limit(
@@ -121,7 +121,7 @@ class TorqueLoop:
                 return controller.stop_reason
 
     def _take(self, state: Any) -> np.ndarray | None:
-        """Return the torque for a state, shape (n,) [N m]; None after the last torque."""
+        """Return a state's torque, (n,) [N m]; None after an error or once silent."""
         controller = self._controller
         if self.failure is not None:
             return None
@@ -147,8 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument('--arm', default='fr3', help='a shipped arm or an arm file (fr3)')
     parser.add_argument('--hand', default='as_listed', help='none, franka_hand, ... (as_listed)')
     parser.add_argument('--joint', type=int, choices=range(1, 8), default=4)
-    parser.add_argument('--angle', type=float, default=0.1, help='how far it moves [rad]')
-    parser.add_argument('--duration', type=float, default=4.0, help='of the motion [s]')
+    parser.add_argument('--angle', type=float, default=0.1, help='rotation of the joint [rad]')
+    parser.add_argument('--duration', type=float, default=4.0, help='duration of the motion [s]')
     options = parser.parse_args(arguments)
     import pylibfranka as library
 

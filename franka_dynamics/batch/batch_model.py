@@ -52,7 +52,7 @@ class TorqueDerivatives(NamedTuple):
 
 class BatchModel:
     """
-    An arm's dynamics for many states at a time; methods that `DynamicsModel` has keep its names.
+    An arm's dynamics for many states at a time, with method names as in `DynamicsModel`.
 
     States have shape (..., n), equal for all arguments of a call; results have the same leading
     axes. A state with a value that is not finite gives NaN in this state's result alone. Inputs
@@ -61,8 +61,8 @@ class BatchModel:
     one type, float32 or float64; for gradients use `TorchModel` and `JaxModel`. New results are
     C-contiguous. `out`, if given, must be a C-contiguous NumPy array of the result's type and
     shape. Computation and results are float32 if all inputs are, with the errors that
-    docs/howto/gradients.md states; otherwise float64. Rotor inertias are part of torques and mass
-    matrices, not of the regressor.
+    docs/howto/gradients.md states, and otherwise float64. Rotor inertias are part of torques and
+    mass matrices, not of the regressor.
 
     The first use of a quantity generates code. With llvmlite and cffi (extra `batch`) the code is
     compiled once and kept in the user's cache folder. If one of them is missing, or llvmlite is
@@ -202,15 +202,19 @@ class BatchModel:
         return self._run(Quantity.JACOBIAN, (q,), out)
 
     def evaluate(self, quantity: Quantity, *given: ArrayLike) -> Array:
-        """Return a quantity; DERIVATIVES: of torques by q, dq and ddq, shape (..., 3, n, n)."""
+        """
+        Return a quantity for input arrays of shape (..., n).
+
+        Quantity.DERIVATIVES has shape (..., 3, n, n): derivatives of the torques by q, dq, ddq.
+        """
         return self._run(quantity, given)
 
     def slopes(self, quantity: Quantity, *given: ArrayLike) -> Array:
         """
         Return the first derivatives of a quantity by all of its input arrays.
 
-        The result has one more axis than the quantity, the last, with n values for each array in
-        `given`.
+        The result has one more axis than the quantity, at the end, with n derivatives for each
+        array in `given`.
         """
         return self._run(quantity, given, slopes=True)
 
@@ -222,7 +226,7 @@ class BatchModel:
         columns: tuple[int, ...] | None = None,
         slopes: bool = False,
     ) -> Array:
-        """Return a quantity at given states; float arrays (N, n) take a short cut."""
+        """Return a quantity at given states; float arrays (N, n) skip the conversion of inputs."""
         q = given[0]
         if type(q) is np.ndarray and q.ndim == 2 and (out is None or type(out) is np.ndarray):
             found = self._functions.get((quantity, q.dtype, columns, slopes))

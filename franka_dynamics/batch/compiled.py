@@ -37,7 +37,7 @@ else:
     if tuple(map(int, llvmlite.__version__.split('.')[:2])) < (0, 45):
         llvm = None  # too old: its LLVM is from before opaque pointers
 
-STATES_PER_THREAD = 4000  # a second thread is started for twice as many states
+STATES_PER_THREAD = 4000  # least number of states for each thread
 _COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
 _DIGEST = hashlib.sha256().digest_size
 
@@ -86,7 +86,7 @@ def _columns_function(equations: Equations) -> Function:
 
 
 def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
-    """Return a function that runs the equations as machine code, in threads from 8,000 states."""
+    """Return a function that runs machine code, from 8,000 states on in several threads."""
     from ..codegen.vector_ir import vector_ir
 
     lanes = _vector_bits() // (8 * dtype.itemsize)
@@ -100,7 +100,7 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
         count = len(out)
         try:
             places, steps = [from_buffer('char[]', array) for array in rows], inner
-        except (BufferError, ValueError):  # not C-contiguous; each row must be contiguous
+        except (BufferError, ValueError):  # not C-contiguous: contiguous rows suffice
             rows = [
                 array
                 if array.strides[1] == array.itemsize and array.flags.aligned
@@ -139,7 +139,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
 
 
 def _vector_bits() -> int:
-    """Return the width of the vectors that suit this processor [bit]."""
+    """Return the width of this processor's vector registers [bit]: 512, 256 or 128."""
     features = llvm.get_host_cpu_features()
     if features.get('avx512vl'):
         return 512
@@ -151,7 +151,7 @@ _kept: dict[str, tuple[Any, ...]] = {}  # functions by name, and objects that mu
 
 
 def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
-    """Return the function `run` of LLVM assembly `text`, and cffi's from_buffer and cast."""
+    """Load or compile LLVM assembly; return its function `run`, cffi's from_buffer and cast."""
     features = llvm.get_host_cpu_features().flatten()
     identity = '\n'.join(
         [llvm.get_host_cpu_name(), features, '.'.join(map(str, llvm.llvm_version_info)), text]

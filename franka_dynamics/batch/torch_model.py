@@ -25,9 +25,9 @@ class TorchModel(KernelModel):
 
     On a CPU the kernels of `BatchModel` compute in float32 if all tensors are float32, with the
     errors that docs/howto/gradients.md states, else in float64. Contiguous tensors of the kernels'
-    type are not copied; for tensors of lower precision the results are rounded once. A backward
-    pass evaluates the analytic first derivatives; for second derivatives and torch.compile use
-    `traced`. Methods pass tensors that are not on the CPU to `traced`.
+    type are not copied; results for tensors of lower precision are float64 results, rounded. A
+    backward pass evaluates the analytic first derivatives; for second derivatives and
+    torch.compile use `traced`. Methods pass tensors that are not on the CPU to `traced`.
 
     Raises
     ------

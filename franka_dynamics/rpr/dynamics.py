@@ -37,7 +37,7 @@ from ..typing import Array
 
 _G = -GRAVITY[2]  # along -z of {S} [m/s^2]
 # A component of a first moment or a product of inertia up to _OFF_AXIS_EPS, relative to the
-# largest of the link's ten parameters, is zero up to rounding.
+# largest of the link's ten parameters, counts as a rounding error.
 _OFF_AXIS_EPS = 1e-12
 
 
@@ -71,7 +71,7 @@ class RprMasses:
         Raises
         ------
         DescriptionError
-            If a centre of mass is off its axis or a tensor has products of inertia.
+            If a centre of mass is not on x1, z2 or y3, or a tensor has products of inertia.
 
         """
         for number, (link, axis) in enumerate(((first, 0), (second, 2), (third, 1)), start=1):
@@ -169,7 +169,7 @@ class RprDynamics:
         Parameters
         ----------
         q, dq, ddq : array_like, shape (..., 3)
-            State and acceleration (rad, m, rad and per second).
+            Positions [rad, m, rad], velocities (per s) and accelerations (per s^2).
         h : array_like, shape (..., 6), optional
             Force and moment that the end effector exerts on its surroundings, at the origin of
             {3} in the axes of {S} [N, N m]: h_e of Busellato 2023. The `wrench` that other models

@@ -119,15 +119,15 @@ class RprKinematics:
         Parameters
         ----------
         position : array_like, shape (3,)
-            Of the origin of {3} in {S} [m].
+            Position of the origin of {3} in {S} [m].
 
         Returns
         -------
         ndarray, shape (4, 3)
             A row (theta1, d2, theta3) for each pair of signs of (w, C3): (+, +), (+, -), (-, +),
             (-, -); theta1 and theta3 in [-pi, pi]. On the edge of the workspace rows coincide.
-            Joint limits are not checked. Busellato 2023, section 1.3, but with theta1 =
-            atan2(w px + a1 py, a1 px - w py); the printed theta1, with both signs, is wrong.
+            Joint limits are not checked. The formulas are those of Busellato 2023, section 1.3,
+            except theta1 = atan2(w px + a1 py, a1 px - w py): both printed theta1 are wrong.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class RprKinematics:
         Parameters
         ----------
         position : array_like, shape (3,)
-            Of the origin of {3} in {S} [m].
+            Position of the origin of {3} in {S} [m].
         lower, upper : array_like, shape (3,)
             Limits of theta1, d2 and theta3 [rad, m, rad], such as `description.limit('lower')`.
 

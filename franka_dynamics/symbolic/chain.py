@@ -31,9 +31,9 @@ class Link:
     """
     One frame of the chain: its pose in the previous frame, and the motion of its joint.
 
-    `offset` is (x, y, z), and `tilt` (3, 3) Rx(alpha), times Rz of the constant theta for a
-    revolute joint; `sine`, `cosine` and `slide` are the joint's motion (a revolute joint has slide
-    0, a prismatic joint constant sine and cosine).
+    `offset` is (x, y, z). `tilt`, (3, 3), is Rx(alpha) for a prismatic joint, and Rx(alpha) Rz(the
+    constant part of theta) for a revolute joint. `sine`, `cosine` and `slide` are the joint's
+    motion (a revolute joint has slide 0, a prismatic joint constant sine and cosine).
     """
 
     offset: sp.Matrix
@@ -94,7 +94,7 @@ def chain_of(description: ArmDescription) -> SymbolicChain:
     values: dict[sp.Symbol, float] = {}
     links, tails = [], []
     modified = description.convention is Convention.MODIFIED
-    placed = _placement if modified else _standard_placement  # they differ in their letters
+    placed = _placement if modified else _standard_placement  # different symbols
     kinds = tuple(joint.kind for joint in description.joints)
     frames = zip(*modified_rows_of(description), (*kinds, None))
     for i, (row, tail, kind) in enumerate(frames, start=1):
@@ -276,7 +276,7 @@ class Kinematics:
                     if self._turns(joint)
                     else sp.zeros(3, 1).col_join(axis)
                 )
-            if joint > 1:  # the last and longest expression is not needed
+            if joint > 1:  # the lever in frame 0, the longest expression, is not needed
                 link = self.chain.links[joint - 1]
                 lever = _tidy(link.origin + link.rotation * lever)
                 if local:

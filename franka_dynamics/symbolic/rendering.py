@@ -204,7 +204,7 @@ div.formula { overflow-x: auto; overflow-y: hidden; padding: 0.2em 0; break-insi
 
 
 def as_html(sections: list[Section]) -> str:
-    """Return the sections as one HTML page with MathML, no scripts, the first section's title."""
+    """Return the sections as an HTML page with MathML, titled as the first section, no scripts."""
     title = escape(sections[0].title)
     body = [f'<h1>{title}</h1>', '<nav><ol>']
     for i, section in enumerate(sections):
