@@ -53,7 +53,7 @@ def nested_in(*keys: str | int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """A mapping: its entry `tag` names one of `classes`, the others fill that class's fields."""
+    """A rule: the entry `tag` of a mapping names one of `classes`, the others fill its fields."""
 
     tag: str
     classes: Mapping[str, type]

@@ -18,7 +18,8 @@ from ..typing import Array
 
 # An enclosed volume up to _THIN, relative to area times extent, is a rounding error.
 _THIN = 1e-9
-_PROBE = 1e-6  # distance of the winding number's point from a face, relative to the extent
+# Distance from a face of the points where winding numbers are computed, relative to the extent.
+_PROBE = 1e-6
 
 
 @dataclass(frozen=True)

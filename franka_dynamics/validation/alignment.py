@@ -6,7 +6,7 @@ Rewrites an arm, or the arm in a URDF, in DH rows of another arm's convention.
 The DH rows follow the joint axes at position zero. DH rows are not unique: between parallel axes d
 is arbitrary, the last frame may lie anywhere on its axis, and a rotation about z can belong to the
 base or to the first row. Entries that are not unique are taken from the other arm; for the base
-and the last frame the arm's own are tried, too.
+and the last frame those of the rewritten arm are tried, too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,12 @@ def alignments(
 def _aligned(
     first: ArmDescription, second: ArmDescription | SerialChain, own_last_frame: bool
 ) -> ArmDescription:
-    """Return the second arm in rows along its axes, with its `own_last_frame` or the first's."""
+    """
+    Return the second arm in DH rows along its joint axes, in the first arm's convention.
+
+    `own_last_frame` says whether the last frame is the second arm's own, where modified rows can
+    express this, or the first's.
+    """
     lines, frames = _axes_and_frames(second)
     *own, flange_row = modified_rows_of(first)[0]
     rows = with_modified_rows(first, [*follow_axes(first.base, lines, own)[0], flange_row])
@@ -92,7 +97,7 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
     Return the DH row of a pose, shape (4, 4).
 
     If no DH row has the given pose, `a` is changed by the largest error of an entry of the pose,
-    so that a comparison shows the difference.
+    so that a comparison shows a difference.
     """
     row = DHRow.of_pose(pose, convention)
     error = float(np.abs(row.transform(convention) - pose).max())

@@ -4,7 +4,8 @@
 Compares two arms parameter by parameter.
 
 A joint with reversed direction is reported as one difference, although up to nine numbers of a
-FER change. A link's ten inertial parameters are compared in the form in which the fewest differ.
+FER change. A link's ten inertial parameters are compared in the `InertiaForm` (about the frame's
+origin or the centre of mass) in which the fewest differ.
 DH rows are not unique: the second arm is compared in those rows (`alignment`) in which the fewest
 parameters differ from the first arm's.
 """

@@ -78,7 +78,8 @@ class Agreement:
     A difference is the largest |a - b| / max(1, largest |b| at that state) of all entries and
     states, with b by the reference formulation; NaN if a or b is NaN anywhere. Forward dynamics is
     evaluated at the torques of the reference's inverse dynamics and compared as M ddq, because at
-    a wrist of 1e-4 kg m^2 rounding errors of a torque make large accelerations.
+    a wrist joint with an inertia of 1e-4 kg m^2 rounding errors of a torque cause large
+    accelerations.
 
     Attributes
     ----------
@@ -177,7 +178,7 @@ def compare_formulations(
     Raises
     ------
     InertiaError
-        If a link has a first moment but no mass.
+        If a link has a first moment but no mass, or forward dynamics has a singular mass matrix.
     SettingsError
         If there are fewer than two models, no states, or a quantity is unknown.
 

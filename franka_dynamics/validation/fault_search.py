@@ -3,8 +3,8 @@
 """
 Search for the single wrong parameter that explains the torques of another program.
 
-One parameter of the arm or component of gravity at a time is fitted, or one joint reversed, so
-that the arm's torques come nearest to the other program's. The candidates are ranked by the torque
+Each candidate changes one quantity: one parameter of the arm or one component of gravity is fitted
+to the other program's torques, or one joint is reversed. The candidates are ranked by the torque
 difference that remains.
 """
 
@@ -32,8 +32,8 @@ from ..errors import JointVectorError
 from ..typing import Array
 
 _ROUNDING = 1e-9  # [N m]; a torque difference with a smaller rms is a rounding error
-# A candidate must explain at least _NOTICEABLE of the rms torque difference before the fits. The
-# torques of alike candidates' fits differ by less than _NOTICEABLE of this rms difference.
+# A candidate must explain at least the share _NOTICEABLE of the rms torque difference before the
+# fits. Two candidates are alike if the torques of their fits differ (rms) by less than this share.
 _NOTICEABLE = 1e-5
 _STEP = 1e-4  # step of the central differences, in the parameter's unit
 _MOST_STEPS = 15
@@ -90,9 +90,9 @@ def search_faults(
     Parameters
     ----------
     description : ArmDescription
-        The arm that the program should compute.
+        The arm whose torques the program should compute.
     states : JointStates
-        The states of the torques, arrays of shape (count, n).
+        The joint states at which the program computed `torque`, arrays of shape (count, n).
     torque : array_like, shape (count, n)
         The program's torques [N m], rigid body without friction.
     gravity : array_like, shape (3,)

@@ -26,7 +26,7 @@ def reading_differences(
     Returned are the largest differences of a joint torque [N m] and of an entry of the flange's
     pose [1 or m] at random states. The description is evaluated by the Newton-Euler recursion in
     DH frames; `mount`, shape (4, 4), is the pose of the description's space frame in the URDF's
-    root link. `tip` is the URDF's link that is the flange; without `tip` poses are not compared.
+    root link. `tip` is the URDF's link that is the flange; without `tip` the second number is 0.
     Joints of the URDF that the description lacks are held at zero, or at their limit nearest to
     zero.
 
@@ -47,8 +47,8 @@ def reading_differences(
     for q, dq, ddq in zip(*sample_states(description, _STATES)):
         step, velocity, acceleration = np.zeros((3, model.nv))
         step[order], velocity[order], acceleration[order] = q, dq, ddq
-        # Pinocchio's coordinates of a continuous joint are cosine and sine, so q is added as a
-        # motion.
+        # Pinocchio's coordinates of a continuous joint are cosine and sine, so `integrate`
+        # converts the joint positions q to coordinates.
         at = pin.integrate(model, pin.neutral(model), step)
         theirs = pin.rnea(model, data, at, velocity, acceleration)[order]
         error = ours.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the published set of given link inertias, or the error that explains the inertias."""
+"""Finds the published set nearest to given inertias, and the typical error in a link's inertia."""
 
 from __future__ import annotations
 
@@ -172,8 +172,8 @@ class ErrorPattern:
     """
     A typical error in a link's inertia.
 
-    `cause` names the error in words; `certain` is false if the link may be meant, as with an
-    unknown tool.
+    `cause` names the error in words; `certain` is false if the link's inertia may be intended,
+    as with an unknown tool.
     """
 
     cause: str
@@ -181,7 +181,12 @@ class ErrorPattern:
 
 
 def error_pattern(first: ArmDescription, second: ArmDescription, i: int) -> ErrorPattern | None:
-    """Return the error that turns the first arm's link i into the second's, or None."""
+    """
+    Return the typical error that turns the first arm's link i into the second's, or None.
+
+    A last link may also be explained by a hand or tool. For a link that no real body can have, and
+    that no certain error explains, the pattern says this.
+    """
     found, known = second.links[i], first.links[i]
     neighbours = {
         name: link for j, (name, link) in enumerate(zip(first.joint_names, first.links)) if j != i
@@ -231,9 +236,10 @@ def _last_link_pattern(
 
 def mounting_angle(tool: LinkInertia, hand: LinkInertia) -> float | None:
     """
-    Return the angle [deg] about the flange's z from a hand as Franka mounts it to an equal tool.
+    Return the angle [deg] about the flange's z by which a tool is rotated from Franka's mounting.
 
-    Multiples of 15 degrees are tried; the result is None if no angle fits.
+    `hand` is the hand as Franka mounts it. Multiples of 15 degrees are tried; the result is None
+    if the rotated hand equals the tool at none of them.
     """
     for degrees in range(-180, 180, 15):
         pose = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.radians(degrees)))

@@ -64,8 +64,8 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
     Return a robot's state and the model it serves, as pylibfranka's RobotState and Model.
 
-    `address` is the host name or IP address of the robot's control unit. A trial connection may
-    take `timeout` seconds.
+    `address` is the host name or IP address of the robot's control unit. A child process first
+    tries to connect, for at most `timeout` seconds.
 
     Raises
     ------
@@ -106,12 +106,12 @@ def compare_with_robot(
     """
     Yield differences in M, C dq, g, Jacobian, load, tool position and gravity in the base frame.
 
-    The load is compared by our gravity torques: of `bare` with the load that the robot knows, and
-    of `arm`.
+    The load that is set on the robot is compared by its gravity torques: our model's g of `bare`
+    with this load, and our model's g of `arm`.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
-    overwritten. `arm` has the hand and payload that the robot should know, `bare` neither. The
-    models are compared at `states` random states within the joint limits.
+    overwritten. `arm` has the hand and payload that should be set on the robot, `bare` neither.
+    The models are compared at `states` random states within the joint limits.
 
     Raises
     ------
@@ -174,8 +174,8 @@ def _both(
     """
     Return pairs of the compared terms at one state: the robot's value, then our model's.
 
-    For the load both are our model's gravity torques: with the load known to the robot, then with
-    that of `ours`.
+    The last pair compares the load by our model's gravity torques: with the load that is set on
+    the robot (`loaded`), then with hand and payload of `ours`.
     """
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()

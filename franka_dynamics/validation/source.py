@@ -68,7 +68,7 @@ def read_pair(
     hand: str | None = None,
 ) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """
-    Return two arms as `compare_described` takes them: a URDF, if any, second.
+    Return two arms as `compare_described` takes them; if one of them is a URDF, it comes second.
 
     `first` and `second` are arms as `compare` takes them. Without `first` the second must be a
     URDF, and the first is the shipped arm that has its joint names, in the published set and with

@@ -58,7 +58,7 @@ class Difference:
     the motions of `TorqueProbe` if the first value is replaced by the second; 0.0 if no torque
     changes by more than rounding. `tilted` says that `torque_effect` was found with a base tilted
     about two axes, because no torque changes in the given gravity. `cause` is the likeliest cause,
-    if one is known; `certain` is false if a link's difference may be meant.
+    if one is known; `certain` is false if a link's difference may be intended.
     """
 
     place: str

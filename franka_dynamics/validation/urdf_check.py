@@ -117,7 +117,8 @@ def model_from_urdf(
         The URDF's text.
     reference : ArmDescription
         The described arm, its joint names prefixed as the URDF's are. The URDF's inertials are
-        compared with all published sets; of two limits, the tighter one holds.
+        compared with all published sets. Of each joint limit the tighter of the reference's and
+        the URDF's holds.
     source : str
         Name of the URDF in sentences: a path or a topic.
     joint_names : sequence of str, optional
@@ -268,7 +269,11 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
 def _require_same_reading(
     xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
 ) -> None:
-    """Refuse a description whose torques are > _READING_TOLERANCE off Pinocchio's by the URDF."""
+    """
+    Raise UrdfMismatchError if a torque differs by more than _READING_TOLERANCE from Pinocchio's.
+
+    The torques are those of the description and of Pinocchio's model of the URDF.
+    """
     difference, _ = reading_differences(xml, description, mount)
     if not difference <= _READING_TOLERANCE:
         finding = Difference(
@@ -284,7 +289,7 @@ def _require_same_reading(
 
 
 def _refuse(verdict: UrdfVerdict) -> None:
-    """Raise UrdfMismatchError with the verdict's first finding."""
+    """Raise UrdfMismatchError with the verdict's first finding and the number of others."""
     others = len(verdict.findings) - 1
     more = (
         f' {others} more {"difference" if others == 1 else "differences"}; '
@@ -343,7 +348,7 @@ def _mount_note(chain: SerialChain) -> tuple[str, ...]:
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return joints with the URDF's names and the tighter limits; a note if one is the URDF's."""
+    """Return joints with the URDF's names and the tighter limits; a note on the URDF's limits."""
     joints, changes = [], []
     for read, joint in zip(chain.joints, reference.joints):
         tighter: dict[str, float] = {}
