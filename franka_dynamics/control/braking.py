@@ -4,11 +4,11 @@
 Brakes a moving arm to rest by its joint torques.
 
 The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
-time constant) within the joints' acceleration limits (at rest: _HELD times them), and the guard's
-residual: the torque that the model does not explain (an undeclared load, a push). Braking needs no
-reference, only valid joint states. After braking, the stop sequence takes the command to zero if
-the target carries the arm and no hold was requested, else to the torque that `resting_torque`
-returns.
+time constant) within the joints' acceleration limits (at rest: _HELD times these limits), and the
+guard's residual: the torque that the model does not explain (an undeclared load, a push). Braking
+needs no reference, only valid joint states. After braking, the stop sequence takes the command to
+zero if the target compensates gravity and no hold was requested, else to the torque that
+`resting_torque` returns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..typing import Array
 # Time constant with which braking makes the velocity decay [s]: thirty cycles of 1 ms, so that a
 # delay of two cycles causes no overshoot, but at least _AGES times the age of the state.
 _TIME_CONSTANT_S, _AGES = 0.03, 3.0
-# Largest braking acceleration once the arm is at rest, as a multiple of the joints' limits
+# Largest braking acceleration once the arm is at rest, as a multiple of the acceleration limits
 _HELD = 20.0
 _ACCELERATION = 10.0  # [rad/s^2] limit of a joint whose file states none; the FR3's value
 # Largest measured speed of a joint at rest [rad/s]: encoder noise.
@@ -32,20 +32,23 @@ REST_SPEED = 0.02
 # The arm is at rest after _REST_SAMPLES states in a row with every joint below twice REST_SPEED;
 # the factor of two allows for ripple of the gears.
 _REST_SAMPLES = 20
-# Longest time in which a braked arm must come to rest unless it is to be held [s]. Braking from
-# 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s; after LONGEST_BRAKING_S something else drives the arm.
+# Time after which braking ends although the arm still moves, unless the arm is to be held [s].
+# Braking from 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s, so something else drives an arm that moves
+# after LONGEST_BRAKING_S.
 LONGEST_BRAKING_S = 1.0
 # Braking takes kinetic energy out of a moving arm. If the kinetic energy of a braked arm grows,
-# the model or the velocity is wrong. The torque before braking may still act for _LATE_S. When
-# somebody pushes the arm or lets it go, the residual follows late, so growth of the energy for up
-# to _GAINING_S is tolerated. Once the arm has come to rest, its energy is no longer checked,
-# because only a person or a load can move the arm then.
+# the model or the velocity is wrong. The torque before braking may still act for _LATE_S [s], so
+# the largest energy in this time is the reference. An energy above _MOST_ENERGY_GAIN times the
+# reference plus _LEAST_ENERGY_J [J] ends braking if it lasts longer than _GAINING_S [s]: when
+# somebody pushes the arm or lets it go, the residual follows late. Once the arm has come to rest,
+# its energy is no longer checked, because only a person or a load can move the arm then.
 _MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
-# Rates at which braking follows a growing and a fading residual [1/s]; a compensated residual that
-# outlasts a push would drive the arm. The product of rate and age of the state is at most
-# _RESIDUAL_PER_AGE, or the compensation would oscillate. A decrease of the residual by less than
-# _NOISE times the torque limit is followed at the slower rate: noise followed at two rates would
-# lower the mean residual, and the arm would sink.
+# Rates at which braking follows a growing and a fading residual [1/s]. A fading residual is
+# followed faster, because a compensated residual that outlasts a push would drive the arm. The
+# product of rate and age of the state is at most _RESIDUAL_PER_AGE, or the compensation would
+# oscillate. A decrease of the residual by less than _NOISE times the torque limit is followed at
+# the slower rate: noise followed at two rates would lower the mean residual, and the arm would
+# sink.
 _RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
 # A compensated residual that pushes a joint along its motion is reduced linearly with speed, to
 # zero at _COMPENSATED_BELOW [rad/s]: the full residual would keep the joint moving against
@@ -60,7 +63,7 @@ class Braking:
     Attributes
     ----------
     failure : str
-        Why braking ended before rest; empty if it did not.
+        Why braking ended before the arm was at rest; empty if it did not.
     holds : bool
         Whether the arm is held at rest until `release`, as by mechanical brakes.
     after_fault : bool

@@ -86,7 +86,7 @@ class Counters:
 
 
 class Durations:
-    """The latest `size` of some durations [s], such as latencies; `add` allocates no memory."""
+    """Keeps the latest `size` durations [s], such as latencies; `add` allocates no memory."""
 
     def __init__(self, size: int = 4096) -> None:
         self._ring = np.zeros(size)

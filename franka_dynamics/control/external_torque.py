@@ -24,11 +24,12 @@ def friction_in_effort(
     choice: str, description: ArmDescription, profile: TargetProfile
 ) -> FrictionModel | None:
     """
-    Return the model of the friction in measured efforts; None: no friction, or no model.
+    Return the friction model to subtract from measured efforts; None: subtract no friction.
 
-    `choice` is included, excluded or auto. The efforts that a real arm measures contain joint
-    friction, those of a simulator without joint friction do not: `auto` decides by the target.
-    Raises SettingsError if `choice` is `included` but the arm file has no friction model.
+    `choice` is included, excluded or auto. A real arm's measured efforts contain joint friction,
+    those of a simulator without joint friction do not: `auto` means included if the receiver
+    compensates joint friction, else excluded. If the arm file has no friction model, `auto` gives
+    None, and `included` raises SettingsError.
     """
     if choice == 'included' and description.friction is None:
         raise SettingsError(

@@ -35,8 +35,8 @@ LENGTH = 0.2
 # corresponds to a force above SINGULAR_FORCE [N], or a moment above SINGULAR_FORCE times LENGTH.
 SINGULAR_FORCE = 20.0
 _FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
-# Smaller singular values of the weighted J^T count as _LEAST_SIZE in the covariance [1/N]. A
-# standard deviation of a million newtons means that the direction is not observable.
+# Singular values of the weighted J^T below _LEAST_SIZE [1/N] count as _LEAST_SIZE in the
+# covariance. A standard deviation of a million newtons means that the direction is not observable.
 _LEAST_SIZE = 1e-6
 
 
@@ -48,16 +48,16 @@ class ExternalWrench:
     Attributes
     ----------
     wrench : ndarray, shape (6,)
-        Force [N] and moment about the point where it acts [N m], axes of the base, exerted by the
-        arm on its surroundings (libfranka's sign).
+        Force [N] and moment about the point where the wrench acts [N m], axes of the base, exerted
+        by the arm on its surroundings (libfranka's sign).
     covariance : ndarray, shape (6, 6)
         Covariance of the undamped least squares, so that an unobservable direction has a large
         variance although its estimate is damped to a small value.
     unexplained : float
-        Norm of the joint torques that no wrench at this frame explains [N m], from a contact
-        elsewhere or errors of the model.
+        Norm of the joint torques that `wrench` does not explain [N m], because of damping, a
+        contact elsewhere or errors of the model.
     worst : float
-        Largest standard deviation of any direction [N]; a moment counts as the force at LENGTH.
+        Largest standard deviation of any direction [N]; a moment is divided by LENGTH.
 
     """
 

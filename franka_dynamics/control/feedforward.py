@@ -34,15 +34,15 @@ from ..errors import SettingsError
 from ..typing import Array
 from ..urdf.source import described
 
-# The last torque of a stop sequence does not hold an arm that has since moved further than
-# _MOVED_SINCE [rad or m].
+# If a joint moves by more than _MOVED_SINCE [rad or m] after a stop sequence, the last torque of
+# the sequence no longer holds the arm.
 _MOVED_SINCE = 0.1
 
 
 # A stiffness kp that acts with a delay T reduces the damping by kp T. _FRICTION_DAMPING is the
 # damping by joint friction [N m s/rad] (MuJoCo Menagerie, franka_fr3).
 _FRICTION_DAMPING = 0.2
-_MOST_LOAD_KG = 6.0  # largest undeclared load whose weight the last torque may carry
+_MOST_LOAD_KG = 6.0  # largest undeclared load carried after a stop sequence
 # A measured effort beyond _MOST_EFFORT times the torque limit is not in N m.
 _MOST_EFFORT = 10.0
 
@@ -129,7 +129,7 @@ class FeedforwardController:
         self.crosscheck = crosscheck or RunningCrosscheck(0.0, 0.0)
         self._held_until_commanded = held_until_commanded
         self._swings = OscillationWatch(self._effort)
-        self._feedback: Array | None = None  # in the last command [N m]
+        self._feedback: Array | None = None  # feedback torque in the last command [N m]
         # Torque law and reference before a change, from whose torque the next command ramps.
         self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
         self._first_torque = FirstTorque.NOT_YET
@@ -182,13 +182,13 @@ class FeedforwardController:
 
     def prepare(self, settings: Settings) -> ControlLaw:
         """
-        Return the control law of other live parameters, not yet in use; takes a millisecond.
+        Return the control law of `settings` without using it yet; takes a millisecond.
 
         Raises
         ------
         SettingsError
-            If they cannot be used on this arm, if the gains would make it oscillate, or if the
-            target changes while the controller is enabled or not yet silent.
+            If `settings` cannot be used on this arm, if the gains would make the arm oscillate, or
+            if the target changes while the controller is enabled or not yet silent.
 
         """
         in_use = self.enabled or self.mode is not Mode.SILENT
@@ -239,7 +239,7 @@ class FeedforwardController:
 
     @property
     def ready(self) -> bool:
-        """Whether no fault is latched, and a first torque is allowed or the last may still act."""
+        """Whether no fault is latched, and a torque is allowed or the last one may still act."""
         return not self.fault and (
             self._last_torque_acts or self._may_begin()[0] is not FirstTorque.NOT_YET
         )
@@ -342,10 +342,10 @@ class FeedforwardController:
 
     def check_models(self, lock: AbstractContextManager[Any]) -> None:
         """
-        Compare the models at a newly stored state; call from another thread than `update`.
+        Compare the node's model with the Newton-Euler model at a newly stored state.
 
-        `check_models` takes `lock` only to latch a fault if the models differ; `update` must be
-        called with `lock` held.
+        Call `check_models` from another thread than `update`. `check_models` takes `lock` only to
+        latch a fault if the models differ; `update` must be called with `lock` held.
         """
         failure = self.crosscheck.run()
         if failure:
@@ -356,7 +356,7 @@ class FeedforwardController:
 
     def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
         """
-        Follow a planned motion.
+        Follow a planned motion; do nothing before the first valid joint state.
 
         In any mode but RUNNING only add the events `accepted` and `interrupted`: perhaps another
         controller follows the motion, with the torques of ~/feedforward_trajectory. `mark` is the
@@ -517,7 +517,8 @@ class FeedforwardController:
         """
         Return the next torque of the stop sequence, (n,) [N m]; None if no stop sequence runs.
 
-        `elapsed` is the time since the last published torque [s], by any clock.
+        `elapsed` is the time since the last published torque [s], by any clock. When the sequence
+        has ended, the mode becomes SILENT.
         """
         self._run_guard()
         if self.mode is not Mode.STOPPING:
@@ -566,7 +567,7 @@ class FeedforwardController:
         return self.latest is not None and bool(np.abs(self.latest[2]).max() > REST_SPEED)
 
     def _state_fault(self, condition: Condition, reason: str) -> None:
-        """Stop; if commanding, latch a fault for a _LATCHING condition; others count a stop."""
+        """Stop; while commanding, a _LATCHING condition latches a fault, others count as stops."""
         commanding = self.mode in (Mode.RUNNING, Mode.BRAKING) and self.output.last is not None
         self.stop(reason)
         if condition in _LATCHING - {Condition.NOT_FINITE}:
@@ -592,7 +593,7 @@ class FeedforwardController:
             self._state_fault(Condition.STALE, self.supervisor.reason)
 
     def _follow_up(self, observation: Observation) -> bool:
-        """Change the mode by the condition of the states; return whether to compute a command."""
+        """Set the mode by the condition of the states; return whether to compute a command."""
         condition = observation.condition
         if not observation.valid and condition in (Condition.TRUSTED, Condition.ACQUIRING):
             return False  # a repeated or late message is no fault
@@ -646,15 +647,15 @@ class FeedforwardController:
             self.guard.begin(self.latest[0], self.latest[1], moved=held)
 
     def _forget_if_moved(self, q: Array) -> None:
-        """Restart the guard if the arm moved by _MOVED_SINCE since the stop sequence began."""
+        """Restart the guard if a joint left the place of the last stop by over _MOVED_SINCE."""
         if (
             self.mode is Mode.SILENT
             and self._rest_position is not None
             and self._last_torque_acts
             and np.abs(q - self._rest_position).max() > _MOVED_SINCE
         ):
-            # A receiver without a time-out may still apply the last torque, so the next command
-            # starts from the last torque, within the rate limit.
+            # `output.last` is kept: a receiver without a time-out may still apply the last torque,
+            # so the next command starts from the last torque, within the rate limit.
             self._last_torque_acts = False
             self.guard.restart()
 

@@ -26,10 +26,12 @@ from ..arm.friction_state import FrictionState
 from ..errors import distinct, SettingsError
 from ..typing import Array
 
-# Bounds on the difference of measured torque and model, and of commanded torque and either, as
-# fractions of the torque limit. On real FER and FR3 arms that nobody touched, at up to 85 % of
-# their velocity limits, measured torque minus model was up to 8.5 % of a joint's torque limit.
-# Differences from the commanded torque contain friction and rotor inertia as well.
+# Bounds as fractions of the torque limit. MEASURED bounds the measured torque minus the torque
+# that the motion needs according to the model; on real FER and FR3 arms that nobody touched, at up
+# to 85 % of their velocity limits, this difference was up to 8.5 % of a joint's torque limit.
+# COMMANDED bounds the commanded torque minus the measured torque or, without measured torques,
+# minus the torque that the motion needs. The differences from the commanded torque contain
+# friction and rotor inertia as well.
 MEASURED, COMMANDED = 0.10, 0.20
 # The guard stops the arm if a difference exceeds its bound for HOLD_S [s] (elastic gears and
 # vibration exceed the bound for shorter times), or AT_ONCE times its bound for AT_ONCE_S, which is
@@ -54,7 +56,9 @@ _PRESSES, _PRESSES_AT = 0.03, 0.1
 _NEAR_BOUND = 0.8  # share of a bound above which `judgement` names the joint
 _FROZEN = 10  # this many identical efforts in a row are no measurement
 _IDLE = 0.02  # fraction of the torque limit below which a measured torque counts as none
-# Smallest norm of g at which a fall shows [N m]; largest fraction of g that holds a falling arm
+# Before the first torque the observer estimates the torque that holds the arm. If its norm is at
+# most _FALLING times the norm of g(q), the arm falls; the norm of g(q) must be at least
+# _LEAST_GRAVITY [N m], because an arm with smaller g(q) hardly falls.
 _LEAST_GRAVITY, _FALLING = 2.0, 0.3
 _KEPT = 64  # number of latest commands kept: a state that is old responds to an earlier command
 
@@ -76,7 +80,7 @@ class GuardLimits:
     `joint_factors` multiply the bounds on unexplained torque, one factor for all joints or one for
     each joint; `bag replay --learn` finds the factors for an arm. For `payload_time` [s] after the
     payload mass changes while torques are commanded, the guard accepts an arm that hardly moves
-    and carries the old load, the new load or a part of the change. `effort_friction` says whether
+    and carries the old load, the new load or a load in between. `effort_friction` says whether
     measured torques contain friction: included, excluded or auto (see friction_in_effort).
     """
 
@@ -100,7 +104,7 @@ class Guard:
         Commanded torque, with the target's gravity, beyond what the motion needs [N m].
     external : ndarray, shape (n,)
         The measured torque beyond what motion and friction need [N m]: the external torque in
-        FCI's sign. Equal to `command_residual` where nothing is measured.
+        FCI's sign. Equal to `command_residual` if no torque is measured.
     shares : ndarray, shape (n,)
         Each joint's largest difference as a share of its bound, at the last judged state.
     largest : ndarray, shape (n,)
@@ -161,7 +165,7 @@ class Guard:
         self._observer = observer
 
     def _friction_in_effort(self) -> FrictionModel | None:
-        """Return the model of the friction in measured torques; None: no friction, or no model."""
+        """Return the friction model to subtract from measured torques; None: subtract nothing."""
         terms = self._terms
         return friction_in_effort(self.limits.effort_friction, terms.description, terms.profile)
 
@@ -239,9 +243,10 @@ class Guard:
 
     def _ratios(self) -> tuple[Array, Array]:
         """
-        Return |torque - model|, |torque - commanded torque| as shares of their bounds, (n,) each.
+        Return |torque - needed torque|, |torque - command| as shares of their bounds, (n,) each.
 
-        `_ratios` takes the measured torque or, if none is measured, the commanded torque.
+        `torque` is the measured torque or, if none is measured, the commanded torque; the needed
+        torque is the one that the motion needs according to the model.
         """
         by_motion, by_command = self.external, self.external - self.command_residual
         if self._load_change is not None:
@@ -361,7 +366,7 @@ class Guard:
         return self._began is not None and self._moved and self.settled
 
     def judgement(self) -> tuple[bool, str]:
-        """Return whether no joint is near its bound, and the guard's account in one sentence."""
+        """Return whether the guard judges and no joint is near its bound, and a sentence why."""
         if not self.judges:
             few = 'too few joint states came since the start or the last gap'
             why = 'the arm has not moved, and brakes may hold it' if self.settled else few
@@ -416,10 +421,10 @@ class Guard:
         Return the torque that acts before the node's first command, (n,) [N m].
 
         A receiver without a time-out goes on applying the last torque of a node that was killed.
-        `held_torque` returns the measured effort if it explains how the arm moves, else zero; also
-        zero at rest, where an error of the model looks like a torque that acts, and if the target
-        adds gravity, because the target's receiver begins at zero and the effort also shows a
-        person who moves the arm.
+        `held_torque` returns the measured effort if the effort explains how the arm moves, else
+        zero. At rest the returned torque is zero, because an error of the model would look like an
+        acting torque. If the target adds gravity the returned torque is zero, because the target's
+        receiver begins at zero, and a person who moves the arm causes an effort as well.
         """
         terms, moving = self._terms, float(np.abs(self._dq).max()) > REST_SPEED
         if terms.adds_gravity or not moving or not self._last_effort:

@@ -62,8 +62,8 @@ def replay_guard(
     model `arm.friction`, unless None, are subtracted from the measured efforts (by default the
     node subtracts friction for the target fci only). `time`, shape (N,), are increasing stamps
     [s], `q` [rad], `dq` [rad/s] and the measured torque `effort` [N m] have shape (N, n),
-    `gravity` is in the space frame [m/s^2]. `progress` is called with the number of states done
-    and of all states.
+    `gravity` is in the space frame [m/s^2]. `progress` is called every 500
+    states with the number of states done and the number of all states.
     """
     bound = MEASURED * arm.limit('effort')
     observer, friction = (

@@ -74,14 +74,14 @@ class TorqueLimiter:
 
 
 class CommandOutput(TorqueLimiter):
-    """Remembers the last command, limits the next one, and makes ramps of steps of the torque."""
+    """Remembers the last command, limits the next one, and turns torque steps into ramps."""
 
     def __init__(self, effort: Array, effort_rate: Array) -> None:
         super().__init__(effort, effort_rate)
-        self.last: Array | None = None  # the last command, or the torque that acted before it
+        self.last: Array | None = None  # last command; at first the torque to begin with
         self.blend_requested = False  # whether to blend from `last` to the next desired torque
         self.stamp: float | None = None  # stamp of the joint state of `last` [s]
-        self._blend: Array | None = None  # the difference at the start of blending
+        self._blend: Array | None = None  # torque that a ramp adds at its start [N m]
         self._since = 0.0
 
     def take(self, torque: Array, stamp: float) -> None:
@@ -122,7 +122,7 @@ class CommandOutput(TorqueLimiter):
         return self.limit(desired, self.last, elapsed)
 
     def step(self, goal: Array, elapsed: float) -> Array:
-        """Return and remember the next command of a ramp to a torque `goal`, shape (n,) [N m]."""
+        """Return and remember the next command of a ramp to `goal` [N m], `elapsed` s later."""
         assert self.last is not None, 'called only after a first command'
         self.last = self.limit(goal, self.last, elapsed).torque
         return self.last

@@ -26,9 +26,9 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     Return a trajectory of two sines per joint about the home pose, faded in and out.
 
     `duration` is in seconds, `amplitude` the largest deflection of a joint [rad], reduced so that
-    the joint uses at most 80 % of the room to its position limits and of its limits of velocity
-    (at the home pose) and acceleration. Raises SettingsError if the arm has no home pose, or
-    `duration` or `amplitude` is not positive.
+    the joint uses at most 80 % of the distance to its position limits and of its limits of
+    velocity (at the home pose) and acceleration. Raises SettingsError if the arm has no home pose,
+    or `duration` or `amplitude` is not positive.
     """
     pose = description.home
     if pose is None:

@@ -18,12 +18,12 @@ import numpy as np
 from ..typing import Array
 
 MOST_PHASE = 0.5 * math.pi  # smallest lambda T at which the loop is unstable without stiffness
-# Change of the feedback torque from its last extreme that counts as a turn: as a fraction of the
-# torque limit, and for a joint without a torque limit [N m].
+# Change of the feedback torque from its last extreme that counts as a reversal: as a fraction of
+# the torque limit, and for a joint without a torque limit [N m].
 _LEAST_SHARE, _WITHOUT_LIMIT = 0.02, 2.0
-# A sustained oscillation has at least _SWINGS swings in a row, at most _LONGEST_SWING_S [s] apart,
-# which means 5 Hz or faster. The last swing of a sustained oscillation is at least _LASTING times
-# the largest swing.
+# A swing is the change of the feedback torque between two reversals. A sustained oscillation has
+# at least _SWINGS swings in a row, each at most _LONGEST_SWING_S [s] long (5 Hz or faster). The
+# last swing of a sustained oscillation is at least _LASTING times the largest swing.
 _SWINGS, _LONGEST_SWING_S, _LASTING = 8, 0.1, 0.5
 # A diverging oscillation grows by more than the factor _GROWTH in each of _GROWN swings in a row.
 _GROWN, _GROWTH = 2, 2.0

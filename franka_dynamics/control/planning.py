@@ -38,8 +38,8 @@ _LONGEST_S = 86400.0
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
 MOST_POINTS = 2000
-# A reference that starts further than MOST_START_DISTANCE from the arm would be a step of the
-# feedback torque.
+# A reference that starts further than MOST_START_DISTANCE from the arm is refused, because the
+# feedback torque would begin with a step.
 MOST_START_DISTANCE = 0.1  # rad or m
 # Lead time from the latest state to the start of a trajectory, for planning: a constant time, and
 # a time per point [s]. If planning takes longer than the lead time, planning is repeated with four

@@ -85,7 +85,7 @@ class PossibleMotion:
         for name, position, velocity, (lower, upper, speed) in zip(
             self._names, q.tolist(), dq.tolist(), self._bounds
         ):
-            # A NaN compares false.
+            # Comparisons with NaN are false.
             if lower <= position <= upper and -speed <= velocity <= speed:
                 continue
             if not (math.isfinite(position) and math.isfinite(velocity)):

@@ -24,10 +24,10 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# At most _LOST_AT_MOST messages get lost within a time-out. A message whose number is not 1 to
-# _LOST_AT_MOST above the last number is taken for another sender's. Two senders whose numbers
-# differ by at most _LOST_AT_MOST cannot be told apart: the numbers of one fill the gaps of the
-# other.
+# It is assumed that fewer than _LOST_AT_MOST messages in a row get lost. A message whose number is
+# not 1 to _LOST_AT_MOST above the last number is taken for another sender's. Two senders whose
+# numbers differ by at most _LOST_AT_MOST cannot be told apart: the numbers of one fill the gaps of
+# the other.
 _LOST_AT_MOST = 100
 # A state may come late; a stamp further back than _SET_BACK_S [s] shows a clock that was set back.
 _SET_BACK_S = 0.1
@@ -87,8 +87,8 @@ class TorqueReceiver:
         self.timeout = timeout
         self.applied = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
-        # How often a sender was followed no more: silent for the time-out, or not told apart from
-        # a second sender.
+        # How often the receiver stopped following a sender, because the sender was silent for the
+        # time-out or could not be told apart from a second sender.
         self.timeouts = 0
         self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
@@ -98,8 +98,8 @@ class TorqueReceiver:
         self._braking = Braking(description)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
-        # Time for which no sender will be followed, because two could not be told apart [s], and
-        # the time when a number last did not continue the sender's numbers.
+        # Remaining time in which no sender is followed, because two could not be told apart [s],
+        # and the time when a message number last was repeated or too low.
         self._doubt_s, self._doubtful = 0.0, -np.inf
         self._finite: Array | None = None  # the last finite position
         # Times [s] by `_time`: of the last torque and of the last step.
@@ -178,7 +178,7 @@ class TorqueReceiver:
         return self.applied
 
     def _time(self, stamp: float) -> float:
-        """Return the time [s] of a stamp: it goes on if the clock is set back, as by a reset."""
+        """Return the time [s] of a stamp, which does not go back when the clock is set back."""
         if not math.isfinite(stamp):
             return self._now
         if stamp < self._latest - _SET_BACK_S:

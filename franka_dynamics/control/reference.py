@@ -17,7 +17,7 @@ from ..typing import Array
 # A stream of set-points that are followed at once counts as finished, and its last position is
 # held, after STREAM_TIMEOUT_S without a set-point [s].
 STREAM_TIMEOUT_S = 0.1
-_MOST_EVENTS = 1000  # most events that are kept while none is read
+_MOST_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
 
 
@@ -49,7 +49,7 @@ class Trajectory:
     Parameters
     ----------
     times : ndarray, shape (k,)
-        Absolute times, strictly increasing, on the clock of the state's stamps [s].
+        Absolute times, strictly increasing, on the clock of the joint states' stamps [s].
     positions, velocities, accelerations : ndarray, shape (k, n)
         The states at these times.
 
@@ -159,11 +159,11 @@ def _evaluate(powers: Array, s: float | Array, duration: float | Array) -> Refer
 class ReferenceState(str, Enum):
     """States of a reference in its events; finished, refused and interrupted are final."""
 
-    ACCEPTED = 'accepted'  # planned; it is followed as soon as it begins
+    ACCEPTED = 'accepted'  # planned, not yet followed
     FOLLOWING = 'following'
     FINISHED = 'finished'  # followed to its end
-    REFUSED = 'refused'  # never followed
-    INTERRUPTED = 'interrupted'  # ended before its end
+    REFUSED = 'refused'  # not planned, never followed
+    INTERRUPTED = 'interrupted'  # replaced or dropped before its end
 
 
 class ReferenceEvent(NamedTuple):

@@ -21,7 +21,7 @@ from ..parameter_schema import check, ParameterSpec, specs
 @dataclass(frozen=True)
 class TargetProfile:
     """
-    What a torque target (the receiver of torques) adds to them, its brakes and its rotor inertia.
+    What a torque target (the receiver) adds to the torques, its brakes and its rotor inertia.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -60,7 +60,7 @@ def target_profile(name: str) -> TargetProfile:
     return TARGETS[name]
 
 
-# Largest gravity component [m/s^2]: any planet an arm stands on, with room for a moving base.
+# Largest gravity component [m/s^2]: any planet an arm stands on, with a margin for a moving base.
 _MOST_GRAVITY = 30.0
 # Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
 # the Earth.
@@ -76,7 +76,7 @@ _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
 
 
 class StateSource(str, Enum):
-    """State at which Coriolis and inertia terms are taken; gravity: always the measured state."""
+    """State at which Coriolis and inertia torques are computed; gravity: always measured state."""
 
     MEASURED = 'measured'
     REFERENCE = 'reference'
@@ -119,7 +119,7 @@ class Settings:
     stream_period: float = 0.0  # [s]
 
     def __post_init__(self) -> None:
-        """Make a StateSource of a state_source given by value; raise SettingsError if unknown."""
+        """Convert a state_source given by value to StateSource; raise SettingsError if unknown."""
         source = member(StateSource, self.state_source, 'state_source', SettingsError)
         object.__setattr__(self, 'state_source', source)
 

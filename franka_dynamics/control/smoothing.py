@@ -23,7 +23,7 @@ from ..typing import Array
 # Points that follow the start of the motion by at most _PASSED times the shortest interval between
 # points are skipped.
 _PASSED = 0.5
-_ITERATIONS = 60  # of Jacobi's method for the spline; the error shrinks to 2^-60
+_ITERATIONS = 60  # of Jacobi's method for the spline; the error shrinks by the factor 2^-60
 
 
 def upsample(
@@ -45,7 +45,7 @@ def upsample(
     the last point. If neither stopping at the last point nor braking after it keeps to the limits,
     jerk included, ruckig computes a transition from `current` to a spline through the points.
     If ruckig finds none, `upsample` returns a motion that exceeds only the jerk limit, which
-    `planning.plan` accepts, or else a motion that exceeds other limits, which it refuses.
+    `planning.plan` accepts, or else a motion that exceeds other limits, which `plan` refuses.
     """
     times, positions = _remaining_points(times, positions, begin)
     whole = np.append(begin, times), np.vstack((current.q, positions)), current.dq
@@ -73,7 +73,8 @@ def _endings(
     """
     Yield two alternatives: a spline that stops at the last point, and one that is braked after it.
 
-    Each spline starts with `velocity` and, unless None, `acceleration`, shape (n,) each.
+    Each spline starts with `velocity` and, unless None, `acceleration`, shape (n,) each. For a
+    single point yield only a motion at rest at this point.
     """
     if len(times) == 1:
         yield Trajectory.at(float(times[0]), ReferencePoint.at_rest(positions[0]))

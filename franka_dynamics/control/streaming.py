@@ -52,12 +52,12 @@ def continue_stream(
     """
     Return the motion that follows a stream after one more point.
 
-    The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; two points are
-    `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`. If
-    `before`, the latest motion, was made from a stream whose last point is at most three periods
-    (rounded) old, `q` continues this stream. Raises ReferenceRefusedError if the points come too
-    early, or no motion within the limits of position, velocity and acceleration reaches the point;
-    the jerk limit is kept where possible, but a motion that exceeds it is returned.
+    The point `q`, shape (n,) [rad or m], was sampled or arrived at `stamp` [s]; successive points
+    are `period` seconds apart. The motion starts at `begin` [s] from the desired state `current`.
+    If `before`, the latest motion, was made from a stream whose last point is at most three
+    periods (rounded) old, `q` continues this stream. Raises ReferenceRefusedError if the points
+    come too early, or no motion within the limits of position, velocity and acceleration reaches
+    the point; the jerk limit is kept where possible, but a motion that exceeds it is returned.
     """
     times, points = np.array([stamp]), q[None, :]
     if isinstance(before, StreamedMotion):

@@ -49,8 +49,8 @@ class Observation(NamedTuple):
         return self.valid and self.condition is Condition.TRUSTED
 
 
-# Stamps that go back by more than _CLOCK_LEAP_S [s], or ahead by more in less than half that time
-# by the steady clock, show a changed clock.
+# A changed clock shows in stamps that go back by more than _CLOCK_LEAP_S [s], or ahead by more
+# than _CLOCK_LEAP_S while the steady clock advances by less than half as much.
 _CLOCK_LEAP_S = 1.0
 # _MOST_OUT_OF_ORDER messages out of order among the last ORDER_WINDOW show two publishers: the
 # network reorders fewer. _ALL_BEHIND messages out of order in a row show that the clock was set
@@ -177,7 +177,9 @@ class StateSupervisor:
 
     def check_silence(self, now: float, simulated: float | None = None) -> Condition:
         """
-        Set the condition STALE after too long a silence; return the present condition.
+        Set the condition STALE if no new state has come for too long; return the condition.
+
+        Too long is longer than `patience`, and than three median periods of the topic.
 
         `now` is the time by the steady clock [s]. `simulated` is the time by a simulated ROS clock
         [s]; None: the ROS clock is not simulated. Silence is measured in simulated time, if given,

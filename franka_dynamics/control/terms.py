@@ -36,8 +36,8 @@ class FrictionFeedforward:
     torque only a tracking error. Therefore the coefficients of a LinearFriction are reduced by two
     standard deviations (if the arm file states standard deviations), and Maxwell-slip elements of
     uncertain state count with their least torque along the reference velocity, which is negative
-    if they may push. In `torque` the Maxwell-slip elements follow
-    the measured position, in `torque_along` the positions of the motion.
+    if they may push. In `torque` the Maxwell-slip elements follow the measured position, in
+    `torque_along` the positions of the motion.
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -108,10 +108,10 @@ class TermModel:
     The torque terms of a described arm under given settings.
 
     `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
-    receiver's gravity compensation models it, None if there is none or it equals `true`: FCI
-    assumes gravity (0, 0, -9.81) in the base frame and the payload set in Desk or by setLoad.
-    `friction` gives the friction torque to command, None if terms.friction is off. `description`
-    is the arm without the settings' payload.
+    receiver's gravity compensation models it, None if the receiver does not compensate gravity or
+    its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame and the payload
+    set in Desk or by setLoad. `friction` gives the friction torque to command, None if
+    terms.friction is off. `description` is the arm without the settings' payload.
     """
 
     def __init__(self, description: ArmDescription | str | Path, settings: Settings) -> None:

@@ -83,7 +83,7 @@ class SimulationSettings:
 
 @dataclass(frozen=True, eq=False)
 class SensorReading:
-    """Values of the arm's sensors, shape (n,), read (after their delay) at `time` [s]."""
+    """Sensor values, (n,) each, delayed by `sensor_delay`, and the time [s] of reading them."""
 
     time: float
     position: Array

@@ -98,12 +98,12 @@ class DemoRates:
     """
     How fast the demonstration ran on this machine.
 
-    `rate` is the number of the arm's steps per second of real time; `missed` of the `steps` after
-    the first torque had no new torque. `stops` counts how often the node stopped the arm.
-    `round_trip` holds the 50th and 99th percentiles of the time from a state to its torque [s].
-    `processor` is each process's load as a fraction of one thread, `machine` describes the
-    computer. `lockstep` says whether the arm waited for each torque; `too_busy` says why real time
-    failed before, or is empty.
+    `rate` is the number of the arm's steps per second of real time, `steps` the number of steps
+    after the first torque, `missed` the number of these steps without a new torque. `stops` counts
+    how often the node stopped the arm. `round_trip` holds the 50th and 99th percentiles of the
+    time from a state to its torque [s]. `processor` is each process's load as a fraction of one
+    thread, `machine` describes the computer. `lockstep` says whether the arm waited for each
+    torque; `too_busy` says why an attempt in real time failed before, or is empty.
     """
 
     rate: float

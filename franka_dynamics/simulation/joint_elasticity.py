@@ -18,7 +18,8 @@ from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
 
-# Values of a Franka arm's joints; franka_elasticity() gives the sources.
+# Motor inertias [kg m^2], gain of the torque feedback, and amplitudes of the torque ripple [N m],
+# a row for each harmonic, of a Franka arm's joints; franka_elasticity() gives the sources.
 MOTOR_INERTIA = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
 TORQUE_FEEDBACK = 3.0
 RIPPLE = np.array(
@@ -52,7 +53,7 @@ class JointElasticity:
     harmonics : ndarray, shape (h,)
         Multiples of `cycles`.
     noise : ndarray, shape (n,)
-        Standard deviation of the motors' torque, drawn anew every step [N m].
+        Standard deviation of the motor torque's noise, drawn anew every step [N m].
 
     """
 
