@@ -151,7 +151,7 @@ def ros2_control_way(given, arm, own_file):
     )
     return [
         removal,
-        server(given, '-r'),  # controllers are switched only while time runs
+        server(given, '-r'),  # controllers cannot be activated while Gazebo is paused
         bridge(folder),
         chosen.said,
         publisher,

@@ -101,8 +101,8 @@ def everything(given):
         on_exit=Shutdown(reason='MuJoCo has ended'),
         parameters=[{'use_sim_time': True}, parameters],
     )
-    # One process activates both controllers, to save time: until both run, the arm is unstable
-    # under constant torques.
+    # One process activates both controllers, to save time: until both run, the constant initial
+    # efforts hold the arm in an unstable equilibrium.
     active = spawner(
         'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
     )

@@ -1,10 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and their clients: messages, parameters, processes, time; the mathematics is elsewhere."""
+"""ROS nodes and their clients; other packages compute the dynamics and the torques."""
 
 import sys
 
 from .start import end_at_once
 
-if sys.argv[:1] == ['-m']:  # python -m franka_dynamics.ros.NAME, before NAME is imported
+# `python -m franka_dynamics.ros.NAME` imports this package before NAME, with '-m' as sys.argv[0].
+if sys.argv[:1] == ['-m']:
     end_at_once()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command topic of a simulated arm, and the status of its receiver."""
+"""Receives the torques for a simulated arm from a topic, and publishes the receiver's status."""
 
 from __future__ import annotations
 

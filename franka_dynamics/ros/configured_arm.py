@@ -43,10 +43,10 @@ class ConfiguredArm:
     Callbacks, publishers and reports for one arm, from configure to cleanup.
 
     The control thread, which is the process's main thread, calls `on_joint_state` and `run_due`,
-    the service thread `on_reference` and `run_beside`. When the process ends in good order, the
-    service thread ends first, and while the arm is braked the control thread calls `run_beside`,
-    too. Raises SettingsError or FrameError if ExternalWatch or TermPublishers refuse the
-    parameters.
+    the service thread `on_reference` and `run_beside`. When the process ends without an error, the
+    service thread ends first; while the control thread then brakes the arm, the control thread
+    also calls `run_beside`. Raises SettingsError or FrameError if ExternalWatch or TermPublishers
+    refuse the parameters.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ConfiguredArm:
         self.read_clock()
 
     def read_clock(self) -> None:
-        """Read the parameter use_sim_time: whether the node uses simulated time."""
+        """Read use_sim_time; tell the supervisor whether states are stamped by simulated time."""
         simulated = self._node.get_parameter('use_sim_time').value
         with self._lock:
             self._simulated_time = simulated
@@ -118,7 +118,7 @@ class ConfiguredArm:
         self._state_log.activated(topic)
 
     def finish(self) -> None:
-        """Publish the rest of the stop sequence, a step per ms, without reading further states."""
+        """End braking; publish the stop sequence, a torque per ms, and read no further states."""
         self.controller.stop('it would not come to rest', brake=False)
         while self.publish_stop_step():
             time.sleep(LONGEST_STEP_S)
@@ -142,7 +142,8 @@ class ConfiguredArm:
         """
         Run a control cycle for a serialized joint state; publish its terms, and any command.
 
-        `number` is the number that the publisher gave the joint state; None if unknown.
+        `number` is the message number that the publisher gave the joint state; None if the
+        middleware does not number messages.
         """
         began = time.perf_counter()
         now, self._last_arrival = self._now(), time.monotonic()
@@ -192,7 +193,7 @@ class ConfiguredArm:
         self.note_state()
 
     def _stop_for_another(self, reason: str, topic: str) -> None:
-        """Latch a fault that names the publishers of a topic, unless a fault is latched."""
+        """Latch a fault that names the publishers of a topic, unless one is latched already."""
         if not self.controller.fault:
             names = ', '.join(publisher_names(self._node, topic))
             with self._lock:
@@ -227,10 +228,11 @@ class ConfiguredArm:
 
     def run_due(self) -> float:
         """
-        Publish stop steps, detect missing states, other senders; return time until next call [s].
+        Publish the stop sequence and run the checks that are due; return time to next call [s].
 
-        The control thread calls `run_due` after each event and when due. Executor timers are not
-        used, because on a busy machine they were seen not to fire; the cause is unknown.
+        The checks detect missing joint states and other senders of commands. The control thread
+        calls `run_due` after each event and when due. Executor timers are not used, because on a
+        busy machine they were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
         if self.controller.mode is Mode.STOPPING and now >= self._next_stop_step:
@@ -259,8 +261,8 @@ class ConfiguredArm:
         now = time.monotonic()
         since = now - self._silence_checked
         self._silence_checked = now
-        # A pause of this process is no silence of the arm: states may be waiting. Two pauses in a
-        # row mean that the process cannot keep up.
+        # After a pause of this process, joint states may wait to be read, so the check is skipped.
+        # After a second pause in a row the check runs: the process cannot keep up.
         late = since > 2.0 * self._silence_period
         skip, self._skipped_check = late and not self._skipped_check, late
         if skip:
@@ -283,7 +285,7 @@ class ConfiguredArm:
             self._references.note()
 
     def on_reference(self, data: bytes) -> None:
-        """Follow a serialized reference; publish a trajectory's torques if somebody subscribes."""
+        """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
         mark = ''
         try:
             message = read_trajectory(data)

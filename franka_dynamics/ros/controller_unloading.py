@@ -5,8 +5,8 @@ Deactivates and unloads a controller of ros2_control.
 
 The feedforward node, when shut down, unloads the controller that its parameter `controller` names.
 franka_ros2.launch.py runs `python3 -m franka_dynamics.ros.controller_unloading MANAGER CONTROLLER`
-after the node has ended, because the node may have been killed, and before it loads the
-controller, because controller_manager does not configure an active controller.
+twice: before it loads the controller, because controller_manager does not configure an active
+controller, and after the node has ended, because a killed node has not unloaded the controller.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from builtin_interfaces.msg import Duration
 from .node_client import NodeClient
 from ..errors import FrankaDynamicsError, SettingsError
 
-_PATIENCE_S = 2.0  # launch kills a node 10 s after Ctrl-C
-_START_PATIENCE_S = 30.0  # franka_ros2 may be starting at the same time
+_PATIENCE_S = 2.0  # [s]; short, because launch kills a node 10 s after Ctrl-C
+_START_PATIENCE_S = 30.0  # [s]; long, because franka_ros2 may still be starting
 
 
 def require_messages() -> None:

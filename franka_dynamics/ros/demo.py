@@ -5,8 +5,8 @@ The demonstration: a simulated arm and the node as separate processes, connected
 
 First the feedforward torques hold the arm with no feedback at all. Then the arm follows a motion
 of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia torques,
-and with gravity torque alone. The simulated arm itself records every step, because a recorder
-would need a processor core of its own.
+and with gravity torque alone. The simulated arm itself records every step, because a separate
+recorder would need a processor core of its own.
 
 In real time the arm does not wait for torques. On a machine too busy for 1 kHz, the figures would
 show the machine's load instead of the quality of the torques. The demonstration then runs once
@@ -51,10 +51,11 @@ WALL, LOCKSTEP = 'wall', 'lockstep'
 # machine.
 _MOST_RATE = 20.0
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
-# tracking error is near its bound (report.demo.TRACKING_BOUND); at 0.1 it is a hundredth of that.
+# tracking error is near its bound (report.demo.TRACKING_BOUND); at a fraction of 0.1 the tracking
+# error is a hundredth of the bound.
 _MOST_MISSED = 0.1
-# Time-out of the start, and of other waits beyond their expected time [s]; with a dozen busy
-# processes the start may take half a minute.
+# _START_TIMEOUT_S is the time-out of the start, and how much longer than expected other waits may
+# last. With a dozen busy processes the start may take half a minute.
 _START_TIMEOUT_S, _SETTLE_S, _LEAD_IN_S = 120.0, 1.0, 1.0
 _SLOWER = 20.0  # largest factor by which simulated time may be slower than real time
 
@@ -94,10 +95,10 @@ class DemoRun:
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
-    with all torque terms, then with gravity torque alone. `residual` is the largest torque
-    difference in the node's cross-check [N m, relative above 1 N m]. `errors` are the diagnostic
-    messages of level ERROR before the nodes were told to end. `lost` says whether the simulated
-    arm published one of the errors.
+    with all torque terms, then with gravity torque alone. `residual` is the largest difference
+    that the node's cross-checks found: absolute between values below 1, relative above.
+    `errors` are the diagnostic messages of level ERROR before the nodes were told to end. `lost`
+    says whether the simulated arm published one of the errors.
     """
 
     steps: Recording
@@ -125,8 +126,8 @@ def run_session(
     the message quotes or names its log.
     """
     use_isolated_network()
-    # The simulated arm asks for real-time scheduling, because a real arm never waits for a
-    # processor either.
+    # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
+    # for a processor.
     os.environ.setdefault(SWITCH, ON)
     load = os.getloadavg()[0]
     too_busy = ''

@@ -18,7 +18,7 @@ from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
 
-# Keys of the cross-check's largest torque difference at configure and while running.
+# Keys of the largest difference that the cross-check found at configure and while running.
 RESIDUALS = tuple(
     f'{when} [N m, relative above 1 N m]' for when in ('at configure', 'while running')
 )

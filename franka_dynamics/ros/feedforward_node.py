@@ -52,9 +52,9 @@ class FeedforwardNode(LifecycleNode):
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
     The control thread serves `control_part`, the subscription to joint states, and calls
-    `run_due`. The service thread serves `service_part`, all else but CommandWatch, and calls
-    `run_beside`. The service thread changes the controller only under a lock and in short steps,
-    and runs the cross-check without the lock.
+    `run_due`. The service thread serves `service_part`, which is all other callbacks except those
+    of CommandWatch, and calls `run_beside`. The service thread changes the controller only under a
+    lock and in short steps, and runs the cross-check without the lock.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -128,11 +128,16 @@ class FeedforwardNode(LifecycleNode):
         controller = make_controller(self, parameters, model)
         arm = ConfiguredArm(self, controller, parameters, self._lock)
         self._configured_with = values(self, specs(NODE_NAME))
-        # `_arm` is set last, because other callbacks take a node with an arm as configured.
+        # `_arm` is set last, because other callbacks treat the node as configured once it is set.
         self._arm = arm
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Reconfigure if non-live parameters changed; subscribe unless another node commands."""
+        """
+        Reconfigure if non-live parameters changed; subscribe unless another node commands.
+
+        Before subscribing, listen for commands for the time in the parameter
+        listen_before_activation.
+        """
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
@@ -145,7 +150,8 @@ class FeedforwardNode(LifecycleNode):
                 self.controller.refuse_activation(self.refusal)
             self.get_logger().error(self.controller.stop_reason)
             return TransitionCallbackReturn.FAILURE
-        # Later garbage collections that scan the objects of set-up would delay control cycles.
+        # Exempt all present objects from later garbage collections, which would otherwise delay
+        # control cycles.
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
@@ -251,7 +257,7 @@ class FeedforwardNode(LifecycleNode):
             self._arm = None
 
     def run_due(self) -> float:
-        """Publish stop steps and run checks that are due; return time until next call [s]."""
+        """Publish the stop sequence and run checks that are due; return time to next call [s]."""
         return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
 
     def run_beside(self) -> float:
@@ -262,7 +268,7 @@ class FeedforwardNode(LifecycleNode):
     # Services, parameters ----------------------------------------------------------------------
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Acknowledge a latched fault; answer whether no fault remains, and a sentence."""
+        """Acknowledge a latched fault; answer success if none remains, and a sentence."""
         if self._arm is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer
@@ -292,7 +298,7 @@ class FeedforwardNode(LifecycleNode):
         if self._arm is None:
             return
         self.arm.read_clock()
-        # ControlLaw raises no error: settings are checked when parameters are set.
+        # ControlLaw raises no error here: `_require_usable` has checked the settings.
         law = ControlLaw(self.controller.description, settings_from(live))
         with self._lock:
             # Creating the ControlLaw may have delayed the control thread, as one thread runs

@@ -6,7 +6,7 @@ Receives torques for an arm that Gazebo's own joint systems drive, without ros2_
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
 each joint. Therefore the node brakes the arm if the sender sends nothing for COMMAND_TIMEOUT_S.
 Until the first command the node sends the torques that hold the arm, even while Gazebo is still
-paused. Gazebo measures no joint effort and sends zeros, so the node publishes the applied forces
+paused. Gazebo measures no joint effort and sends zeros, so the node publishes the applied torques
 as efforts.
 """
 
@@ -79,7 +79,7 @@ class GazeboDirectNode(Node):
             return
         position = reading.position + self._start
         self._latest = reading.stamp, position, reading.velocity
-        # A torque is applied when it arrives, not at the next state.
+        # While a sender is followed, torques are applied when they arrive, not at a state.
         if not self._receiver.follows(reading.stamp):
             self._apply()
             self._note_held()

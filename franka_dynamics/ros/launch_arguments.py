@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import SettingsError
 
 PACKAGE = 'franka_dynamics'
-# Arguments that `ros2 launch` and the actions of the package launch take without a declaration.
+# Arguments that `ros2 launch` and the actions of the package launch accept undeclared.
 _OF_LAUNCH = (
     'emulate_tty',
     'launch-prefix',

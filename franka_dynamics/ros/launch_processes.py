@@ -25,9 +25,9 @@ def own_node(name: str, **given: Any) -> Any:
     """
     Return one of this package's nodes under its own name.
 
-    launch_ros writes parameters into a section for this node only if name and namespace are given,
-    else into a section for all nodes (/**), which a parameter file that names the node, as `ros2
-    param dump` writes it, would override.
+    If name and namespace are given, launch_ros writes the parameters into a section for this node.
+    Otherwise the section is for all nodes (/**), and a parameter file that names the node, as
+    `ros2 param dump` writes it, would override that section.
     """
     from launch_ros.actions import Node
 
@@ -72,7 +72,7 @@ def simulated_feedforward(
     robot_type: str, hand: str, target: str, own_file: Sequence[str], command: str
 ) -> Any:
     """
-    Return the node that commands a simulated arm by the topic `command`.
+    Return the feedforward node, which commands a simulated arm on the topic `command`.
 
     Until the node's first command, the simulated hardware or another node holds the arm.
     `own_file` holds at most one parameter file, which overrides the target's file; the other

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ros2_control controller that receives the torques of a launched node."""
+"""The ros2_control controller that receives the torques of the launched feedforward node."""
 
 from __future__ import annotations
 

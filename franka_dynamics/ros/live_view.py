@@ -31,8 +31,8 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
-_STALE_S = 0.5  # terms that arrived longer ago are not shown [s]
-_MOST_CALLBACKS = 16  # callbacks per update; there are seven topics with one message each
+_STALE_S = 0.5  # age above which a received term is not used [s]
+_MOST_CALLBACKS = 16  # per update; there are seven topics, each with one message at most
 
 
 class LiveView:

@@ -57,10 +57,11 @@ def resolve_model(
     """
     Return the arm chosen by the parameters.
 
-    Raises SettingsError if parameters are inconsistent; DescriptionError if an arm file is missing
-    or cannot be read, or robot_description does not arrive; UrdfError if a URDF cannot be read or
-    is malformed; UrdfMismatchError if the URDF does not describe this arm; and the other errors of
-    `load_arm`.
+    If the arm comes from robot_description, the parameter robot_description_timeout is the longest
+    wait for it. Raises SettingsError if parameters are inconsistent; DescriptionError if an arm
+    file is missing or cannot be read, or robot_description does not arrive; UrdfError if a URDF
+    cannot be read or is malformed; UrdfMismatchError if the URDF does not describe this arm; and
+    the other errors of `load_arm`.
     """
     source = values['model_source']
     _require_no_contradiction(values)

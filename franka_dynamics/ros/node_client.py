@@ -185,7 +185,7 @@ class NodeClient:
             messages = [
                 Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
             ]
-        except TypeError as error:  # a mapping, or a list of several kinds
+        except TypeError as error:  # a value is a mapping, or a list of several types
             raise SettingsError(
                 f'{shortened(str(dict(values)))}: a parameter takes a value or a list of one type.'
             ) from error
@@ -281,10 +281,12 @@ class NodeClient:
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
-        Once the node has answered, the wait lasts at most 20 times the motion's length plus 10 s
-        (or plus `patience`, if longer). If an error or Ctrl-C ends `play` before the motion's end,
-        the node brings the arm to rest where it is. Raises NodeClientError if no node subscribes
-        or reports, the motion is refused or interrupted, or the wait times out.
+        `play` waits at most twice `patience` for the node, sends the trajectory at most three
+        times, every 4 s, until the node answers, then waits at most 20 times the motion's duration
+        plus 10 s (or plus `patience`, if longer). If an error or Ctrl-C ends `play` before the
+        motion's end, `play` sends a request to stop, and the node brings the arm to rest. Raises
+        NodeClientError if no node subscribes or reports, the motion is refused or interrupted, or
+        the last wait times out.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 
@@ -317,7 +319,7 @@ class NodeClient:
                 )
             self.until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
-                # A subscriber that has not discovered this publisher yet receives nothing.
+                # Repeated, because a node that had not discovered this publisher received nothing.
                 sent = True
                 publisher.publish(message)
                 if self.until(lambda: bool(state), _ATTEMPT_S):

@@ -21,8 +21,8 @@ from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
-# The nodes' log format, whatever the user's environment says, and a pattern that matches all of
-# a line before the message.
+# The nodes' log format, whatever the user's environment says, and a pattern for the part of a line
+# before the message.
 _LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
 _LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -167,7 +167,7 @@ def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-# Fast DDS's variables for a profiles file: before version 3, and since.
+# Fast DDS's environment variables for a profiles file: before version 3, and from version 3 on.
 _PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.

@@ -38,7 +38,7 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     Check the parameter files, initialise rclpy, and return the node that `make` creates.
 
     Raises SettingsError if a parameter file or a ROS argument cannot be used, a file is not for
-    this node, or security was asked for and cannot be had.
+    this node, or SROS 2 security is enabled and does not work.
     """
     arguments = list(sys.argv if args is None else args)
     files = given_files(arguments)
@@ -217,8 +217,8 @@ def guest_node(
     """
     Yield a node in a separate context, and its executor; destroy both at exit.
 
-    No signal handlers are installed. The node has neither a log topic nor parameter services. The
-    node is in the process's enclave, whose keys and permissions a node needs.
+    No signal handlers are installed. The node has neither a log topic nor parameter services. With
+    SROS 2 the node uses the keys and permissions of the process's enclave.
     """
     context = Context()
     rclpy.init(

@@ -55,7 +55,12 @@ def settings_from(values: dict[str, Any]) -> Settings:
 
 
 def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
-    """Return a `kind` whose fields take the values of parameters `name.format(field)`, if any."""
+    """
+    Return an instance of the dataclass `kind`, made from parameter values.
+
+    A field takes the value of the parameter `name.format(field)`, or else keeps its default. Lists
+    become tuples.
+    """
     given = {field.name: name.format(field.name) for field in fields(kind)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
     return kind(

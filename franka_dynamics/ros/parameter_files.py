@@ -4,7 +4,7 @@
 Checks parameter files before ROS reads them.
 
 ROS ignores a section whose name matches no node, uses the last of two equal keys, and reports a
-YAML syntax error by a traceback into its C sources. A node that commands torques may not start
+YAML syntax error by a traceback into its C sources. A node that commands torques must not start
 with such a file.
 """
 
@@ -32,9 +32,9 @@ def read_sections(path: Path) -> dict[str, dict[str, Any]]:
     """
     Return the parameters in each section of a file, by node name pattern with leading slash.
 
-    A dot joins the name of a group and that of a parameter in the group. Raises SettingsError if
-    the file is unreadable, no YAML, has a key twice, sets something outside ros__parameters, or
-    mixes integers and decimals in one array, which ROS refuses.
+    A parameter in a group is named group.parameter. Raises SettingsError if the file is
+    unreadable, no YAML, has a key twice, sets something outside ros__parameters, or mixes integers
+    and decimals in one array, which ROS refuses.
     """
     try:
         content = read_mapping(path, expected=_FORM)

@@ -12,7 +12,7 @@ import yaml
 
 from ..parameter_schema import ParameterSpec, specs
 
-LIVE = ('torque', 'motion')  # changes of their parameters need no new configuration
+LIVE = ('torque', 'motion')  # tables whose parameters change without a new configuration
 _FILES = {
     'feedforward': ('arm', 'model', *LIVE, 'feedforward'),
     'simulator': ('arm', 'simulator'),

@@ -153,7 +153,7 @@ class LiveParameters:
                 service.callback = _short_answers(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
-        """If values of `live` changed since the last call, pass all to `use`; log changes."""
+        """If `live` values changed since the last call, pass all of them to `use`; log changes."""
         if not self._changed:
             return
         changed = self._changed
@@ -197,7 +197,7 @@ class LiveParameters:
 
 
 def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
-    """Return `callback` with its exceptions logged and answered as refusals; reasons are cut."""
+    """Return `callback` with exceptions logged and answered as refusals; shorten long reasons."""
 
     def answer(request: Any, response: Any) -> Any:
         entries = getattr(request, 'parameters', ())

@@ -8,9 +8,9 @@ import ctypes
 import os
 import resource
 
-# The priority of ros2_control's controller manager.
+# SCHED_FIFO priority of the control thread: that of ros2_control's controller manager.
 PRIORITY = 50
-# The switch is an environment variable, because no ROS parameter exists before a node.
+# The switch is an environment variable, because it is read before a node with parameters exists.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
 # Fast DDS's environment variable for the choice of transports, and its value for UDP alone.
@@ -22,17 +22,18 @@ _PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 def request_realtime(default: str = ON) -> str:
     """
-    Request SCHED_FIFO and, if it is granted, lock memory; return '' or why it was refused.
+    Request SCHED_FIFO; if it is granted, lock memory. Return '', or why SCHED_FIFO is refused.
 
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
-    environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, which is off for
-    the simulated arm and the trajectory_action node, because both can wait.
+    environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, for which the
+    simulated arm and the trajectory_action node pass off, because both can wait.
 
-    Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless the environment chooses:
-    threads busy-wait for the locks of its shared memory, and under SCHED_FIFO they were seen to
-    occupy every core for minutes. Under ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP
-    has no effect, because rmw_fastrtps then chooses the transports itself.
+    Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless environment variables set
+    its transports or a profiles file: threads busy-wait for the locks of its shared memory, and
+    under SCHED_FIFO they were seen to occupy every core for minutes. Under
+    ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP has no effect, because rmw_fastrtps
+    then chooses the transports itself.
     """
     if os.environ.get(SWITCH, default) != ON:
         return ''

@@ -62,8 +62,8 @@ class JointStateReader:
 
         Raises OtherJointsError if the joint state has none of the arm's joints. Raises
         JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
-        one of the arm's joints is missing or doubled, or the number of positions, velocities or,
-        if any, efforts differs from that of the names. Values are not checked.
+        one of the arm's joints is missing or named twice, or there are not as many positions,
+        velocities and, if any, efforts as names. Values are not checked.
         """
         try:
             message = received(JointState, data, MOST_STATE_BYTES)

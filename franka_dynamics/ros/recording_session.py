@@ -89,7 +89,7 @@ class BagRecorder:
         return record
 
 
-# Joint states below 100 Hz are too coarse to identify from; franka_ros2's merged topic: 30 Hz.
+# Joint states below 100 Hz are too coarse for identification; franka_ros2's merged topic: 30 Hz.
 _SLOW_HZ = 100.0
 _SILENT_S = 2.0
 _MOVING = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia

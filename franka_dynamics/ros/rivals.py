@@ -21,10 +21,10 @@ from .qos import WATCH_QOS
 
 _LISTENING_STEP_S = 1e-3
 _REMEMBERED = 256  # number of our latest commands that are recognised
-# Two publishers are reported if message numbers fall and then exceed the number before the fall:
-# once, by more than _LOST_AT_MOST above the preceding message's number, or twice within
-# _TWICE_WITHIN messages. The numbers of one restarted publisher exceed the number before the fall
-# once, without such a jump.
+# Message numbers return if they fall and later exceed the number before the fall. Two publishers
+# are reported if the numbers return by a jump of more than _LOST_AT_MOST from one message to the
+# next, or twice within _TWICE_WITHIN messages. The numbers of one restarted publisher return once,
+# without such a jump.
 _TWICE_WITHIN = 2000
 _LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
 
@@ -33,7 +33,7 @@ def publisher_names(node: Any, topic: str) -> list[str]:
     """
     Return the full names of the nodes that publish on a topic, without one publisher of `node`.
 
-    Another node of the same name stays listed; dead nodes do so up to 20 s.
+    Another node of the same name stays listed; a dead node stays listed for up to 20 s.
     """
     found = node.get_publishers_info_by_topic(topic)
     names = sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)

@@ -39,9 +39,9 @@ from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import StepLog
 
-_MOST_LAG_S = 0.05  # steps that are later than this are not caught up [s]
+_MOST_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
 _POLL_S = 0.05
-_MOST_WAITS = 10  # waits without a command, after which the arm runs in real time
+_MOST_WAITS = 10  # steps in a row without a command, after which lockstep becomes real time
 
 
 class SimulatorNode(Node):
@@ -74,7 +74,7 @@ class SimulatorNode(Node):
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
         rate = parameters['lockstep_rate']
-        self._shortest_step_s = 1.0 / rate if rate else 0.0  # of real time [s]
+        self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time
         self._unanswered = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
             raise SettingsError(
@@ -114,7 +114,7 @@ class SimulatorNode(Node):
         """Simulate until asked to stop; return the exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
-        # Later garbage collections that scan the objects of set-up would delay steps.
+        # Exempt all present objects from later garbage collections, which would delay steps.
         gc.collect()
         gc.freeze()
         self._began = deadline = time.perf_counter()
@@ -169,7 +169,7 @@ class SimulatorNode(Node):
         else:
             deadline += self._timestep
             if time.perf_counter() - deadline > _MOST_LAG_S:
-                # A burst of steps with one command would be unphysical.
+                # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
             while (left := deadline - time.perf_counter()) > 0.0:
                 executor.spin_once(timeout_sec=left)

@@ -176,7 +176,7 @@ class MissingStates:
         self._topic, self._next, self._began = 'joint_states', 0.0, 0.0
 
     def begin(self, topic: str, now: float) -> None:
-        """Count time without joint states on a topic (full name) from `now` on (steady [s])."""
+        """Count time without joint states on a topic (full name) from `now`, steady clock [s]."""
         self._topic, self._began, self._next = topic, now, now + _FIRST_WARNING_S
 
     def check(self, waiting: bool, now: float) -> str:

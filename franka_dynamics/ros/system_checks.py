@@ -33,7 +33,7 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass
 class _Heard:
-    """Joint states of one topic; times in s; `effort`: whether any was measured."""
+    """Arrivals, ages and stamps [s] of a topic's joint states; whether effort was measured."""
 
     count: int = 0
     first: float = 0.0
@@ -76,8 +76,9 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
     Listen to joint states and diagnostics, and yield the lines of all checks.
 
-    `topic` and `command` are full names; `listen` is the least time to listen [s]: diagnostics
-    come once per second.
+    `topic` and `command` are full names. `listen` [s] should exceed 1, because diagnostics come
+    once per second. Listening lasts up to 10 s longer if stamps are off the clock, or if joint
+    states have publishers but none has come.
     """
     heard = _Heard()
     statuses: dict[str, Status] = {}

@@ -32,8 +32,8 @@ class TermPublishers:
     """
     Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
 
-    `frame` is the frame whose Jacobian and pose are published; FrameError if the arm has no such
-    frame.
+    `frame` is the frame whose Jacobian and pose are published; `reference_frame` is Pinocchio's
+    reference frame of the Jacobian. Raises FrameError if the arm has no such frame.
     """
 
     def __init__(
@@ -101,8 +101,8 @@ class TermPublishers:
         """
         Publish the subscribed terms of a state and its command, with the state's stamp.
 
-        A term that raises an error is logged and no longer computed; ~/command, published before,
-        is not affected.
+        If a term raises an error, the error is logged, and the term is no longer published. The
+        command itself has been published before.
         """
         for publisher, make in self._subscribed:
             try:
@@ -164,6 +164,6 @@ class TermPublishers:
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the base link by joint 1's name: x_joint1 -> x_link0; base if it lacks `joint`."""
+    """Return the base link's name by joint 1's: x_joint1 -> x_link0; base if it lacks `joint`."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'

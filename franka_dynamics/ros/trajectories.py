@@ -79,7 +79,8 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     """
     Return the trajectory in a file of `identify plan` as a message.
 
-    The name of a Franka arm, if no file has that name, means the excitation shipped for it.
+    If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
+    arm is read.
     `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
     if the file cannot be read or is no trajectory.
     """

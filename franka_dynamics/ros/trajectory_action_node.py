@@ -52,7 +52,7 @@ ACTION = '~/follow_joint_trajectory'
 # Largest number of goals at a time: the goal being followed, and goals that wait to replace it.
 # Each goal has a thread.
 _MOST_GOALS = 4
-_THREADS = _MOST_GOALS + 3  # the others: states, the controller's answers, cancelling
+_THREADS = _MOST_GOALS + 3  # three for joint states, the controller's answers and cancelling
 _LOOK_S, _SPIN_S = 0.1, 0.1
 _LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends [s]
 
@@ -187,7 +187,12 @@ class TrajectoryActionNode(Node):
         sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
 
     def _follow(self, handle: Any, relay: _Relay) -> Any:
-        """Wait for the controller's result and return it; forward requests to cancel."""
+        """
+        Wait for the controller's result and return it; forward requests to cancel.
+
+        Raises _RefusedError if the controller rejects the goal, or if its action server is gone
+        for longer than the parameter `wait`.
+        """
         theirs, cancelled, seen = None, False, time.monotonic()
         while True:
             try:
@@ -224,7 +229,7 @@ class TrajectoryActionNode(Node):
             handle.succeed()
         elif answer.status == GoalStatus.STATUS_CANCELED and handle.is_cancel_requested:
             handle.canceled()
-        else:  # also if another goal replaced this one, because its client did not cancel it
+        else:  # also if the controller cancelled this goal for a later one
             handle.abort()
         return answer.result
 

@@ -25,9 +25,9 @@ from rclpy.experimental import EventsExecutor
 from .realtime import lower_priority
 from ..errors import shortened
 
-# Python's thread switch interval [s]: how long a computing thread keeps the interpreter while the
-# control thread must answer a joint state. At intervals from 1 ms on, torques were seen to be
-# late; Python's default is 5 ms.
+# Python's thread switch interval [s]: how long another thread may keep the interpreter while the
+# control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
+# Python's default is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
 _LOG_PERIOD_S = 1.0
 
@@ -96,7 +96,7 @@ class ServiceThread:
     """
     A thread that serves part of a node until closed; under SCHED_FIFO below the control thread.
 
-    `run_due` is called after each event and when due; it returns the time until it is due [s].
+    `run_due` is called after each event and when due; it returns the time until the next call [s].
     """
 
     def __init__(self, part: NodePart, run_due: Callable[[], float]) -> None:
