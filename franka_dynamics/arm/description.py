@@ -149,9 +149,9 @@ class ArmDescription(ArmFields):
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     simulated_friction : FrictionModel or None
-        Friction for simulations, for arms without `friction`. It is never commanded nor subtracted
-        from measured torques: it was identified from commanded torques, which lack the friction
-        that the robot's controller compensates.
+        Friction for simulations only, in place of a missing `friction`. It is never commanded nor
+        subtracted from measured torques: it was identified from commanded torques, which lack the
+        friction that the robot's controller compensates.
 
     Raises
     ------
