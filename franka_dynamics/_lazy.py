@@ -21,7 +21,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     them for editors and type checkers. The block is parsed when an exported name, `__all__` or
     `dir` is first used; the command line uses none of them, and so starts without parsing. `dir`,
     and so completion in an editor or a Python prompt, lists the exported names, imported or not,
-    and no modules.
+    and names such as `__file__`, but no submodules.
 
     Parameters
     ----------

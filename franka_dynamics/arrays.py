@@ -110,15 +110,15 @@ def joint_values(
     joints : sequence of str, length n
         The joints in order.
     arm : str
-        Name of the arm, if known.
+        Name of the arm in error messages; they name no arm if it is empty.
     stack : bool
-        Whether leading axes are allowed.
+        Whether `values` may have leading axes; otherwise their shape must be (n,).
 
     Raises
     ------
     JointVectorError
-        If the values are no numbers, the shape does not fit or a value is not finite; the message
-        names the joint.
+        If the values are no numbers, the shape does not fit or a value is not finite. The message
+        names the joint of the value that is not finite, otherwise all joints in order.
 
     """
     try:
@@ -158,7 +158,7 @@ def require_states(
     Raises
     ------
     JointVectorError
-        If an array is at fault; the message names it.
+        If an array has a wrong shape; the message names the array.
 
     """
     n, (first, all_alike) = len(joints), next(iter(shapes.items()))

@@ -64,7 +64,7 @@ class FrankaDynamicsError(Exception):
 def member(
     kind: type[_Member], word: object, name: str, error: type[FrankaDynamicsError]
 ) -> _Member:
-    """Return the member of an Enum that `word` is or has as value; raise `error` for any other."""
+    """Return the member of an Enum that is `word` or has the value `word`; else raise `error`."""
     try:
         return kind(word)
     except ValueError:
@@ -129,7 +129,12 @@ class OutputError(FrankaDynamicsError, OSError):
 
 
 class BaseParameterError(FrankaDynamicsError, ValueError):
-    """An arm, a gravity, a vector or a column does not fit base parameters or the regressor."""
+    """
+    Base parameters or a regressor cannot be computed or used with the given argument.
+
+    The arm, the gravity or a vector of base parameters does not fit, or the regressor has no
+    such column.
+    """
 
 
 class UrdfMismatchError(CrosscheckError):

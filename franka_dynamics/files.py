@@ -17,10 +17,11 @@ from .errors import OutputError
 @contextmanager
 def complete_or_absent(path: str | Path) -> Iterator[Path]:
     """
-    Yield a temporary path beside `path`; it is renamed to `path` if the block raises no error.
+    Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
 
-    If the block raises an error, an older file stays unchanged. Missing folders are created. The
-    temporary name keeps the suffix of `path`, because writers choose the format by the suffix.
+    If the block raises an error, the temporary file is deleted, and a file that existed at `path`
+    stays unchanged. Missing folders are created. The temporary file lies beside `path` and has the
+    same suffix, because writers choose the format by the suffix.
 
     Raises
     ------

@@ -17,26 +17,27 @@ from typing import Any
 @dataclass(frozen=True)
 class Option:
     """
-    How a field is given on the command line.
+    The command-line option that sets a dataclass field.
 
     Attributes
     ----------
     help : str
-        Help text; a default that is not empty is appended unless the text states it.
+        Help text; the default is appended unless it is None, False, 0 or empty, or the text states
+        it.
     metavar : str or tuple of str, optional
         Placeholder of the value, or of each of several values, in the help.
     flags : tuple of str
         Names of the option, such as '--set'; by default the field's name with dashes.
     positional : bool
-        Whether it is a positional argument.
+        Whether the field is a positional argument instead of an option with a flag.
     choices : tuple of str, optional
         Allowed values.
     least, most : float, optional
         The range of a number; an integer without `least` must be at least 0.
     kind : callable, optional
-        Function that converts the word to a value, in place of the annotated type.
+        Function that converts the option's text to its value, in place of the annotated type.
     const : object
-        Value of the option if it is given without a value.
+        Value of the field if the option is given without a value; None if the option needs one.
     rare : bool
         Whether only --help-all shows it.
 

@@ -198,7 +198,7 @@ def ad(twist: Array) -> Array:
 
 
 def ad_dual(wrench: Array) -> Array:
-    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (Kwon, (10))."""
+    """Return ad*(F) with ad(A)^T F = ad*(F) A for F = (force, moment) (Kwon, eq. 10)."""
     out = np.zeros((*wrench.shape, 6))
     force = hat(wrench[..., :3])
     out[..., :3, 3:] = out[..., 3:, :3] = force
@@ -288,7 +288,8 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-# Largest allowed error of an entry of R R^T = 1: above rounding errors, far below typing errors.
+# Largest allowed error of an entry of R R^T = 1: above rounding errors, far below the error of a
+# mistyped entry.
 _RIGID_EPS = 1e-9
 
 
@@ -322,7 +323,7 @@ def rigid_transform(transform: ArrayLike) -> Array:
 
 
 def quarter_turns(angle: float) -> int | None:
-    """Return an angle [rad] in quarter turns, modulo 4; None unless exactly a whole number."""
+    """Return the number of quarter turns of an angle [rad], modulo 4; None if it is not whole."""
     quarters = angle / (0.5 * np.pi)
     return round(quarters) % 4 if quarters == round(quarters) else None
 

@@ -3,9 +3,9 @@
 """
 The chain of joints and bodies that equations are generated for.
 
-An arm is treated as a tree of bodies, and every body's frame is moved so that the joint's axis is
-z. Inertia is kept as the second moment S (the integral of r r' dm), a block of the pseudo-inertia;
-the inertia tensor is tr(S) 1 - S.
+An arm is treated as a tree of bodies, and every body's frame is moved so that its z axis is the
+joint's axis. Inertia is kept as the second moment S (the integral of r r' dm), a block of the
+pseudo-inertia; the inertia tensor is tr(S) 1 - S.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class GeneratorJoint:
     One joint of the chain, with the link it moves.
 
     Relative to its antecedent's frame the link's frame has the rotation Rz(gamma) Rx(alpha)
-    Rz(theta + q), with q only for a revolute joint, and its origin is at `origin` (of a prismatic
-    joint at q = 0) [m]. gamma is zero for modified DH rows.
+    Rz(theta + q), with q only for a revolute joint. The origin of the link's frame is at `origin`
+    [m] (for a prismatic joint, at q = 0). gamma is zero for modified DH rows.
     """
 
     revolute: bool
@@ -142,9 +142,9 @@ class GeneratorChain:
         For a joint on the base (a root) the antecedent's frame is the joint's own frame at
         theta = q = 0, because torques do not depend on the position of the base.
     gravity : mapping of int to three numbers or expressions
-        By the number of each root: gravity in the axes of its antecedent's frame [m/s^2].
+        Gravity in the axes of each root's antecedent frame [m/s^2], by the root's number.
     root : ndarray, shape (4, 4)
-        Pose in the space frame of the antecedent's frame of the root joint that moves the tip.
+        Pose, in the space frame, of the antecedent frame of the root joint that moves the tip.
     tip : ndarray, shape (4, 4)
         Pose of the flange, or of a tree's tool, in the frame of the body `tip_body`.
     parents : tuple of int
@@ -187,9 +187,10 @@ def build_chain(
     Parameters
     ----------
     description : ArmDescription or BodyTree
-        The arm, in either convention, with revolute and prismatic joints; or a tree.
+        The arm, in either DH convention, with revolute and prismatic joints; or a tree.
     gravity : array_like, shape (3,), or None
-        Gravity in the space frame [m/s^2]; None, with a graph, makes its components symbols.
+        Gravity in the space frame [m/s^2]. None makes its components symbols of the graph; without
+        a graph None is the default gravity.
     graph : Graph, optional
         Graph in which the inertial parameters become symbols, about the origins of the
         description's own frames. Without a graph they are the description's numbers.

@@ -21,8 +21,7 @@ from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
-# The values of BRAKE_ACCELERATION and DEVIATIONS_LEFT are those of control.braking and
-# control.terms.
+# BRAKE_ACCELERATION and DEVIATIONS_LEFT equal the constants in control.braking and control.terms.
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] for a joint without an acceleration limit
 DEVIATIONS_LEFT = 2.0  # standard deviations by which commanded friction is reduced
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
@@ -33,11 +32,11 @@ _FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
 
 def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     """
-    Return the files of an arm's ament_cmake package, by their paths inside it.
+    Return the texts of the files of an arm's ament_cmake package, by their paths in the package.
 
-    The package's numbers include the arm's hand; payload and gravity are ROS parameters of its
-    plugins. `name` begins with a letter and has lower-case letters, digits and single underscores,
-    as ROS requires.
+    The inertial parameters in the package include the arm's hand; payload and gravity are ROS
+    parameters of the package's plugins. `name` begins with a letter and has lower-case letters,
+    digits and single underscores, as ROS requires.
 
     Raises
     ------

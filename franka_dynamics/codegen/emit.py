@@ -41,7 +41,7 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as a C99 function; its inputs have n numbers, those of a wrench (f, m) 3.
+    Return a program as a C99 function; input arrays have n numbers, f and m of a wrench three.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
@@ -195,7 +195,7 @@ def python_module(listed: Sequence[Equations]) -> str:
     ------
     OutputError
         If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
-        gravity or kind of parameters.
+        gravity or `Parameters` (baked or run-time).
 
     """
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
@@ -224,7 +224,7 @@ def c_header(listed: Sequence[Equations]) -> str:
     ------
     OutputError
         If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
-        gravity or kind of parameters.
+        gravity or `Parameters` (baked or run-time).
 
     """
     comment = heading(listed)
@@ -273,7 +273,7 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     ------
     OutputError
         If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
-        gravity or kind of parameters.
+        gravity or `Parameters` (baked or run-time).
 
     """
     require_each_once([each.quantity.value for each in listed])
@@ -281,8 +281,8 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]
     baked = [each for each in with_mass if not each.parameters]
     kinds = ['run_time' if each.parameters else 'baked' for each in with_mass]
-    # What the listed equations must have in common, and the values found, each with its name in
-    # the error message.
+    # The properties that must be the same in all listed equations, each with the values found and
+    # their names in the error message.
     for of, found in (
         ('arm', {each.arm: each.arm for each in listed}),
         ('kind of parameters', {kind: kind for kind in kinds}),

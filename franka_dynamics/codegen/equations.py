@@ -61,7 +61,7 @@ def mass_matrix(
 
 
 def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector, Vector]:
-    """Return force and moment for a body's unit acceleration about, or along, its joint's z."""
+    """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
     hx, hy, _ = lifted(graph, body.first)
     xx, _, xz, yy, yz, _ = (graph.lift(entry) for entry in body.second)
     zero = graph.zero
@@ -174,9 +174,9 @@ def customised_equations(
     ----------
     description : ArmDescription, BodyTree, str or Path
         The arm (or its name or file), with its hand and payload as desired; revolute and prismatic
-        joints. Or a tree of bodies: a torso with two arms.
+        joints. Or a tree of bodies, such as a torso with two arms.
     quantity : Quantity or str
-        The quantity to compute, or its value: 'gravity'.
+        The quantity to compute, or its value, such as 'gravity'.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2]; not used if parameters are set at run time.
     parameters : Parameters or str
@@ -184,11 +184,11 @@ def customised_equations(
         the ten parameters of each link, its rotor inertia and gravity the arguments of a function
         that is called once and prepares constants.
     terminal_wrench : bool
-        Whether the surroundings exert a force and a moment on the last link, given as inputs
-        f1..f3 and m1..m3 [N, N m] about the origin and in the axes of the last joint's frame
-        (the last DH frame of modified rows; of a tree the frame of the tool's body), as Gautier
-        and Khalil's terminal forces are. Only for INVERSE_DYNAMICS. A wrench w at the flange in
-        space axes adds -J^T w.
+        Whether the surroundings exert a force and a moment on the last link (of a tree, the
+        tool's body), given as inputs f1..f3 and m1..m3 [N, N m] about the origin and in the axes
+        of that link's frame. If the joint's axis is not z of this frame, as in standard DH rows,
+        the frame is first moved as `tree_rows.frames_along_z` does. Only for INVERSE_DYNAMICS. A
+        wrench w that acts on the flange, in space axes, adds -J^T w to the torques.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters. This takes more operations and is meant for comparisons.
@@ -239,8 +239,8 @@ def customised_equations(
         columns=columns,
     )
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
-        # `linearize`, at q = 0, 1, 2, ..., raises InertiaError if the mass matrix is singular but
-        # for rounding errors; `_solved` notices only a pivot that is exactly zero.
+        # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
+        # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     known = form(quantity, description.n, columns)
     arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
@@ -260,7 +260,7 @@ def customised_equations(
 
 
 def parameter_names(n: int) -> tuple[str, ...]:
-    """Return the names of run-time parameters: of each link 10 and its rotor's, then gravity."""
+    """Return names of run-time parameters: each link's ten and its rotor inertia, then gravity."""
     links = [
         name
         for link in range(1, n + 1)

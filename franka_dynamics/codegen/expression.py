@@ -103,7 +103,7 @@ class Graph:
         return Expression(self, 1, self._node(VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
-        """Return an input that is set once; what depends on such inputs only is computed once."""
+        """Return an input that is set once; values that depend only on parameters are constant."""
         if self._parameters_vary:
             return self.variable(name)
         return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))

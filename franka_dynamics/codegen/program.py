@@ -78,7 +78,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Output:
-    """A value, and the places of an output array that it fills."""
+    """A value, and the indices of the elements of an output array that have this value."""
 
     array: str
     places: tuple[tuple[int, ...], ...]
@@ -108,7 +108,7 @@ class _Writer:
         self.nodes = reachable(output.value for output in outputs)
         self.uses = Counter(operand.number for node in self.nodes for operand in node.operands)
         self.uses.update(output.value.node.number for output in outputs)
-        self.held: dict[int, tuple[str, int]] = {}  # name and sign of the variable of a node
+        self.held: dict[int, tuple[str, int]] = {}  # name and sign of the variable, by node
         self.crossed = 0  # number of prepared values so far
         self.preferred = {output.value.node.number: output.value.sign for output in outputs}
 
@@ -192,7 +192,7 @@ class _Writer:
         return self._expand(node)
 
     def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
-        """Return a node's operation as the text of sign * node; sign `preferred` if possible."""
+        """Return a node's operation as text of sign * node, and sign: `preferred` if possible."""
         if node.kind == PARAMETER:
             return node.name, 1
         if node.kind == RECIPROCAL:

@@ -4,14 +4,14 @@
 The customised Newton-Euler recursion: motions of the links outwards, wrenches inwards.
 
 With the matrix U = [domega] + [omega][omega], the point r of a link has the acceleration a + U r,
-where a is that of the frame's origin (Khalil & Kleinfinger 1987). Behind a revolute joint whose
-alpha is a multiple of a quarter turn, only a part of the link's U is computed anew. U's third
-column, the second time derivative of the axis z, does not depend on the joint's own motion, so it
-is the previous link's U times the axis (one column of that U if gamma is 0), rotated. Elements
-zx and zy of U follow from the third column and the products omega_i omega_j, elements xy and yx
-from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, Uzz and two squares give
-the diagonal of U. Compared with the recursion of omega and domega, the recursion of U saves three
-multiplications and two additions per joint.
+where a is the acceleration of the origin of the link's frame (Khalil & Kleinfinger 1987). Behind a
+revolute joint whose alpha is a multiple of a quarter turn, only a part of the link's U is computed
+anew. U's third column, the second time derivative of the link's z axis, does not depend on the
+joint's own motion, so it is the previous link's U times the axis (one column of that U if gamma is
+0), rotated. Elements zx and zy of U follow from the third column and the products omega_i omega_j,
+elements xy and yx from omega_x omega_y and domega_z. Because omega_x^2 + omega_y^2 = -Uzz, Uzz and
+two squares give the diagonal of U. Compared with the recursion of omega and domega, the recursion
+of U saves three multiplications and two additions per joint.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class BodyMotion:
     spin: Vector  # time derivative of omega
     spread: Spread
     acceleration: Vector  # acceleration of the origin
-    # Acceleration of the previous link's point at this frame's origin, in that link's axes.
+    # Acceleration, in the previous link's axes, of its point at this frame's origin.
     at_joint: Vector
 
 
@@ -281,7 +281,7 @@ class _Inward:
         return force, add(self._couple(j, spread, moments), lever)
 
     def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return the moment that turns link j (axial vector of U S), of link 1 plus its Ia ddq."""
+        """Return the moment of link j's rotation, axial vector of U S; of link 1 plus Ia ddq."""
         (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
         xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
         zz_yy, xx_zz = uzz - uyy, uxx - uzz

@@ -29,9 +29,10 @@ from .expression import (
 )
 
 _OPERATIONS = {ADD: 'fadd', SUBTRACT: 'fsub', MULTIPLY: 'fmul'}
-# Constants for sines and cosines: pi/2 as a sum, whose first terms are so short that products with
-# a number of quarter turns are exact (Cody and Waite 1980); the number whose addition rounds to
-# whole quarter turns; polynomials (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
+# Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
+# products with a number of quarter turns are exact (Cody and Waite 1980); a large number, whose
+# addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
+# of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992).
 _DOUBLE = (
     (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     6755399441055744.0,
@@ -63,7 +64,7 @@ _SINGLE = (
 
 def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
-    Return a module whose function `run` computes one quantity at any number of states.
+    Return an LLVM module whose function `run` computes one quantity at any number of states.
 
     The arguments of `run` are a pointer to each input array and to the output, then for each array
     the bytes from one state to the next, then the number of states, at least 1. A state's values
@@ -93,10 +94,10 @@ class _Writer:
         self.vector = f'<{lanes} x {self.number}>'
         self.lines: list[str] = []
         self.values: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
-        self.turns: dict[int, tuple[str, str]] = {}  # sine, cosine by angle
+        self.turns: dict[int, tuple[str, str]] = {}  # LLVM names of sine, cosine, by angle
 
     def function(self) -> str:
-        """Return the function."""
+        """Return the text of the function `run`."""
         arrays = [*self.equations.arrays, 'out']
         self.lines = [
             'entry:',
@@ -219,7 +220,7 @@ class _Writer:
         return [self._let(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
     def _loaded(self, array: str, states: Sequence[str]) -> list[str]:
-        """Return the values of an input array, each a vector over the states."""
+        """Return each joint's value of an input array, as a vector over the states."""
         rows, found = self._rows(array, states), []
         for column in range(self.equations.n):
             value = 'poison'
@@ -282,6 +283,6 @@ class _Writer:
 
 
 def _tiles(columns: int, tile: int) -> list[int]:
-    """Return the first value of each tile of `tile` values; the last two tiles may overlap."""
+    """Return the index of each tile's first value; the last two tiles may overlap."""
     first = list(range(0, columns - tile + 1, tile))
     return first if columns % tile == 0 else [*first, columns - tile]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors of expressions, and the rotations of a modified DH row."""
+"""Vectors of expressions, and rotations between the frames of a joint and its antecedent."""
 
 from __future__ import annotations
 
