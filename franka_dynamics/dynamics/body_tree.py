@@ -190,7 +190,7 @@ class BodyTree:
 
 
 def require_pose(pose: Array, what: str) -> None:
-    """Raise TreeError if a pose is not a rigid transform; `what` begins the message."""
+    """Raise TreeError, with `what` as the pose's name, if a pose is not a rigid transform."""
     try:
         rigid_transform(pose)
     except InertiaError as error:

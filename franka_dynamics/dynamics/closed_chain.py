@@ -4,10 +4,10 @@
 Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
 
 The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
-joint, which leaves a tree. A `Loop` names two bodies and the directions in which it makes them
-coincide. The motors' torques follow from the tree's joint torques by virtual work. The joint at a
-cut stays in the tree, where it moves a body without mass (Kwon's joint 5), so its torque in the
-tree is zero.
+joint, which leaves a tree. A `Loop` names two bodies and the directions in which the loop prevents
+relative motion. The motors' torques follow from the tree's joint torques by virtual work. The
+joint at a cut stays in the tree, where it moves a body without mass (Kwon's joint 5), so its
+torque in the tree is zero.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ClosedChain:
     Parameters
     ----------
     tree : BodyTree
-        The mechanism after the cuts, with the joints at the cuts as in the module's docstring.
+        The mechanism after the cuts, which keeps the joints at the cuts (see the module).
     active : sequence of int
         The joints with motors. All others are passive; their number must be the number of
         directions that the loops close.

@@ -155,7 +155,7 @@ def to_parent(rotation: Array, vector: Array) -> Array:
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors, without numpy.cross's work on axis arguments."""
+    """Return a x b for stacks of vectors, faster than numpy.cross, which handles any axes."""
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]

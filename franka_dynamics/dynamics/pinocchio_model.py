@@ -58,7 +58,7 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     model = pin.Model()
     model.name = description.name
     parent = 0
-    pending = pin.SE3(np.array(description.base))  # from the parent joint to the previous frame
+    pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
     for i, (joint, link, places) in enumerate(
         zip(description.joints, description.links, description.joint_placements())
     ):

@@ -31,8 +31,8 @@ class SpaceInertia:
     mass : float
         [kg]
     center_of_mass : ndarray, shape (3,)
-        Centre of mass in {S} [m]: S_c of the Exp[licit] derivation, with c = (m c) / m because its
-        table lists m c.
+        Centre of mass in {S} [m]: S_c of the Exp[licit] derivation. The derivation's table lists
+        m c, which is divided by m.
     about_frame_origin : ndarray, shape (3, 3)
         R I R^T, S_I of the Exp[licit] derivation [kg m^2]. Only the axes are rotated: as in the
         derivation's table, the tensor is about the origin of {i}.
