@@ -93,7 +93,7 @@ class ControlLaw:
                 self.terms.inertia(reference.q, reference.ddq) if desired_state else state.inertia
             )
         if self.terms.friction is not None and reference is not None:
-            # Friction is taken at the desired velocity, because the measured velocity is noisy.
+            # Friction of the desired velocity, because the measured velocity is noisy.
             total = total + self.terms.friction.torque(reference.dq)
         return total if settings.scale == 1.0 else settings.scale * total
 

@@ -69,7 +69,7 @@ class CycleResult(NamedTuple):
 
 @dataclass
 class Counters:
-    """Counts of commands, limited commands and stops; largest used share of each torque limit."""
+    """Counts of commands, limited commands and stops; largest |command| / torque limit, (n,)."""
 
     commands: int = 0
     cut_by_limit: int = 0

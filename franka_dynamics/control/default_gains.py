@@ -4,12 +4,13 @@
 Weak gains for an arm without another feedback controller, and its home pose.
 
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
-are some milliseconds old, and the gravity torque of an old state is itself destabilising: at a
-Franka's home pose gravity makes the arm diverge with 31 to 34 rad/s^2 per radian, and no
-proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With
-`default_gains` all Franka arms, with and without a hand, are stable at home with states 0.1 s old,
-or with states every 0.21 s, between which the torque is held. With the rated load gravity makes
-the arms diverge faster, and the arms are stable with torques held for 0.17 s.
+are some milliseconds old. The gravity torque of an old state is destabilising as well: under the
+constant torque that balances gravity at a Franka's home pose, the arm accelerates away from this
+pose with 31 to 34 rad/s^2 per radian. Therefore no proportional-derivative feedback is stable with
+states older than sqrt(2 / 31) = 0.25 s. With `default_gains` all Franka arms, with and without a
+hand, are stable at home with states 0.1 s old, or with states every 0.21 s, between which the
+torque is held. With the rated load gravity makes the arms diverge faster, and the arms are stable
+with torques held for 0.17 s.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _inertia_at_home(arm: ArmDescription) -> Array:
 
 
 def home_pose(description: ArmDescription) -> Array:
-    """Return an arm's home pose, else the position within limits nearest to zero, shape (n,)."""
+    """Return the home pose or, without one, the allowed position nearest to zero, shape (n,)."""
     if description.home is not None:
         return np.array(description.home, dtype=float)
     return np.clip(np.zeros(description.n), description.limit('lower'), description.limit('upper'))

@@ -106,7 +106,7 @@ class WrenchEstimator:
                 f'{_FARTHEST:g} m of the frame.'
             )
         self.deviation = torque_deviation(model.description)
-        # Multiplies a wrench's components, so that all are in newtons.
+        # Factors that turn all components of a wrench into newtons.
         self._scale = np.array([1.0] * 3 + [1.0 / LENGTH] * 3)
 
     def jacobian(self, q: Array) -> Array:

@@ -395,7 +395,7 @@ class FeedforwardController:
         ddq = None if reference is None else reference.ddq
         return law.torque(law.terms.at(state.stamp, state.q, state.dq, ddq), reference)[1]
 
-    # Whether torques are commanded, and how they are taken back ----------------------------
+    # Start, stop and faults --------------------------------------------------------------------
 
     @property
     def fault(self) -> str:
@@ -457,16 +457,16 @@ class FeedforwardController:
         """
         Stop commanding: brake a moving arm, then begin the stop sequence.
 
-        `update` brakes, as long as joint states are trusted or only too slow; `stop_step` steps
-        the stop sequence, which ends at the torque of `_resting_torque`. `reason` is for log and
-        diagnostics. If `brake` is False, the stop sequence begins at once. With `hold` an arm at
-        rest is braked too; the braked arm is held until the fault is cleared, the controller is
-        disabled or braking is impossible.
+        `update` brakes, as long as joint states are trusted or only too slow; `stop_step` returns
+        the torques of the stop sequence, which ends at the torque of `_resting_torque`. `reason`
+        is for log and diagnostics. If `brake` is False, the stop sequence begins at once. With
+        `hold` an arm at rest is braked too; the braked arm is held until the fault is cleared, the
+        controller is disabled or braking is impossible.
         """
         if self.mode is Mode.RUNNING and self.latest is not None:
             self.reference.clear(self.latest[0], reason)
         if self.mode is Mode.RUNNING and self.output.last is None:
-            self.mode = Mode.SILENT  # nothing was published, so there is nothing to take back
+            self.mode = Mode.SILENT  # nothing was published, so nothing is ramped down
         elif self.mode is Mode.RUNNING:
             self.stop_reason = reason
             self.counters.stops += 1
@@ -553,8 +553,8 @@ class FeedforwardController:
             ours,
             (self._zero, gravity),
             # A target that carries the arm gets no torque for an undeclared load, because a person
-            # who leans on the arm looks the same. For a target that does not carry the arm, the
-            # undeclared load is negative if the arm lacks the declared payload.
+            # who leans on the arm causes the same residual. For a target that does not carry the
+            # arm, the undeclared load is negative if the arm lacks the declared payload.
             None if terms.adds_gravity else (-self.settings.payload[0], _MOST_LOAD_KG),
             -terms.true.jacobian(q)[:3].T @ terms.true.model.gravity.linear,
             self._effort,

@@ -491,10 +491,10 @@ def _departs(difference: float, per_bound: float, expected: str) -> str:
 
 def _less_load(difference: Array, change: Array) -> Array:
     """
-    Return `difference`, (n,) [N m], less what a load not yet lifted or set down explains.
+    Return `difference`, (n,) [N m], corrected for a load that is not yet lifted or set down.
 
-    `change`, shape (n,), is the change of the gravity torque by a change of payload. A share of
-    `change`, 0 to 1, is added: the share with which the difference has the least norm.
+    `change`, shape (n,), is the change of the gravity torque by a change of payload [N m]. A share
+    of `change`, 0 to 1, is added to `difference`, so that the norm of the sum is least.
 
     """
     square = float(change @ change)

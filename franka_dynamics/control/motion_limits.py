@@ -10,7 +10,7 @@ from .reference import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 
-LIMIT_SLACK = 1e-6  # for rounding in planners that use the limits in full [rad, rad/s, rad/s^2]
+LIMIT_SLACK = 1e-6  # for motions that just reach a limit, with rounding [rad, rad/s, rad/s^2]
 _SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 4000, 2, 20
 
 

@@ -18,7 +18,7 @@ _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
 _FADE = 0.2  # fraction of the duration, at each end, in which the amplitude fades
 _ROOM = 0.8  # usable fraction of every limit
 POINT_RATE_HZ = 25.0
-_FINE = 4  # points of the spline for the derivatives per point of the trajectory
+_FINE = 4  # points of the differentiated spline per point of the trajectory
 
 
 def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:

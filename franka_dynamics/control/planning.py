@@ -102,13 +102,13 @@ def plan(
     if nothing is desired, the measured position at rest; if the first point comes later, the
     motion leads from `current` to the first point. `measured`, shape (n,), is the position
     expected to be measured when the motion begins, by default the position of `current`. A
-    set-point must be near `measured`, or a stream could run away from the arm; of a smoothed
-    stream `current` must be near `measured`, and the first set-point near `current`. A trajectory
-    without a start, or that starts at most MOST_LATENESS_S after `now`, must begin near
-    `measured`, or the feedback torque would begin with a step. If `period`, the time between the
-    points of a stream [s], is positive, a set-point with positions alone is made into a smooth
-    motion, which continues the stream of `before`, the latest motion, if `before` was made from a
-    stream.
+    set-point must be near `measured` (within MOST_START_DISTANCE), or a stream could run away from
+    the arm; of a smoothed stream `current` must be near `measured`, and the first set-point near
+    `current`. A trajectory without a start, or that starts at most MOST_LATENESS_S after `now`,
+    must begin near `measured`, or the feedback torque would begin with a step. If `period`, the
+    time between the points of a stream [s], is positive, a set-point with positions alone is made
+    into a smooth motion, which continues the stream of `before`, the latest motion, if `before`
+    was made from a stream.
 
     Raises ReferenceRefusedError, which names the fault and what would be accepted, if the request
     cannot be followed.
@@ -290,7 +290,7 @@ def _require_reachable(description: ArmDescription, first: Array, current: Array
 
 
 def _require_at_desired(description: ArmDescription, desired: Array, measured: Array) -> None:
-    """Refuse a motion that begins at `desired` while the arm is too far from `desired`."""
+    """Refuse a motion that begins at `desired` if `measured` is over MOST_START_DISTANCE away."""
     joint, distance = _too_far(measured, desired)
     if distance:
         raise ReferenceRefusedError(
@@ -302,7 +302,7 @@ def _require_at_desired(description: ArmDescription, desired: Array, measured: A
 
 
 def _too_far(q: Array, other: Array) -> tuple[int, float]:
-    """Return the joint with the largest |q - other|, and this distance, or 0 if near enough."""
+    """Return joint and size of the largest |q - other|; size 0 within MOST_START_DISTANCE."""
     distance = np.abs(q - other)
     joint = int(distance.argmax())
     return joint, float(distance[joint]) if distance[joint] > MOST_START_DISTANCE else 0.0

@@ -179,7 +179,7 @@ class StateSupervisor:
         """
         Set the condition STALE if no new state has come for too long; return the condition.
 
-        Too long is longer than `patience`, and than three median periods of the topic.
+        A silence is too long if it exceeds `patience` and three median periods of the topic.
 
         `now` is the time by the steady clock [s]. `simulated` is the time by a simulated ROS clock
         [s]; None: the ROS clock is not simulated. Silence is measured in simulated time, if given,

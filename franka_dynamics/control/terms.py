@@ -36,8 +36,8 @@ class FrictionFeedforward:
     torque only a tracking error. Therefore the coefficients of a LinearFriction are reduced by two
     standard deviations (if the arm file states standard deviations), and Maxwell-slip elements of
     uncertain state count with their least torque along the reference velocity, which is negative
-    if they may push. In `torque` the Maxwell-slip elements follow the measured position, in
-    `torque_along` the positions of the motion.
+    if an element may push the joint along. In `torque` the Maxwell-slip elements follow the
+    measured position, in `torque_along` the positions of the motion.
     """
 
     def __init__(self, model: FrictionModel) -> None:
@@ -132,7 +132,7 @@ class TermModel:
         self.friction = None if friction is None else FrictionFeedforward(friction)
 
     def at(self, stamp: float, q: Array, dq: Array, ddq: Array | None) -> StateTerms:
-        """Return torque terms; `ddq` (n,) is the reference's; None: the inertia term is zero."""
+        """Return torque terms; `ddq`, (n,), is the reference's; None: the inertia term is zero."""
         inertia = self._zero if ddq is None else self.inertia(q, ddq)
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 

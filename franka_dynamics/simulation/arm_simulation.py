@@ -19,7 +19,7 @@ from ..errors import SettingsError
 from ..typing import Array
 
 _ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
-_CHORD = 1e-6  # [rad/s] smallest speed at which the friction chord is taken
+_CHORD = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # Largest gap between two commands of a stream that opens the brakes [s].

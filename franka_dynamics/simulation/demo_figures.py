@@ -38,7 +38,7 @@ class Tracking:
 
 @dataclass(frozen=True, eq=False)
 class DemoFigures:
-    """Results of a demonstration; `command` is the arm's effort [N m]; times [s], angles [rad]."""
+    """Results of a demonstration: times [s], angles [rad]; `command`: measured effort [N m]."""
 
     hold_time: Array
     hold_drift: Array
