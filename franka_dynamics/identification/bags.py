@@ -40,7 +40,7 @@ class Bag:
     at_once: int = 100_000
 
     def pieces(self) -> Iterator[tuple[Recording, float]]:
-        """Yield the pieces of `read_pieces`, each with the fraction of the bag read by its end."""
+        """Yield the pieces of the bag, each with the fraction of the bag read so far."""
         return read_pieces(
             self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
         )
@@ -60,8 +60,8 @@ def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
     Return a unique name for each source, for tables and sentences.
 
     A bag is named by the last part of its path, preceded by as many parent folders as make the
-    name unique. A recording or motion in memory that is source number k, from 1, is named
-    'recording k'.
+    name unique. If source number k, counted from 1, is a recording or motion in memory, its name
+    is 'recording k'.
     """
     parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
     labels: list[str] = []
@@ -107,7 +107,11 @@ class BagNote:
 
 @dataclass(frozen=True, eq=False)
 class BagResult:
-    """A source's summary, signal options and, for a bag, note; or an unusable bag's error."""
+    """
+    Result of summarising a source: its summary, its signal options and, for a bag, its note.
+
+    `failure` is the error of an unusable bag, which has neither summary nor note.
+    """
 
     summary: Summary | None
     signal: SignalOptions
@@ -129,7 +133,7 @@ class Summarise:
     options: IdentificationOptions
 
     def __call__(self, source: Bag | Recording | Motion, name: str) -> BagResult:
-        """Return the source's result; an unusable bag's error is stored in it, not raised."""
+        """Return the source's result; a bag's error is not raised, but stored in the result."""
         if not isinstance(source, Bag):
             motion = motion_of(source, self.model)
             return BagResult(Summary.of(self.model, motion, name), motion.options)
@@ -206,11 +210,12 @@ def gathered(
     skip_failures: bool,
 ) -> tuple[list[BagResult], int, list[str]]:
     """
-    Return usable sources' results (tests last), how many are tests, and unusable bags' errors.
+    Return usable sources' results, the number of tests among them, and unusable bags' errors.
 
-    Raises RecordingError if no bag to fit, or no test bag, can be used; the error of the first
-    unusable bag unless `skip_failures`; IdentificationError if two bags hold the same recording;
-    and ClusterError if workers die repeatedly on the same bag.
+    The results of the test recordings come last; the errors are messages. Raises RecordingError if
+    no bag to fit, or no test bag, can be used; the error of the first unusable bag unless
+    `skip_failures`; IdentificationError if two bags hold the same recording; and ClusterError if
+    workers die repeatedly on the same bag.
     """
     used, failures, unseen = [], [], 0
     learnt = len(sources) - tests
@@ -226,7 +231,7 @@ def gathered(
             if progress is not None:
                 progress(k + 1, len(sources))
     except Exception as error:
-        if type(error).__name__ != 'KilledWorker':  # of dask, which need not be installed
+        if type(error).__name__ != 'KilledWorker':  # dask's error; dask may not be installed
             raise
         raise ClusterError(
             f'Workers died repeatedly on one bag ({error}); the usual cause is too little memory, '

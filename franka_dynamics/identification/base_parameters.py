@@ -48,9 +48,9 @@ NO_GRAVITY = (0.0, 0.0, 0.0)
 # thus for any mounting of the arm.
 ANY_GRAVITY = ((9.81, 0.0, 0.0), (0.0, 9.81, 0.0), (0.0, 0.0, 9.81))
 # Order in which a body's parameters are eliminated if there is a choice. Gautier and Khalil
-# eliminate YY, mZ and m of a revolute joint, and the whole tensor of a prismatic joint. The other
-# parameters are ordered so that near the base the same parameters are kept as by Gautier and
-# Khalil.
+# eliminate YY, mZ and m of a revolute joint's link, and the whole inertia tensor of a prismatic
+# joint's link. The other parameters are ordered so that near the base the same parameters are kept
+# as by Gautier and Khalil.
 _FIRST_TO_GO = {
     JointKind.REVOLUTE: ('m', 'mZ', 'YY', 'mY', 'mX', 'YZ', 'XZ', 'XY', 'XX', 'ZZ'),
     JointKind.PRISMATIC: ('ZZ', 'YY', 'YZ', 'XZ', 'XY', 'XX', 'mZ', 'mX', 'mY', 'm'),
@@ -194,9 +194,10 @@ class BaseParameters:
         Return the arm with base parameters as inertias, and zeros for all other parameters.
 
         The torques stay the same under the gravity for which the parameters were computed. The
-        links are not physical: use the arm for customised equations and `NewtonEulerModel`, never
-        in a simulator. A tree of bodies cannot be regrouped in this way. `values` (b,) are by
-        default those of the analysed arm; BaseParameterError is raised for another shape.
+        links are not physical: use the arm to generate customised equations or in
+        `NewtonEulerModel`, never in a simulator. A tree of bodies cannot be regrouped in this way.
+        `values` (b,) are by default those of the analysed arm; BaseParameterError is raised for
+        another shape.
         """
         assert isinstance(self.description, ArmDescription)
         given = self.values() if values is None else np.asarray(values, dtype=float)
@@ -237,8 +238,8 @@ class BaseParameters:
         Return the regressor's rank, and its error after regrouping, at other random states.
 
         The rank is the number of significant singular values of the regressor H, and should be the
-        number of base parameters. The error is the largest of an entry of H after regrouping, with
-        columns scaled to unit length, and should be a rounding error.
+        number of base parameters. The error is the largest absolute entry of H - H[:, columns] @
+        matrix, with the columns of H scaled to unit length, and should be a rounding error.
         """
         _, stacked = _stacked_regressor(self.description, self.gravity, self.rotor_inertia, 1)
         scale = _scales(self.description, rotor_inertia=self.rotor_inertia)
@@ -306,8 +307,8 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
     `stacked` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
     dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;
-    the coefficients (b, p) of stacked = stacked[:, kept] @ coefficients; and how clear the
-    decisions were.
+    the coefficients (b, p) of stacked = stacked[:, kept] @ coefficients; and the gap between the
+    kept and the removed columns.
     """
     lengths = np.linalg.norm(stacked, axis=0)
     longest = lengths.max(initial=0.0)

@@ -27,9 +27,9 @@ from ..typing import Array
 # with drifting torque sensors.
 TOGETHER_RATIO = 1.5
 _BY_CHANCE = 1e-3  # significance level of the F test that a contradiction must also pass
-_COMPARED = 10  # every bag is compared with at most this many evenly chosen bags
+_COMPARED = 10  # at most this many evenly chosen bags are compared with all other bags
 _MOST_PAIRS = 5  # largest number of contradicting pairs listed
-_OUTLIER_FACTOR = 3.0  # a bag is an outlier if its residual is this multiple of the bags' median
+_OUTLIER_FACTOR = 3.0  # an outlier's residual exceeds the bags' median times this factor
 _STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
 _NAMED = 3  # number of parameter names listed in a sentence
 _SLOW_SHARE = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
@@ -97,7 +97,7 @@ _CAUSES = (
 
 
 class _Fitted(NamedTuple):
-    """A fit's sums of squares by joint (n,) [N^2 m^2], number of samples, effective parameters."""
+    """Squared residuals by joint (n,) [N^2 m^2], numbers of samples and effective parameters."""
 
     of_joints: Array
     samples: int
@@ -140,10 +140,11 @@ def about_hands(
     candidates: Sequence[ArmDescription],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return sentences on bags that contradict the declared hand, and one on the carried mass.
+    Return sentences on bags that contradict the declared hand, and at most one on the load.
 
-    The first name bags with something on the flange though no hand is declared, or with nothing
-    though a hand is. The last, if any, says that the flange carries more or less than the hand.
+    The first tuple's sentences name bags with something on the flange though no hand is declared,
+    or with nothing though a hand is declared. The second tuple is empty or has one sentence, which
+    says that the flange carries more or less than the declared hand.
 
     `bags` holds one `Part` for each bag, efforts in N m. `mounted_verdict` judges each bag by
     `candidates`: published sets without a hand and with each hand. The load in the declared hand

@@ -44,8 +44,9 @@ from ..spatial import cos_sin
 from ..typing import Array
 from ..urdf.source import described
 
-# Number of random states of the arm, number of random motions of a joint in each state, and the
-# range of positions and rates.
+# Number of random states of the arm, number of random positions and velocities of a joint in each
+# state, and the bound of these positions and velocities [rad or `idle_combinations`'s length unit,
+# and per s].
 _STATES, _MOTIONS, _REACH = 20, 2, 2.0
 _ROUNDING = 1e-14  # smaller coefficients, relative to the largest in the row, are set to zero
 
@@ -62,7 +63,7 @@ class Row(NamedTuple):
 
 
 def lambda_(row: Row) -> Array:
-    """Return the matrix lambda^j of the paper's appendix, (10, 10), entries typed like `row`'s."""
+    """Return lambda^j of the paper's appendix, (10, 10), of floats or symbols as in `row`."""
     C, S, d, c, s, r = row
     CS, CC, SS, cs, cc, ss = C * S, C * C, S * S, c * s, c * c, s * s
     dj1 = [
@@ -118,9 +119,9 @@ class Idle(NamedTuple):
     """
     Combinations of a link's parameters whose energy does not depend on q_j and dq_j.
 
-    `places` are the indices of the link's parameters (and its joint's rotor inertia) in the
-    standard vector, `gone` the indices of the eliminated parameters. Each column of
-    `combinations`, shape (len(places), len(gone)), is one combination x, with coefficient 1 for
+    `places` are the indices of the link's parameters (and of its joint's rotor inertia, if
+    included) in the standard vector, `gone` the indices of the eliminated parameters. Each column
+    of `combinations`, shape (len(places), len(gone)), is one combination x, with coefficient 1 for
     the eliminated parameter.
     """
 
@@ -200,10 +201,11 @@ def idle_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[Idle], RankGap]:
     """
-    Return links' combinations by conditions (13) to (15), and the worst case of their rank gaps.
+    Return links' combinations by conditions (13) to (15), and one rank gap for all links.
 
-    Steps a and c of Gautier and Khalil, done numerically: the energy regressors DE and DU are
-    evaluated at random states, with lengths in units of the arm's largest. Gautier and Khalil
+    The rank gap has the links' smallest `smallest_kept` and largest `largest_dropped`. These are
+    steps a and c of Gautier and Khalil, done numerically: the energy regressors DE and DU are
+    evaluated at random states, with the arm's largest length as unit of length. Gautier and Khalil
     check the conditions only near the base, because later joints have no relations but eq. (20)
     and (21).
     """
@@ -240,7 +242,8 @@ def _changes(arm: ArmDescription, rows: Sequence[Row], gravity: Array) -> list[A
     Return for each joint j how DE^j, DU^j and the rotor's energy change with q_j and dq_j.
 
     Each array has shape (rows, 11): for each random state of the arm and each random motion of
-    joint j one row of DE^j, and one row of DU^j for each gravity vector other than zero.
+    joint j one row of DE^j, and one row of DU^j for each gravity vector other than zero. The rows
+    are differences from q_j = dq_j = 0; the last column is for the rotor inertia.
     """
     sizes = np.linalg.norm(gravity, axis=1)
     base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))

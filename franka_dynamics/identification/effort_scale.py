@@ -50,8 +50,8 @@ class EffortScale:
     """
     The scale of each joint's effort, (n,) [N m per unit].
 
-    `deviation` (n,) are the scales' relative standard deviations with respect to the other joints'
-    scales; zeros for given scales.
+    `deviation` (n,) are the scales' relative standard deviations without the error of their common
+    factor. They are zero if the scales were given.
     """
 
     scale: Array
@@ -94,8 +94,8 @@ def find_effort_scale(
     center, width = np.log(np.abs(per_torque)), np.full(n, _PRIOR_DEVIATION)
     deviation = alone.residual
     held, spread = np.zeros(n, dtype=bool), np.zeros(n)
-    # Without torque limits the prior of friction depends on the largest effort, here converted to
-    # N m.
+    # For a joint without a torque limit the prior of friction depends on the largest recorded
+    # effort, here converted to N m.
     stated = np.isfinite(limit) & (limit > 0.0)
     largest = np.where(stated, limit, prior.effort / np.abs(per_torque))
     scaled = replace(prior, effort=largest)
@@ -172,7 +172,6 @@ class _JointFits(NamedTuple):
 
 
 def _median(values: Array, weights: Array) -> float:
-    """Return the weighted median of the values."""
     order = np.argsort(values)
     middle = np.cumsum(weights[order]) - 0.5 * weights[order]
     return float(np.interp(0.5, middle, values[order]))
@@ -182,7 +181,7 @@ def _with_inertias(
     factors: QRFactors, base_values: Array, rotors: Array | None = None
 ) -> _JointFits:
     """
-    Fit each joint's effort separately, to find its effort per torque.
+    Fit each joint's effort separately, to find the effort per N m of rigid-body torque.
 
     The unknowns are a factor on the rigid-body torque of the base parameters (b,), the joint's
     friction and, if `rotors` (n, b) is given, its rotor inertia. Row j of `rotors` holds the base

@@ -28,9 +28,10 @@ def energy_regressors(
     """
     Return DE and DU of Gautier and Khalil 1990, eq. 10 and 11.
 
-    Pinocchio computes both. A body of mass m, first moment m c, inertia J and twist (v, omega), in
-    its own frame, has the kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c) and,
-    with its centre of mass at p_c in the space frame, the potential energy -m g' p_c.
+    Pinocchio computes both. A body of mass m, first moment m c, inertia J about the origin of its
+    frame and twist (v, omega), all in its own frame, has the kinetic energy 1/2 omega' J omega +
+    1/2 m v' v + v' (omega x m c) and, with its centre of mass at p_c in the space frame, the
+    potential energy -m g' p_c.
 
     `description` is the arm, or its name or file; only its geometry is used. `q` and `dq` (..., n)
     are positions and velocities in joint order [rad or m, and per s], `gravity` (3,) is in the

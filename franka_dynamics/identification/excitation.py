@@ -28,14 +28,14 @@ from .excitation_problem import ExcitationProblem, smooth_least
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-HARMONICS = 5  # sines and cosines per joint
+HARMONICS = 5  # number of sines, and of cosines, of each joint
 _SAMPLES = 100  # samples per period for regressor and limits during optimisation
 _CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
 # amplitude's bisection.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
-_STEP = 1e-4  # of central differences of scaled coefficients [rad/s]
+_STEP = 1e-4  # step of central differences of scaled coefficients [rad/s]
 _ROOM = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 

@@ -146,7 +146,7 @@ class ExcitationProblem:
         return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
 
     def left_open(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return predicted over prior standard deviations of the base parameters, (..., b)."""
+        """Return ratios of predicted to prior standard deviations of base parameters, (..., b)."""
         b = len(self.model.base)
         return np.asarray(self.deviations(q, dq, ddq)[..., :b] / self.prior.deviations[:b])
 
@@ -239,10 +239,10 @@ def smooth_least(values: Array) -> Array:
 
 
 _SHORTEST = 0.03  # [m]; no bar joins frames that are nearer to each other
-# The next two bars after a bar are not checked: joint limits keep them from touching the bar, and
-# an elbow's offset is a bar too.
+# A bar's distances from the next two bars are not checked: joint limits keep the bars apart, and
+# the first of the two may be an elbow's short offset.
 _CHECKED_FROM = 3
-_FIRST_ABOVE = 3  # index of the first point that must be above the table; base and column need not
+_FIRST_ABOVE = 3  # index of the first point that must be above the table: frame 3's origin
 
 
 def bar_ends(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
@@ -266,9 +266,9 @@ def clearances(points: Array) -> Array:
     """
     Return the distances of all pairs of bars that are not neighbours, shape (..., pairs) [m].
 
-    Each bar starts where the last one ends and leads to the next of `bar_ends` that is at least
-    0.03 m away; points between are skipped. A bar's neighbours are the two bars before and the two
-    bars after it.
+    Each bar starts where the last bar ends and leads to the next point of `bar_ends` that is at
+    least 0.03 m away; points between are skipped. A bar's neighbours are the two bars before and
+    the two bars after it.
     """
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: bars have constant length
     bars, last = [], 0

@@ -1,19 +1,20 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Search for simple faults of a log that explain the residual torque of a fit.
+Search for simple faults of recordings that explain the residual torque of a fit.
 
 Each candidate fault changes the recorded efforts or adds columns to the regressor. All parameters
 are fitted again with the candidate, under the same prior, and the residuals with and without the
 candidate are compared. The columns were stored beside the regressor (`witnesses`), so that no
-recording is read again for these:
+recording is read again for the following candidates:
 
-- wrong gain of one joint's effort: the column is its rigid-body torque of the starting set;
+- wrong gain of one joint's effort: the column is the joint's rigid-body torque, computed with the
+  starting set;
 - wrong sign of one joint's effort, or the efforts of two joints exchanged;
-- effort delayed or early: its Taylor series to second order;
+- effort delayed or early: the effort's Taylor series in time, to second order;
 - rotor inertias: a torque Ia ddq of each joint;
 - tilted gravity: the starting set's gravity torques under two horizontal accelerations;
-- a load on the flange that came or went between two stretches of a recording.
+- a load that was put on the flange or taken off between two stretches of a recording.
 
 Contacts of the arm are searched for sample by sample (`contacts`). Faults are reported, never
 corrected.
@@ -42,8 +43,8 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 # Threshold by kind that `Explanation.better` (of gains: `likely`) of a reported fault exceeds. On
-# sound logs (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to
-# 0.1, of 'tilt' and 'exchanged' less. On faulty logs `better` is 5 to 19 for exchanged efforts,
+# sound bags (two FER, four runs of a UR10e, a TX40, 16 simulated FR3) `better` of 'load' is up to
+# 0.1, of 'tilt' and 'exchanged' less. On faulty bags `better` is 5 to 19 for exchanged efforts,
 # 2.9 for a load of 0.3 kg from the middle on, 11 for gravity tilted by 10 degrees. If the effort
 # of any of the joints 1 to 6 of two FER is multiplied by 0.8 or 1.25, `likely` is at least 0.08;
 # for the gain of 6.9 that is fitted to the TX40's coupled wrist, `likely` is 0.01.
@@ -58,12 +59,12 @@ _CLEAR = {
 }
 # Smallest reported fault: logarithm of a gain, delay [s], tilt [degrees], mass of a load [kg].
 _LEAST = {'gain': 0.15, 'delay': 0.005, 'tilt': 2.0, 'load': 0.2}
-# A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound logs (two
+# A fault smaller than _DEVIATIONS times its standard deviation is not reported. On sound bags (two
 # FER, 16 simulated FR3) no fitted gain's logarithm is above 0.14 or 1.2 standard deviations. Gains
 # of 0.8 and 1.25 at the joints 1 to 6 of two FER are found with a logarithm of at least 0.16, and
 # of at least 1.57 standard deviations.
 _DEVIATIONS = 1.5
-# Rotor inertia is no fault of a log: real arms have it. Rotor inertia is reported if its `better`
+# Rotor inertia is no fault of a bag: real arms have it. Rotor inertia is reported if its `better`
 # reaches _ROTORS_BETTER and is not below that of the likeliest fault; all faults are then tried
 # again with rotor inertias in the fit.
 _ROTORS_BETTER = 0.3
@@ -84,11 +85,11 @@ _FAINT = 1e-9  # weight of the prior about zero on a candidate's parameters, rel
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """
-    A possible fault of a log, and the residuals of a fit that includes the fault.
+    A possible fault of a recording, and the residuals of a fit that includes the fault.
 
     `kind` is 'gain', 'sign', 'exchanged', 'delay', 'rotors', 'tilt', 'load' or 'contact', `joints`
     are the indices of the faulty joints (for the first three kinds, else empty), and `where` is
-    the stretch at which the load changes or the bag with contacts.
+    the first stretch after a change of load, or the bag with contacts.
 
     `values` are fitted, by kind. 'gain': recorded effort over torque. 'delay': by how much efforts
     are late [s]. 'rotors': rotor inertias [kg m^2]. 'tilt': components of gravity along the two
@@ -227,9 +228,10 @@ class _Search:
         """
         Return the candidate 'gain': a joint's recorded effort is a multiple of its torque.
 
-        The gain and its deviation come from a fit with the gains of the neighbouring joints too.
-        Torques of neighbouring joints depend mostly on the same inertias: if only one gain is
-        free, errors of the neighbours' torques hide a wrong gain or feign one.
+        The residuals are those of a fit with this gain alone. The gain and its deviation are from
+        a fit with the gains of the neighbouring joints too: torques of neighbouring joints depend
+        mostly on the same inertias, so that errors of the neighbours' torques could hide a wrong
+        gain or look like one.
         """
         found = self.tried('gain', self._with_gains([joint]), (joint,))
         near = [one for one in (joint - 1, joint, joint + 1) if one in self.shown]
@@ -324,9 +326,9 @@ class Diagnosis:
     """
     Each joint's residual on unseen parts, and a fault of the recordings if one is clear.
 
-    `times` (n,) are residuals on unseen parts divided by normal residuals. `gains` are the
-    best-fitting effort gains, faulty or not, of joints whose torques determine base parameters;
-    empty if the effort scales were identified. `fault` is the fault that best explains the
+    `times` (n,) are residuals on unseen parts divided by normal residuals. `gains` has the
+    best-fitting effort gain, faulty or not, of each joint whose torque determines base parameters;
+    it is empty if the effort scales were identified. `fault` is the fault that best explains the
     residuals, or None. `rotors` are rotor inertias that the model lacks, if they explain the
     residuals clearly, and at least as well as the likeliest fault does. `scale_doubts` are
     sentences with reasons not to believe identified effort scales.
@@ -349,9 +351,9 @@ class Diagnosis:
         return self.fault is None and not self.suspicious_joints and not self.scale_doubts
 
 
-# Largest accepted ratio of unseen to normal residual. The worst joints' unseen residuals are 0.4
-# times the normal residual for two FER, 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that
-# is not modelled.
+# Largest accepted ratio of a joint's residual on unseen parts to its normal residual. The worst
+# joint's ratio is 0.4 for two FER, 1.3 for a UR10e, 2.4 for a TX40 with a coupled wrist that is
+# not modelled.
 MOST_TIMES = 5.0
 
 
@@ -366,7 +368,7 @@ def diagnose(
     scales_known: bool = True,
 ) -> Diagnosis:
     """
-    Compare the residuals on unseen parts with normal residuals, and search for faults of the log.
+    Compare the residuals on unseen parts with normal residuals, and search for faults.
 
     `unseen` (n,) is the root mean square of each joint's residual on the unseen parts [N m].
     `parts` are stretches of all recordings with their `witnesses` columns, efforts in N m.
@@ -394,13 +396,14 @@ def contacts(
     motion: Motion, where: str, prior: Prior, regularization: float, noise: Noise
 ) -> Explanation | None:
     """
-    Return the intervals of a motion in which the arm seems to touch something, or None.
+    Return the candidate 'contact': intervals in which the arm seems to touch something, or None.
 
     During a contact the residual of a fit to all samples without contact is far above its median;
-    an interval includes 0.2 s before and after. None is returned without contacts, if contacts
-    cover more than 30 % of the motion, or if residuals outside contacts are not much lower. The
-    motion's efforts are in N m, `where` is the bag's name; `prior`, `regularization` (its
-    precision) and `noise` are those of the fit to all bags.
+    an interval includes 0.2 s before and after the contact. None is returned if there is no
+    contact, if contacts cover more than 30 % of the motion, or if residuals outside contacts are
+    not much lower than those of a fit to the whole motion. The motion's efforts are in N m,
+    `where` is the bag's name; `prior`, `regularization` (its precision) and `noise` are those of
+    the fit to all bags.
     """
     model = prior.model
     normal = normal_residual(prior.effort, np.zeros(model.n))

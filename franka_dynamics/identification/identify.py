@@ -233,7 +233,7 @@ def _about_hands(
     options: IdentificationOptions,
 ) -> tuple[str, ...]:
     """
-    Return the sentences of `about_hands`.
+    Return the sentences of `about_hands`; none without `hands` or if effort scales are identified.
 
     Raises IdentificationError if bags contradict the starting set's hand, unless `options.anyway`.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Whether a motion shows the scale of a joint's effort: the factor from the recorded value to N m.
+Whether a motion shows (determines) a joint's effort scale: N m per unit of recorded effort.
 
 Friction is estimated from the same effort and follows any scale. Only torques of gravity and
 inertia show the scale, because the starting set predicts them. If a joint has little torque of
@@ -25,7 +25,7 @@ NOT_SHOWN = 0.35
 
 
 def scale_column(factors: QRFactors, prior: Prior, joint: int) -> Array:
-    """Return a joint's torque of the starting inertias, others' zero, (n, rows of R_j, 1)."""
+    """Return one joint's rigid-body torque, zero for other joints, (n, rows of R_j, 1)."""
     b = len(prior.model.base)
     column = np.zeros((*factors.r_factors.shape[:2], 1))
     column[joint, :, 0] = factors.r_factors[joint, :, :b] @ prior.center[:b]

@@ -8,9 +8,9 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990 (t
 The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
 for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as they do in
 numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols, CA2
-and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. For joints near the
-base `idle_combinations` computes further coefficients; one that equals no symbol's value stays a
-number. Needs sympy.
+and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. Coefficients from
+`idle_combinations` are numbers; near the base, those that equal no symbol's value stay numbers.
+Needs sympy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class BaseParametersInLetters:
     """
     Symbolic relations of the base parameters, and the values of the symbols.
 
-    `relations` maps a base parameter's name to its terms, first that of the standard parameter
+    `relations` maps a base parameter's name to its terms. The first term is the standard parameter
     whose regressor column is kept. `values` has each symbol's length [m], cosine or sine.
     """
 

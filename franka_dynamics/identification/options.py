@@ -36,8 +36,8 @@ class IdentificationOptions:
 
     The help texts of the command line describe the fields. `gravity` (3,) is in the space frame
     [m/s^2], `regularization` the precision of the prior on inertias. Without `effort_scale` the
-    scale is 1 for 'Nm', and identified for 'A'. With `anyway` an arm is also accepted although a
-    fault of the log explains its residual.
+    scale is 1 for 'Nm', and identified for 'A'. With `anyway` an arm is also accepted if a fault
+    of a recording explains the residual.
     """
 
     gravity: ArrayLike = GRAVITY

@@ -29,10 +29,10 @@ from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
 
-# The motion shows the load's inertia if the standard deviations of all its entries are below mass
-# times _SHOWN_RADIUS_M squared.
+# The motion shows the load's inertia if the standard deviations of all entries of the inertia are
+# below mass times _SHOWN_RADIUS_M squared.
 _SHOWN_RADIUS_M = 0.1
-_STEP = 1e-6  # of central differences of the load's parameters [kg m^2, kg m, kg]
+_STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _LEAST_GYRATION_M = 1e-3
 
@@ -45,9 +45,9 @@ class PayloadEstimate:
     `values` (10,) are mass [kg], centre of mass [m] and inertia about the centre of mass (xx xy xz
     yy yz zz) [kg m^2] by least squares, not necessarily of a physical body; `deviations` (10,) are
     their standard deviations. `inertia_shown` says whether the motion shows the inertia to better
-    than mass times (0.1 m)^2. `payload` (10,) is the node's parameter, ordered like `values`: the
-    mass with a physical inertia, or a point mass if the motion does not show the inertia. `noise`
-    (n,) is the standard deviation of each joint's residual [N m].
+    than mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`, ordered like
+    `values`: a body of physical inertia, or a point mass if the motion does not show the inertia.
+    `noise` (n,) is the standard deviation of each joint's residual [N m].
     """
 
     values: Array
@@ -118,10 +118,10 @@ def identify_payload(
     """
     Return the load that was on the flange in the recordings `loaded`, but not in `without`.
 
-    All recordings are of the same arm and prepared alike, or their `static_samples`. If both sets
-    contain the same motion, most errors of the arm's model cancel. `arm` is the arm without the
-    load; its inertias are trusted to 100 % only, so any published set will do. `gravity` (3,) is
-    in the space frame [m/s^2].
+    All recordings are of the same arm. Their motions are prepared alike, or are their
+    `static_samples`. If both sets contain the same motion, most errors of the arm's model cancel.
+    `arm` is the arm without the load; the prior standard deviation of its links' masses is 100 %,
+    so any published set will do. `gravity` (3,) is in the space frame [m/s^2].
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.

@@ -11,9 +11,9 @@ set twice the divergence is a squared relative change: 0.01 if a mass differs by
 centre of mass and inertia about it. Friction parameters are Gaussian about zero, with standard
 deviations proportional to the joints' torque limits.
 
-Standard deviations of an estimate include the error of the starting set, whose covariance C is
-estimated from the samples, because the prior precision s is chosen for good predictions. The
-covariance of the estimate is, as docs/theory/identification.md explains,
+The prior precision s is chosen for good predictions and does not say how far the starting set
+errs. The covariance of the starting set's error, C, is therefore estimated from the samples, and
+is included in the covariance of the estimate (docs/theory/identification.md):
 
     K^-1 (K - s P + s^2 P C P) K^-1,    C = C_m / t_m + C_I / t_I
 
@@ -22,10 +22,10 @@ precision one, F that of friction, and K = R^T R + s P + F.
 
 C_m is the prior's covariance of masses and centres of mass. C_I is that of inertias about the
 centres of mass and of rotors, which gravity torques do not show and in which published sets err
-far more. The precisions t_m and t_I are the smallest that agree with the samples: where the
-likelihood with all parameters integrated out (the evidence; MacKay 1992, "Bayesian interpolation",
-Neural Computation 4(3)) has fallen by one standard deviation from its maximum. A precision t_m or
-t_I above the prior precision s counts as s.
+far more. The precisions t_m and t_I are the smallest that agree with the samples: there the
+log-likelihood with all parameters integrated out (the log evidence; MacKay 1992, "Bayesian
+interpolation", Neural Computation 4(3)) is 1/2 below its maximum, as at one standard deviation of
+a Gaussian. A precision t_m or t_I above the prior precision s counts as s.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _ROTOR_ACCELERATION = 100.0
 # friction, offset excepted, is then a tenth of the joint's largest torque. That torque may be
 # nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_PER_EFFORT = 5.0
-# Default precision: masses of the starting set are trusted to 32 %. Fits with precision 10 predict
-# left-out parts of two real arms' recordings and of 16 simulated arms' runs at least as well as
-# fits with precision 30 or a precision chosen by cross-validation.
+# Default precision: the starting set's masses have a prior standard deviation of 32 %. Fits with
+# precision 10 predict left-out parts of two real arms' recordings and of 16 simulated arms' runs
+# at least as well as fits with precision 30 or a precision chosen by cross-validation.
 PRIOR_PRECISION = 10.0
 
 
@@ -93,8 +93,8 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
 # 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
-# If one of the FER's shipped sets is the real arm and another the starting set (none with a hand),
-# the likeliest precision of inertias is 1 to 40 times lower than that of masses.
+# With one of the FER's shipped sets as the real arm and another as the starting set (both without
+# a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
 _DECADES_APART = 1.0
 _PRECISIONS = np.logspace(-2.0, 5.0, 71)
 _ONE_DEVIATION = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
@@ -186,7 +186,8 @@ class Prior:
 
         `regularization` is the precision s of the inertias: the starting set's masses have a
         relative standard deviation of 1 / sqrt(s). `shared` (k,) are standard deviations about
-        zero of the parameters of `QRFactors.with_shared`, between base and friction parameters.
+        zero of the parameters of the columns of `QRFactors.with_shared`, which come between base
+        and friction parameters.
         """
         b, k = len(self.root), len(np.atleast_1d(shared))
         rows = np.diag(1.0 / np.insert(self.deviations, b, shared))
@@ -245,7 +246,7 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
 
 
 def _smallest(profile: Array) -> float:
-    """Return the likeliest precision if < 1, else the lowest >= 1 within one sigma of it."""
+    """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_DEVIATION)
     best = _PRECISIONS[int(np.argmax(profile))]
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))

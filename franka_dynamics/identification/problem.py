@@ -65,11 +65,15 @@ class Problem:
 
     @property
     def choices(self) -> list[TorqueModel]:
-        """One model for each choice of slip elements' reaches, the default choice first."""
+        """One model for each candidate set of slip elements, the default set first."""
         return [self.model.with_reaches(one) for one in self.options.slip_reaches]
 
     def of(self, model: TorqueModel, factors: QRFactors, scale: ArrayLike = 1.0) -> QRFactors:
-        """Return factors with the friction columns of `model`, efforts times `scale` (n,)."""
+        """
+        Return factors with only the friction columns of `model`.
+
+        Efforts are multiplied by `scale` (n,); `shown` is that of the problem.
+        """
         every = self.model.friction.symbols
         kept = [every.index(symbol) for symbol in model.friction.symbols]
         used = factors.with_terms(kept).scaled(np.broadcast_to(scale, model.n))
@@ -141,9 +145,9 @@ class Problem:
         """
         Return the problem with `inflation` raised to the value computed from residuals.
 
-        The residuals are from a first fit to `summaries`, with the default slip elements. Without
-        this value 90.7 % instead of 96.2 % of the base parameters of simulated random arms were
-        within three standard deviations of their estimates.
+        The residuals are from a first fit to `summaries`, with the default slip elements. With
+        this value 96.2 % of the base parameters of simulated random arms were within three
+        standard deviations of their estimates, without it 90.7 %.
         """
         scale, model = self.effort_scale(parts(summaries)).scale, self.choices[0]
         factors = self.of(model, total(one.whole.factors for one in summaries), scale)
@@ -155,9 +159,9 @@ class Problem:
         return replace(self, inflation=np.maximum(self.inflation, measured))
 
     def with_shown_scales(self, summaries: Sequence[Summary]) -> Problem:
-        """Return the problem with `shown`, the joints whose effort scale the motion shows."""
-        # All joints' torques are used if the scales are unknown and so identified, and if rotor
-        # inertias are identified, because only a joint's own torque shows its rotor inertia.
+        """Return the problem with `shown` set by `scales_shown`, unless all torques are needed."""
+        # All joints' torques are needed if the effort scales are identified, or if rotor inertias
+        # are identified, because only a joint's own torque depends on its rotor inertia.
         if self.options.scale_unknown or self.model.base.rotor_inertia:
             return self
         scale, model = self.options.known_scale(self.model.n), self.choices[0]

@@ -22,7 +22,7 @@ class Relation:
     terms: tuple[tuple[float, str], ...]  # coefficients [1, m or m^2] and standard parameters
 
     def __str__(self) -> str:
-        """Return text such as 'XXR_5 = XX_5 - YY_5 + YY_6', or the name of a single parameter."""
+        """Return text such as 'XXR_5 = XX_5 - YY_5 + YY_6'; for a single term only the name."""
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
         return f'{self.name} = {_sum(self.terms)}'

@@ -33,9 +33,9 @@ class Fit:
     """
     All parameters fitted to one set of samples.
 
-    `prior` has the chosen friction terms, `noise` the noise of the joints' residuals. `base` are
-    base parameters and friction under the prior, `consistent` is the physically consistent arm.
-    `sets` are the parameters of `base` and `consistent`, then of the starting set and the
+    `prior` has the chosen friction terms, `noise` is the noise of the joints' residuals. `base`
+    are base parameters and friction under the prior, `consistent` is the physically consistent
+    arm. `sets` are the parameters of `base` and `consistent`, then of the starting set and the
     published sets with friction fitted to the same samples. `scale` turns recorded efforts into
     torques. `precision` states the largest errors of the starting set that agree with the samples,
     as inverse relative variances; the standard deviations of `base` allow for these errors.
@@ -55,10 +55,10 @@ class Recorded:
     """
     The recordings behind an identification.
 
-    `bags` has each recording's name and the torque error E there of the arm fitted to all
-    recordings; the last `unseen_bags` recordings are test recordings. All recordings were prepared
-    with the options `signal`. `notes` has an entry for each used bag, `failures` a sentence for
-    each unusable bag.
+    `bags` has each recording's name and the torque error E, on this recording, of the arm fitted
+    to all recordings. The last `unseen_bags` recordings are test recordings. All recordings were
+    prepared with the options `signal`. `notes` has an entry for each used bag, `failures` a
+    sentence for each unusable bag.
     """
 
     bags: tuple[tuple[str, float], ...]

@@ -35,7 +35,7 @@ _EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
 # stretches.
 BY_BAG = 3
 _STRETCHES = 5  # number of stretches of a recording
-STRETCH = ', stretch '  # between the name of a bag and the number of a stretch of it
+STRETCH = ', stretch '  # separates a bag's name from its stretch's number
 # Largest number of parts left out of fits in turn; with more bags, some parts hold several bags.
 MOST_PARTS = 10
 _WINDOW_S = 1.0  # largest lag of the residual's autocorrelation
@@ -49,7 +49,7 @@ class QRFactors:
 
     `r_factors` (n, b + k + w + 2, b + k + w + 2) are R_j of [Y_j, F_j, W_j, filtered torque,
     unfiltered torque]: b base parameters, k = `terms` friction terms of a joint, and w =
-    `witnesses` columns W_j (possibly none), with which `explanations` tries faults of the log.
+    `witnesses` columns W_j (possibly none), with which `explanations` tries faults of a recording.
     `samples` is the number of factored samples. `shown` (n,) of bool tells which joints' torques
     determine base parameters (None: all joints'); another joint's torques determine only that
     joint's friction.
@@ -77,12 +77,12 @@ class QRFactors:
     @classmethod
     def of_windows(cls, model: TorqueModel, motion: Motion) -> QRFactors:
         """
-        Return the QR factors of a motion's equations, summed over moving windows of one second.
+        Return the QR factors of sums of a motion's equations over moving windows of one second.
 
-        Every sum is divided by the square root of the window's number of samples. The sums'
-        squared residuals divided by the samples' squared residuals are 1 + 2 times the sum of the
-        residual's autocorrelation with Bartlett's weights (Newey and West 1987): the number of
-        samples per independent sample (`residual_inflation`).
+        Every sum is divided by the square root of the window's number of samples. The ratio of the
+        sums' squared residuals to the samples' squared residuals is one plus twice the sum of the
+        residual's autocorrelation with Bartlett's weights (Newey and West 1987). This ratio is the
+        number of samples per independent sample (`residual_inflation`).
         """
         length = 1 + max(1, round(_WINDOW_S * motion.options.rate))
         windows = (rows for piece in motion.pieces() for rows in _windows(model, piece, length))
@@ -137,7 +137,7 @@ class QRFactors:
         return replace(self, r_factors=r_factors)
 
     def with_shared(self, columns: Array) -> QRFactors:
-        """Return factors with `columns`, (n, rows of R_j, e), after the base parameters' ones."""
+        """Return the factors with `columns`, (n, rows of R_j, e), before the friction columns."""
         before, after = np.split(self.r_factors, [self.base_count], axis=2)
         return replace(self, r_factors=np.concatenate([before, columns, after], axis=2))
 
@@ -154,7 +154,7 @@ class QRFactors:
         return replace(self, r_factors=r_factors)
 
     def less_rigid(self, base_values: Array) -> QRFactors:
-        """Return the factors with the filtered torque reduced by that of the base parameters."""
+        """Return the factors with the filtered torque reduced by that of `base_values`, (b,)."""
         rigid = self.r_factors[:, :, : len(base_values)] @ base_values
         return self.with_effort(self.effort - rigid)
 
@@ -364,9 +364,9 @@ def residual_inflation(squares: Array, of_windows: Array) -> Array:
     """
     Return the number of residual samples per independent sample, joint by joint, shape (n,).
 
-    The number exceeds `filter_inflation` if errors of the model last longer than filtered noise.
-    `squares` (n,) are sums of the samples' squared residuals, `of_windows` (n,) those of moving
-    sums of the residuals (`QRFactors.of_windows`).
+    The number exceeds `filter_inflation` if errors of the model are correlated for longer than
+    filtered noise. `squares` (n,) are sums of the samples' squared residuals, `of_windows` (n,)
+    those of moving sums of the residuals (`QRFactors.of_windows`).
     """
     return np.maximum(1.0, of_windows / np.where(squares > 0.0, squares, 1.0))
 
@@ -380,7 +380,7 @@ def _rows(model: TorqueModel, motion: Motion, beside: Array | None = None) -> Ar
 
 def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
     """Yield blocks of `_rows` summed over every window of a piece, divided by sqrt(`length`)."""
-    last = np.zeros((length, piece.q.shape[1], 0))  # the rows before the block
+    last = np.zeros((length, piece.q.shape[1], 0))  # the last rows before the block
     for first in range(0, len(piece) + length - 1, _BLOCK):
         part = piece.part(slice(first, min(first + _BLOCK, len(piece))))
         rows = _rows(model, part) if len(part) else last[:0]
@@ -394,7 +394,7 @@ def _windows(model: TorqueModel, piece: Motion, length: int) -> Iterator[Array]:
 
 
 def _stretches(motion: Motion, place: tuple[float, float]) -> list[slice]:
-    """Return the slices of a recording's piece that lie in each of the recording's stretches."""
+    """Return, for each stretch of a recording, the slice of the piece's samples in it."""
     within = (np.linspace(0.0, 1.0, _STRETCHES + 1) - place[0]) / (place[1] - place[0])
     edges = (np.clip(within, 0.0, 1.0) * len(motion)).round().astype(int)
     return [slice(a, b) for a, b in pairwise(edges)]

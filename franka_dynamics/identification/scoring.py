@@ -20,8 +20,8 @@ class ParameterSet:
     Parameters that predict torques, with friction fitted to the recordings.
 
     `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies each joint's
-    rigid-body torque: ones, but if effort scales were identified, the starting set and published
-    sets have the factors with which their torques fit the measured ones best.
+    rigid-body torque. It differs from one only for the starting set and published sets if effort
+    scales were identified: with it their torques fit the measured torques best.
     """
 
     name: str

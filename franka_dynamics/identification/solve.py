@@ -21,16 +21,17 @@ from .samples import QRFactors, total
 from ..errors import IdentificationError, needing
 from ..typing import Array
 
-# Largest number of rounds of iterative reweighting, and relative change of the noise that ends the
-# rounds.
+# Largest number of rounds of iterative reweighting, and relative change of the noise below which
+# the rounds end.
 _REWEIGHTINGS, _SETTLED = 20, 1e-6
 # For the weights, a joint's residual is raised to at least _LEAST_RESIDUAL times the root mean
 # square over joints. If a wrist joint were weighted by its own residual, its torque would be
 # fitted nearly exactly at the cost of all other joints.
 _LEAST_RESIDUAL = 0.5
-# The prior standard deviation of friction is _PUBLISHED_FREEDOM times wider for the starting and
-# published sets: fitted inertias can absorb friction that the narrow prior suppresses; these sets'
-# inertias cannot, so that with the narrow prior the comparison would be unfair.
+# For the starting and published sets the prior standard deviation of friction is
+# _PUBLISHED_FREEDOM times larger. Fitted inertias can absorb friction that the narrow prior
+# suppresses, but the inertias of these sets are fixed. With the narrow prior the comparison would
+# be unfair.
 _PUBLISHED_FREEDOM = 10.0
 # Equations with a column-scaled condition number above SINGULAR are not solved without a prior.
 SINGULAR = 1e6
@@ -44,7 +45,7 @@ class Noise:
 
     `deviation` (n,) is the standard deviation of a filtered sample's residual [N m], `inflation`
     (n,) the number of filtered samples per independent sample, and `least` the smallest deviation
-    for the weights, relative to the root mean square over joints.
+    for the weights, relative to the root mean square of the joints' deviations.
     """
 
     deviation: Array

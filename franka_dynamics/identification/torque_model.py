@@ -116,7 +116,7 @@ class FrictionTerms:
         torque = self.share * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
         # One standard deviation of viscous friction reaches `torque` at half of the velocity
-        # limit, or at 1 rad/s if that is higher or there is no limit.
+        # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET)] *= OFFSET_SHARE / FRICTION_SHARE
@@ -159,11 +159,7 @@ class FrictionTerms:
 
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """
-    The torque model tau = Y(q, dq, ddq) theta with theta = (base parameters, friction parameters).
-
-    The base parameters are those of the arm's geometry.
-    """
+    """The torque model tau = Y(q, dq, ddq) theta, theta = (base parameters, friction)."""
 
     base: BaseParameters
     friction: FrictionTerms
@@ -218,7 +214,7 @@ class TorqueModel:
         return self.base.regressor(motion.q, motion.dq, motion.ddq), friction_columns
 
     def loads(self, arm: ArmDescription) -> Array:
-        """Return base parameters' changes, (b, 10), by unit parameters of a load on the flange."""
+        """Return base parameters' changes per unit of each parameter of a flange load, (b, 10)."""
         n, flange = self.n, arm.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]

@@ -41,10 +41,11 @@ class Verdict:
 
     `best` is the best published set's name; empty if there is no published set. `gain` is the mean
     over the parts of the best published set's E minus the identified arm's, `spread` twice this
-    mean's standard error (NaN with a single part), and `least` the smallest useful gain.
-    `inertias` and `start_inertias` are E of the identified arm and of the starting set on all
-    unseen parts, with friction fitted to each part itself. `lost` names the bags, or groups of
-    bags, on which the identified arm's E is not below the best published set's.
+    mean's standard error (NaN with a single part), and `least` the smallest useful gain. Without a
+    published set `gain` and `spread` are NaN. `inertias` and `start_inertias` are E of the
+    identified arm and of the starting set on all unseen parts, with friction fitted to each part
+    itself. `lost` names the bags, or groups of bags, on which the identified arm's E is not below
+    the best published set's.
     """
 
     best: str

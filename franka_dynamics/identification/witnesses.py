@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Columns beside the regressor, with which `explanations` searches for faults of a log."""
+"""Columns beside the regressor, with which `explanations` searches for faults of recordings."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _BEHIND = 5
 
 def witnesses(model: TorqueModel, motion: Motion) -> Array:
     """
-    Return the columns of each joint for the search for faults of a log, shape (N, n, n + 5).
+    Return the columns of each joint for the search for faults, shape (N, n, n + 5).
 
     For each of N samples and n joints: the efforts of all n joints, the first and second time
-    derivative of the joint's effort, the joint's acceleration, and the starting set's gravity
-    torques of the joint if gravity is the first or the second vector of `level`.
+    derivative of the joint's effort, the joint's acceleration, and two gravity torques of the
+    joint, computed with the starting set and each vector of `level` in place of gravity.
     """
     arm = model.base.description
     assert isinstance(arm, ArmDescription)
@@ -45,7 +45,7 @@ def witnesses(model: TorqueModel, motion: Motion) -> Array:
 
 
 def level(model: TorqueModel) -> Array:
-    """Return two orthogonal vectors of gravity's size, perpendicular to gravity, (2, 3)."""
+    """Return two vectors (2, 3) [m/s^2] as long as gravity and orthogonal to it and each other."""
     gravity = model.base.gravity[0]
     size = float(np.linalg.norm(gravity))
     if size == 0.0:
