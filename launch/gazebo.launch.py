@@ -68,7 +68,7 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return the actions of the given `control`; raise if params_file or world is unusable."""
+    """Return the actions for the argument control; refuse an unusable params_file or world."""
     from franka_dynamics.arm import load
     from franka_dynamics.ros.parameter_files import given_file, require_file
 
@@ -163,7 +163,7 @@ def ros2_control_way(given, arm, own_file):
 
 
 def direct_way(given, arm, own_file):
-    """Return the actions that start Gazebo paused, spawn the arm, then resume once it is held."""
+    """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 

@@ -63,7 +63,7 @@ def sentence_for(sentence: str, arm: str) -> str:
 
 
 def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
-    """Return a group, with arguments of its own, that includes simulation.launch.py."""
+    """Return a group that includes simulation.launch.py with the launch arguments of one arm."""
     simulation = PathJoinSubstitution(
         [FindPackageShare('franka_dynamics'), 'launch', 'simulation.launch.py']
     )

@@ -35,7 +35,7 @@ _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
 # A second sender must be detected within 0.1 s, including its discovery by the middleware.
 _REFRESH_PERIOD_S = 0.02
-_MOST_MARK = 64  # characters of a reference's frame id that are reported
+_MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
 
 
 class ConfiguredArm:

@@ -31,15 +31,19 @@ class ExternalWatch:
         self._estimator = WrenchEstimator(self._terms.true, *self._place)
 
     def torque(self) -> Array | None:
-        """Return the external torque, signed as FCI's tau_ext, (n,) [N m]; None while unknown."""
+        """
+        Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
+
+        Returns None if effort is not measured, and until the guard has seen enough states.
+        """
         guard = self._controller.guard
         return guard.external if guard.measured and guard.settled else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at positions q, shape (n,) [rad]; None while unknown."""
+        """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
         if self._terms is not self._controller.terms:
             self._terms = self._controller.terms
             self._estimator = WrenchEstimator(self._terms.true, *self._place)
         torque = self.torque()
-        # The external torque lags behind the arm, but the Jacobian is taken at the given position.
+        # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
         return None if torque is None else self._estimator.estimate(q, torque)

@@ -119,7 +119,7 @@ def receiver_argument() -> Any:
 
 
 def parameters_argument(target: str) -> Any:
-    """Return the argument params_file, a file that overrides the target's parameter file."""
+    """Return the argument params_file: a file whose parameters override those of the target."""
     return argument(
         'params_file',
         '',

@@ -44,7 +44,7 @@ _SLICE_S = 1.0  # time between two calls of `should_stop` [s]
 
 @dataclass(frozen=True, eq=False)
 class ResolvedModel:
-    """The arm, sentences about it for the log, and the URDF text if it came from a URDF."""
+    """The arm, sentences about it for the log, and the text of the URDF it comes from, if any."""
 
     description: ArmDescription
     sentences: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ def resolve_model(
     If the arm comes from robot_description, the parameter robot_description_timeout is the longest
     wait for it. Raises SettingsError if parameters are inconsistent; DescriptionError if an arm
     file is missing or cannot be read, or robot_description does not arrive; UrdfError if a URDF
-    cannot be read or is malformed; UrdfMismatchError if the URDF does not describe this arm; and
+    cannot be read or is incomplete; UrdfMismatchError if the URDF does not describe this arm; and
     the other errors of `load_arm`.
     """
     source = values['model_source']

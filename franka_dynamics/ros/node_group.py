@@ -156,7 +156,7 @@ def default_signals() -> None:
 
 
 def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return how a process ended, with the log's last line, or its path if a signal ended it."""
+    """Return how a process ended; with its log's last line, or the log's path after a signal."""
     # Python's report of a crash ends with a list of modules, not with the cause.
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name

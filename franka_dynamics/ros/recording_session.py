@@ -126,7 +126,7 @@ class _Watch(Progress):
         self._fault = ''
         self._first: float | None = None
         self._newest: bytes | None = None
-        self._looked = 0.0  # time of arrival of the newest state [s]
+        self._looked = 0.0  # time when `look` last got a new state, steady clock [s]
 
     def look(self, newest: bytes | None) -> None:
         if newest is None or newest is self._newest:

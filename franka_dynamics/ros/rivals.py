@@ -121,7 +121,7 @@ class CommandWatch:
         """
         Return a sentence if another node has sent commands and is still listed by DDS, else ''.
 
-        To be called every 20 ms.
+        ConfiguredArm calls `check` every 20 ms.
         """
         if self._node.count_publishers(self.topic) <= 1:
             self.close()

@@ -22,7 +22,7 @@ class StampMatcher:
 
     `topics` maps names of your choice to (message type, topic). The callback gets the stamp [s]
     and the messages by name; the stamps increase from call to call unless the clock is set back.
-    Stamps for which a topic has no message are dropped.
+    A stamp for which a topic has no message is dropped as soon as a later stamp is complete.
     """
 
     def __init__(

@@ -93,10 +93,10 @@ class StateLog:
 
     def note(self) -> bool:
         """
-        Log changes of mode, fault and waiting.
+        Log changes of mode and fault, and what the first torque waits for.
 
-        Returns whether the mode, the fault, the condition of the joint states, or whether the
-        first torque waits, has changed since the last call.
+        Returns whether one of these has changed since the last call: mode, fault, condition of the
+        joint states, whether the first torque waits.
         """
         controller = self._controller
         seen = (

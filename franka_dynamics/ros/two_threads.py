@@ -94,9 +94,10 @@ class ControlThreadCalls:
 
 class ServiceThread:
     """
-    A thread that serves part of a node until closed; under SCHED_FIFO below the control thread.
+    A thread that serves part of a node until closed.
 
-    `run_due` is called after each event and when due; it returns the time until the next call [s].
+    Under SCHED_FIFO the thread has a lower priority than the control thread. `run_due` is called
+    after each event and when due; it returns the time until the next call [s].
     """
 
     def __init__(self, part: NodePart, run_due: Callable[[], float]) -> None:
