@@ -53,7 +53,8 @@ FRICTION = MaxwellSlipFriction(
 )
 ARM = replace(load('fer'), friction=FRICTION)
 LOWER, UPPER, FASTEST = (ARM.limit(name) for name in ('lower', 'upper', 'velocity'))
-PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as libfranka's setLoad
+# Mass, centre of mass and inertia of the payload, as arguments of libfranka's setLoad.
+PAYLOAD = (0.8, 0.0, 0.0, 0.08, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)
 NOTHING = (0.0,) * 10
 # The hand: springs and dampers between the flange's planned and actual poses.
 HAND_STIFFNESS, HAND_DAMPING = 1000.0, 60.0  # N/m, N s/m

@@ -34,7 +34,8 @@ PULL_N, PULL_S = 5.0, 0.1  # least force [N] and duration [s] of a pull
 LOAD_S = 0.5  # time constant of the filter that follows the torque of model errors [s]
 SETTLED_S = 1.0  # time for the arm to come to rest under its gains
 OPENING_S = 0.05  # from the command to open until the gripper's fingers have let go [s]
-OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)  # as libfranka's setLoad
+# Mass, centre of mass and inertia of the object, as arguments of libfranka's setLoad.
+OBJECT = (0.8, 0.0, 0.0, 0.12, 0.002, 0.0, 0.0, 0.002, 0.0, 0.001)
 KP, KD = (400.0,) * 4 + (100.0,) * 3, (25.0,) * 4 + (5.0,) * 3
 # Forces in the base's axes [N]: a bump of 15 N for 30 ms, then a pull that grows to 12 N within
 # 0.2 s.

@@ -45,8 +45,9 @@ LEAP = 0.2  # largest relative change of the duration from one program to the ne
 # Units of one program's changes of position, velocity and acceleration at each knot [rad, rad/s,
 # rad/s^2].
 UNITS = (1.0, 1.0, 10.0)
-# Weight of the knots' squared steps beside the duration [s]: first value, factor from program to
-# program, smallest value. The weight keeps the steps small enough for the linearisation.
+# Weight of the knots' squared changes in a program, relative to the duration [s]: first value,
+# factor from program to program, smallest value. The weight keeps the changes small enough for the
+# linearisation.
 NEAR = (0.3, 0.6, 0.005)
 GAIN = 1e-3  # relative reduction of the duration below which the programs end
 # Factor by which the duration grows, repeatedly, until the limits hold without linearisation.
@@ -110,7 +111,7 @@ class Reach:
 
     def solve(self, most: int = 60) -> Plan:
         """
-        Return a quintic from START to GOAL, shortened by at most `most` convex programs.
+        Return the plan that at most `most` convex programs make of a quintic to GOAL.
 
         The programs end once the weight has NEAR's smallest value and the last program shortened
         the duration by less than the fraction GAIN.

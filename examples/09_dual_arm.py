@@ -32,7 +32,7 @@ WAIST = Box(size=(0.25, 0.45, 0.6), center=(0.02, 0.0, 0.3), mass=25.0).link()
 
 
 def shoulder(side: float) -> np.ndarray:
-    """Return the mount of the left (1) or right (-1) arm, tilted 45 degrees out, in the waist."""
+    """Return the left (1) or right (-1) arm's pose in the waist's frame, 45 degrees outward."""
     c = s = np.sqrt(0.5)
     pose = np.eye(4)
     pose[:3, :3] = [[1.0, 0.0, 0.0], [0.0, c, side * s], [0.0, -side * s, c]]

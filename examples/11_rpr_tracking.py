@@ -6,10 +6,9 @@ Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dyn
 Positions come from `RprKinematics.inverse_within` (the posture within the limits that is nearest
 to the previous one), velocities and accelerations from the analytical Jacobian, torques from
 `RprDynamics`. Three controllers are compared: computed torque, tau = B (ddq_d + Kd de + Kp e) +
-C dq + g; g and the same feedback, multiplied by the diagonal of B at the start; the desired
-motion's torques without feedback. MuJoCo simulates the arm, without friction, from the
-MJCF of `urdf.writer`, which does not use the closed form. Run `python
-examples/11_rpr_tracking.py`.
+C dq + g; gravity g plus the same feedback times the diagonal of B at the start; and the desired
+motion's torques without feedback. MuJoCo simulates the arm, without friction, from the MJCF of
+`urdf.writer`, which does not use the closed form. Run `python examples/11_rpr_tracking.py`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Every millisecond libfranka's own bindings read a state, `FeedforwardController`
 ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot compensates
 gravity and part of its friction itself. One joint moves out and back, then the arm is stopped:
 
-    franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: compare the models
+    franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is the model right?
     python examples/fci.py 172.16.0.2 --hand none
 """
 
