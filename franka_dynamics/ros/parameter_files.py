@@ -92,7 +92,7 @@ def matches(pattern: str, node_name: str) -> bool:
 
 
 def _collect(path: Path, name: str, value: Any, sections: dict[str, dict[str, Any]]) -> None:
-    """Add the sections in `value` to `sections`; `name` joins the keys above `value` by slashes."""
+    """Add the sections in `value` to `sections`; `name` joins the keys above it by slashes."""
     if not isinstance(value, dict):
         raise SettingsError(f'{path}: {name.strip("/")} stands outside {_MARK}; {_FORM}.')
     for key, inner in value.items():
