@@ -7,5 +7,6 @@ import sys
 from .start import end_at_once
 
 # `python -m franka_dynamics.ros.NAME` imports this package before NAME, with '-m' as sys.argv[0].
+# A signal during the imports ends the process at once.
 if sys.argv[:1] == ['-m']:
     end_at_once()

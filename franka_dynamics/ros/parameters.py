@@ -56,8 +56,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             check(spec, parameter.value)
-        # The descriptor is set last, because `check` has a better message for a value out of range
-        # than rclpy.
+        # The descriptor is set last, so that `check`, whose message is clearer than rclpy's, is the
+        # first to refuse a value out of range.
         descriptor.type = kind.value
         node.set_descriptor(spec.name, descriptor)
     _refuse_unknown(node, table)

@@ -101,8 +101,8 @@ class TermPublishers:
         """
         Publish the subscribed terms of a state and its command, with the state's stamp.
 
-        If a term raises an error, the error is logged, and the term is no longer published. The
-        command itself has been published before.
+        If a term raises an error, the error is logged, and the term is no longer published. This
+        cannot affect ~/command, which is published before the terms.
         """
         for publisher, make in self._subscribed:
             try:
