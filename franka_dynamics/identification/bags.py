@@ -57,7 +57,7 @@ class Bag:
 
 def labels_of(sources: Sequence[Bag | Recording | Motion]) -> list[str]:
     """
-    Return a unique name for each source, for tables and sentences.
+    Return a unique name for each source, for tables and messages.
 
     A bag is named by the last part of its path, preceded by as many parent folders as make the
     name unique. If source number k, counted from 1, is a recording or motion in memory, its name

@@ -366,7 +366,7 @@ def _stacked_regressor(
 
 
 def _scales(description: ArmDescription | BodyTree, *, rotor_inertia: bool) -> Array:
-    """Return the unit of each standard parameter, (p,), if lengths are in units of `_unit`."""
+    """Return factors, (p,), from standard parameters with lengths in `_unit` to SI units."""
     twists, unit = as_tree(description).twists, _unit(description)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)

@@ -118,7 +118,7 @@ def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
 
 def _contradict(one: _Fitted, other: _Fitted, together: _Fitted, inflation: Array) -> bool:
     """Return whether TOGETHER_RATIO and an F test find one fit to two bags worse than two fits."""
-    from scipy.stats import f  # installed: `friction_alone`, which needs scipy, ran before
+    from scipy.stats import f  # scipy is installed: `friction_alone` ran before
 
     parameters = one.parameters + other.parameters
     independent = float(np.sum(together.samples / inflation))

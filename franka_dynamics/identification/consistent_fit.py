@@ -36,8 +36,8 @@ MASS_FACTOR = 3.0
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _LEAST_REGULARIZATION = 1e-2
-# The pseudo-inertia of the last link minus the hand stays above _LEAST_REST times its starting
-# value.
+# The pseudo-inertia of the last link without the hand must exceed _LEAST_REST times its value in
+# the starting set (the difference must be positive semidefinite).
 _LEAST_REST = 1e-3
 # Solver settings that are tried in turn. With poorly determined parameters the solver can end
 # slightly above its tolerances; finer refinement or no equilibration then helps.
@@ -179,7 +179,7 @@ def _solve(cp: Any, problems: list[Any]) -> None:
     """
     for problem, settings in product(problems, _SOLVER_SETTINGS):
         with suppress(cp.SolverError), catch_warnings():
-            simplefilter('ignore')  # warnings of an inaccurate solution: the loop then goes on
+            simplefilter('ignore')  # cvxpy warns of an inaccurate solution; the loop goes on
             problem.solve(solver=cp.CLARABEL, **settings)
         if problem.status == cp.OPTIMAL:
             return
@@ -209,7 +209,7 @@ def center_bounds(start: ArmDescription) -> list[Array | None]:
 
     The bounds enclose the link's collision shapes and starting centre of mass, with margins; they
     are None for a link without shapes. The arm's name selects the shapes. If the arm has shapes,
-    any mounted hand is given those of Franka's hand.
+    any mounted hand gets the shapes of Franka's hand.
     """
     shapes = {frame: list(bodies) for frame, bodies in load_shapes(start.name).items()}
     if start.hand != NO_HAND and shapes:

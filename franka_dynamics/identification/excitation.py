@@ -34,7 +34,7 @@ _CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
 # amplitude's bisection.
 _SMALLEST, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
-_CONVERGED = 1e-5  # change of the criterion at which the optimisation ends
+_CONVERGED = 1e-5  # the optimisation ends at a smaller change of the criterion
 _STEP = 1e-4  # step of central differences of scaled coefficients [rad/s]
 _ROOM = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
@@ -140,8 +140,8 @@ def within_limits(
     """
     Return the trajectory, with a smaller amplitude if necessary to keep all limits.
 
-    Raises IdentificationError if halving the amplitude down to a ten-thousandth keeps violating
-    limits.
+    Raises IdentificationError if limits are violated even at about a ten-thousandth of the
+    amplitude.
     """
 
     def scaled(amplitude: float) -> FourierTrajectory:

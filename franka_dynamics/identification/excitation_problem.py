@@ -83,7 +83,7 @@ class ExcitationProblem:
     """
     The optimisation problem of finding an excitation motion for an arm.
 
-    The torques to limit are those of the arm's inertias, which are also the centre of the prior.
+    Torques are computed with the arm's inertias, which are also the centre of the prior.
     `gravity` is in the space frame [m/s^2], `duration` is that of the whole recording, repetitions
     included [s], and `known` (p, p) the information (inverse covariance) that earlier recordings
     give.
@@ -233,7 +233,7 @@ def smooth_least(values: Array) -> Array:
     kinks, at which sequential quadratic programming stops, at different points on different
     machines.
     """
-    from scipy.special import logsumexp  # installed: only the optimiser calls this
+    from scipy.special import logsumexp  # scipy is installed: only `optimise` calls this
 
     return np.asarray(-logsumexp(-_MARGIN_SHARPNESS * values, axis=-2) / _MARGIN_SHARPNESS)
 

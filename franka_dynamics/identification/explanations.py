@@ -124,7 +124,7 @@ class Explanation:
 
     @property
     def is_fault(self) -> bool:
-        """Whether the fault is reported: not 'rotors', large enough, residuals enough lower."""
+        """Whether this is a fault to report: not 'rotors', large, with clearly lower residuals."""
         if self.kind == 'rotors':
             return False
         shrunk = self.likely if self.kind == 'gain' else self.better
@@ -342,7 +342,7 @@ class Diagnosis:
 
     @property
     def suspicious_joints(self) -> tuple[int, ...]:
-        """Indices of joints with an unseen residual above five times the normal residual."""
+        """Indices of joints whose residual on unseen parts exceeds five normal residuals."""
         return tuple(int(joint) for joint in np.flatnonzero(self.times > MOST_TIMES))
 
     @property

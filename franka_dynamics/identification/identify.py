@@ -139,7 +139,8 @@ def identify(
         np.max([one.strongest for one in learnt], axis=0),
         Unit.of(start),
     )
-    # Which scales are shown depends on the motion, so the test recordings' torques stay unseen.
+    # Which effort scales are shown follows from the motion, so the torques of the test recordings
+    # stay unseen.
     problem = problem.with_measured_inflation(learnt).with_shown_scales(summaries)
     own, unseen_parts = parts(learnt), parts(tested)
     # For each part a fit to all other parts (or, with test recordings, one fit to all other

@@ -8,9 +8,9 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990 (t
 The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 (`a` of row 3), RL4
 for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as they do in
 numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols, CA2
-and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. Coefficients from
-`idle_combinations` are numbers; near the base, those that equal no symbol's value stay numbers.
-Needs sympy.
+and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. The numeric
+coefficients of `idle_combinations` are replaced by integers or by symbols of equal value; near the
+base some have no such symbol and stay numbers. Needs sympy.
 """
 
 from __future__ import annotations

@@ -118,10 +118,10 @@ def identify_payload(
     """
     Return the load that was on the flange in the recordings `loaded`, but not in `without`.
 
-    All recordings are of the same arm. Their motions are prepared alike, or are their
-    `static_samples`. If both sets contain the same motion, most errors of the arm's model cancel.
-    `arm` is the arm without the load; the prior standard deviation of its links' masses is 100 %,
-    so any published set will do. `gravity` (3,) is in the space frame [m/s^2].
+    All motions are of the same arm. They are all prepared alike, or all from `static_samples`. If
+    both sets contain the same motion, most errors of the arm's model cancel. `arm` is the arm
+    without the load; the prior standard deviation of its links' masses is 100 %, so any published
+    set will do. `gravity` (3,) is in the space frame [m/s^2].
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.

@@ -89,8 +89,8 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MINIMUM_GYRATION_M
 
 
 # For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
-# because published links are often thinner than the real ones: the shipped fer's have as little as
-# 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
+# because published links are often thinner than real links: those of the shipped fer have radii
+# down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
 LEAST_SPREAD_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without

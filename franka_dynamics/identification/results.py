@@ -38,7 +38,7 @@ class Fit:
     arm. `sets` are the parameters of `base` and `consistent`, then of the starting set and the
     published sets with friction fitted to the same samples. `scale` turns recorded efforts into
     torques. `precision` states the largest errors of the starting set that agree with the samples,
-    as inverse relative variances; the standard deviations of `base` allow for these errors.
+    as inverse relative variances; the standard deviations of `base` include these errors.
     """
 
     prior: Prior
@@ -79,11 +79,11 @@ class Identification:
     that the motion hardly or not at all determines.
 
     `scores` are those of the base parameters, the consistent arm, and the published sets with
-    friction fitted to the same samples; `start_score` is that of the starting set, likewise.
-    `verdict` says whether the arm is better than the best published set, `diagnosis` whether the
-    residuals show a fault of the recordings. `recorded` has the recordings and their errors under
-    the final fit. `contradictions` are sentences on bags that seem to come from different arms or
-    loads, `remarks` warnings about hands, loads and joints that hardly moved.
+    friction fitted to the same samples; `start_score` is the starting set's score, with friction
+    fitted too. `verdict` says whether the arm is better than the best published set, `diagnosis`
+    whether the residuals show a fault of the recordings. `recorded` has the recordings and their
+    errors under the final fit. `contradictions` are sentences on bags that seem to come from
+    different arms or loads, `remarks` warnings about hands, loads and joints that hardly moved.
     """
 
     model: TorqueModel

@@ -30,7 +30,7 @@ from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
 _BLOCK = 1024  # samples factored at once: a few MB of regressor for a seven-joint arm
-_EFFORTS = 2  # columns after the regressor's: filtered, then unfiltered torque
+_EFFORTS = 2  # number of last columns: filtered, then unfiltered torque
 # From BY_BAG bags on, the parts left out of fits are whole bags; fewer bags are divided into
 # stretches.
 BY_BAG = 3

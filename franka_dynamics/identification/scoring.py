@@ -21,7 +21,7 @@ class ParameterSet:
 
     `theta` (p,) are base and friction parameters. `base_scale` (n,) multiplies each joint's
     rigid-body torque. It differs from one only for the starting set and published sets if effort
-    scales were identified: with it their torques fit the measured torques best.
+    scales were identified: it then makes their torques fit the measured torques best.
     """
 
     name: str
