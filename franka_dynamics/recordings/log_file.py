@@ -184,7 +184,7 @@ def read_log(path: str | Path) -> LogColumns:
 
 
 def library(name: str, file: Path) -> Any:
-    """Import a library; raise MissingDependencyError with the extra to install."""
+    """Import and return a library; raise MissingDependencyError that names the pip extra."""
     try:
         return import_module(name)
     except ImportError as error:
@@ -260,7 +260,7 @@ def _rows(
 
 
 def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
-    """Return a sentence on the first line that is not `width` numbers; '' if every line is."""
+    """Return the end of a sentence on the first line that is not `width` numbers; else ''."""
     for number, line in enumerate(lines, start=1):
         cells = _cells(line, delimiter)
         if len(cells) != width:

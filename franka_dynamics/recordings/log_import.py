@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a `Recording` from arrays in SI units, or from a log file, in other units perhaps."""
+"""Makes a `Recording` from arrays in SI units, or from a log file in SI or other units."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def recording_from_arrays(
     Raises
     ------
     RecordingError
-        If shapes disagree, a value is not finite, stamps do not advance, or not exactly one of
-        `stamp` and `rate` is given.
+        If shapes disagree, there are fewer than two rows, a value is not finite, stamps do not
+        increase, or not exactly one of `stamp` and `rate` is given.
 
     """
     names = tuple(joint_names)
@@ -154,7 +154,7 @@ def recording_from_arrays(
 
 
 def require_columns(log: LogColumns, columns: ColumnMap) -> None:
-    """Raise RecordingError, with the log's columns, if position, velocity or effort has none."""
+    """Raise RecordingError if no columns are named for position, velocity or effort."""
     for what in ('position', 'velocity', 'effort'):
         if not getattr(columns, what):
             derived = (

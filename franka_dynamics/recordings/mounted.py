@@ -61,11 +61,12 @@ class MountedVerdict:
     """
     Whether a hand or load seems to be mounted, and why.
 
-    `mounted` is None if unknown. `sentence` has the reason with figures if inertial sets without
-    and with a hand were tried, and is empty otherwise. `load` is True if `mounted` is True and
-    `mass` over 30 % below the lightest or above the heaviest hand that was tried. `mass` is the
-    estimated mass of everything mounted on the flange, hand included, and `lightest` the mass of
-    the lightest hand that was tried [kg]; both are NaN if unknown.
+    `mounted` is None if the motion does not show it, or if inertial sets without and with a hand
+    were not both tried. `sentence` gives the reason with figures, and is empty if they were not
+    both tried. `load` is True if `mounted` is True and `mass` is more than 30 % below the mass of
+    the lightest hand that was tried, or above that of the heaviest. `mass` is the estimated mass
+    of everything mounted on the flange, hand included, and `lightest` the mass of the lightest
+    hand that was tried [kg]; both are NaN if the sets were not both tried.
     """
 
     mounted: bool | None
@@ -133,14 +134,14 @@ def held_sentence(weighings: Sequence[Weighing], hand: str) -> str:
     return (
         f'About {abs(seen.mass):.1f} kg {"more" if seen.mass > 0.0 else "less"} than the arm '
         f'{hand_in_words(hand)} seems to hang on the flange (E of {seen.arm.inertial_set} with '
-        f'friction is {seen.explained:.3f} N m with that, {seen.without:.3f} without): what it '
-        'carried counts as a part of the last link; name its mass and centre with --payload '
-        'KG,X,Y,Z, or record with nothing in the fingers.'
+        f'friction is {seen.explained:.3f} N m with that, {seen.without:.3f} without): the '
+        'identified last link includes this difference; name the mass and centre of a load with '
+        '--payload KG,X,Y,Z, or record with nothing in the fingers.'
     )
 
 
 def unit_loads(arm: ArmDescription) -> list[ArmDescription]:
-    """Return four arms, with 1 kg at the flange or a first moment of 1 kg m in its x, y or z."""
+    """Return four arms: with 1 kg at the flange, or a first moment of 1 kg m along its x, y, z."""
     return [
         arm.with_payload(LinkInertia(mass, np.array(moment), np.zeros((3, 3))))
         for mass, moment in ((1.0, np.zeros(3)), *((0.0, axis) for axis in np.eye(3)))
@@ -155,7 +156,7 @@ def weighed(
 
     `loads` (n, rows, 4) are the torques that each of the `unit_loads` adds, `friction_columns` (n,
     rows, k) are each joint's friction terms, and `residual` (n, rows) is the measured torque minus
-    the arm's rigid-body torque [N m]. The rows are `samples` samples, or their QR factors.
+    the arm's rigid-body torque [N m]. The rows are `samples` samples, or the R factors of these.
 
     The load's centre of mass is fitted but not returned, because few motions determine it: for one
     beam on one real arm, runs gave estimates of 0.31 to 0.39 kg, but centres in all directions.

@@ -88,11 +88,11 @@ def faults(
     """
     Return one sentence for each fault that makes all results from a recording meaningless.
 
-    The faults are: joints without effort, positions in degrees, velocities that contradict the
-    positions, effort without gravity (as some drivers report it), in another unit or with a
-    flipped sign, exchanged efforts, and effort that gravity does not explain. If `torque` is
-    False, efforts (such as motor currents) are not compared with gravity torques. Raises
-    RecordingError if the effort is zero in every message.
+    The faults are: efforts of some joints that never change, positions in degrees, velocities that
+    contradict the positions, effort without gravity (as some drivers report it), in another unit
+    or with a flipped sign, exchanged efforts, and effort that gravity does not explain. If
+    `torque` is False, efforts (such as motor currents) are not compared with gravity torques.
+    Raises RecordingError if the effort is zero in every message.
     """
     require_effort(recording)
     return (

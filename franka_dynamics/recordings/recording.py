@@ -227,7 +227,12 @@ class _Messages:
         return len(self._rows)
 
     def add(self, stamp_ns: int, message: Any) -> None:
-        """Append a message, or skip a message without any of this arm's joints."""
+        """
+        Append a message, or skip a message without any of this arm's joints.
+
+        Raises RecordingError if only some of the arm's joints are named, one is named twice, or a
+        field does not have one value per name.
+        """
         self.seen += 1
         names = tuple(message.name)
         if names not in self._columns:
@@ -268,7 +273,7 @@ class _Messages:
             )
 
     def piece(self) -> Recording:
-        """Return the collected messages, checked; the last message also starts the next piece."""
+        """Check and return the collected messages; keep the last one to begin the next piece."""
         numbers, stamp_ns, states = zip(*self._rows)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
         stamps = np.array(stamp_ns, dtype=np.int64)

@@ -14,7 +14,9 @@ from ..arm import LinkInertia
 from ..mesh.mesh import TriangleMesh
 
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
-_MOST_FACES = 20000  # of more faces every k-th is drawn, because matplotlib sorts all of them
+# If a mesh has at least twice _MOST_FACES faces, only every k-th face is drawn, with k its number
+# of faces // _MOST_FACES, because matplotlib sorts all drawn faces.
+_MOST_FACES = 20000
 
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -28,7 +28,7 @@ TRACKING_BOUND = 1.0 / 3.0
 
 @dataclass(frozen=True)
 class Row:
-    """One value of the demonstration; `good` says whether it keeps `bound` (None: no bound)."""
+    """One value of the demonstration; `good`: whether the value keeps `bound` (None: no bound)."""
 
     name: str
     value: float

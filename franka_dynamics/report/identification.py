@@ -225,8 +225,9 @@ def _about_joint_scales(result: Identification) -> list[str]:
     hidden = [name for joint, name in enumerate(names) if joint not in used]
     sentences = []
     if gains:
-        # A scale of effort (gain) is reported only if |log(its estimate)| is `least` or more. If
-        # this logarithm errs by less than `least`, a gain whose |log| is twice `least` is noticed.
+        # A wrong effort scale (gain) is reported only if |log(estimate)| is at least `least`. If
+        # this logarithm errs by less than `least`, a gain whose true |log| is twice `least` is
+        # reported.
         factors = [np.exp(2.0 * one.least) for one in gains]
         coarse = gains[int(np.argmax(factors))].joints[0]
         other = (

@@ -71,7 +71,7 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 
 
 def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
-    """Return the fits with a hand that the verdict `mounted` allows; all if it allows none."""
+    """Return the fits with a hand that `mounted` allows; all fits if there are none."""
     return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
 
 

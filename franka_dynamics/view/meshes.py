@@ -34,9 +34,9 @@ class LinkMesh:
     """
     A triangle mesh with vertices (N, 3) [m] and faces (M, 3), fixed to a frame.
 
-    `frame` is the frame's index in what `ArmMeshes.frames` returns, `pose` (4, 4) the mesh's pose
-    in the frame. `joint`, from 1, is the joint whose torque colours the mesh; a mesh with `joint`
-    0, such as the base's, keeps its colour.
+    `frame` is the frame's index in the list that `ArmMeshes.frames` returns, `pose` (4, 4) the
+    mesh's pose in this frame. `joint`, from 1, is the joint whose torque colours the mesh; a mesh
+    with `joint` 0, such as the base's, keeps its colour.
     """
 
     joint: int

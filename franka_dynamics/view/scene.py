@@ -37,9 +37,10 @@ class ViewState:
 
 def share_of_limit(state: ViewState, description: ArmDescription) -> Array | None:
     """
-    Return |torque| over the torque limit of each joint, (n,), or None if no torque is known.
+    Return |torque| over the torque limit of each joint, (n,).
 
-    The commanded torque is used if `state` has it, else the measured torque.
+    The commanded torque is used if `state` has it, else the measured torque; None is returned if
+    `state` has neither.
     """
     torque = state.torques.get(COMMANDED, state.torques.get(MEASURED))
     return None if torque is None else np.abs(torque) / description.limit('effort')
@@ -105,7 +106,7 @@ _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH, _AXIS_RADIUS = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
 _CENTER_RADIUS = 0.025
-_ARROW_PER_NM = 0.03  # [m]
+_ARROW_PER_NM = 0.03  # length of an arrow per torque [m/(N m)]
 _SHAFT_RADIUS, _HEAD_RADIUS, _HEAD_LENGTH = 0.007, 0.016, 0.015  # [m]
 # External torques below LEAST_TORQUE [N m] are not drawn: an arrow would be shorter than its head.
 LEAST_TORQUE = _HEAD_LENGTH / _ARROW_PER_NM
@@ -166,7 +167,7 @@ class ArmScene:
                 _place(handle, pose)
 
     def _draw_arrows(self, state: ViewState) -> None:
-        """Draw external torques as arrows along the joints' axes, except below LEAST_TORQUE."""
+        """Draw external torques of at least LEAST_TORQUE as arrows along the joints' axes."""
         external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
         shown = np.abs(external) >= LEAST_TORQUE
         tails = self._model.frames(state.q)[:-1, :3, 3]

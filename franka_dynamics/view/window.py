@@ -149,7 +149,7 @@ PERIOD_S = 0.05  # [s] between two shown states
 
 class Playback:
     """
-    The states of a recorded motion, filtered and with accelerations.
+    The states of a recorded, filtered motion, with measured torques and those of the model.
 
     The column ext. is the measured torque minus that of the arm's rigid-body model: friction,
     contact and model error. `gravity` is in the space frame [m/s^2].
@@ -186,7 +186,7 @@ class Playback:
 
 
 def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
-    """Show a playback in a loop, from the slider's position, until `go_on` returns false."""
+    """Show a playback in a loop, a state every 0.05 s, until `go_on` returns false."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider(
