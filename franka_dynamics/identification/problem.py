@@ -105,7 +105,7 @@ class Problem:
         return _Trial(prior, noise, split, error)
 
     def _chosen(self, given: Sequence[Part], scale: Array) -> _Trial:
-        """Return the default slip elements' trial, unless another trial's error is clearly lower."""
+        """Return the default elements' trial, unless another trial's error is clearly lower."""
         default, *others = (self._trial(model, given, scale) for model in self.choices)
         best = min((default, *others), key=lambda one: one.error)
         return best if best.error < (1.0 - _CLEARLY) * default.error else default
