@@ -62,7 +62,7 @@ class Action(ABC):
                 )
 
     def require_with(self, needed: str, *names: str) -> None:
-        """Raise a SettingsError if a named field was given; call if option `needed` is missing."""
+        """Raise a SettingsError if a named field, which needs the missing option, was given."""
         for name in names:
             if name in self.options_given:
                 given = self.spelled(name)

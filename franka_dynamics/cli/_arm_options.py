@@ -102,8 +102,8 @@ class ArmOptions(NamedArm):
         """
         Load --arm with the options --set, --hand, --repair and --payload.
 
-        `hand` replaces --hand; `inertial_set` replaces --set, and then `repair` --repair. Without
-        `inertial_set`, `repair` is ignored.
+        The argument `hand`, if not empty, is used instead of --hand. The arguments `inertial_set`
+        and `repair` are used instead of --set and --repair, unless `inertial_set` is None.
         """
         if inertial_set is None:
             inertial_set, repair = self.inertial_set, self.repair

@@ -92,7 +92,7 @@ class NewFile(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class PayloadFiles(Action):
-    """The options --output and --desk, which name the files that hold a found payload."""
+    """The options --output and --desk: files into which the computed payload is written."""
 
     output: Path | None = file_option('write a ROS parameter file for the feedforward node')
     desk: Path | None = file_option(
@@ -104,7 +104,8 @@ class PayloadFiles(Action):
         """
         Print a payload, shape (10,), and write the files of --output and --desk.
 
-        `comment` is the first line of the parameter file, `name` the tool's name in Desk.
+        A warning is printed if the payload's mass exceeds the arm's rated load. `comment` is the
+        first line of the parameter file, `name` the tool's name in Desk.
         """
         if arm.rated_load is not None and payload[0] > arm.rated_load:
             above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'

@@ -28,7 +28,7 @@ class BagNames(NamedArm):
         'names of the joints in the bag, from base to tip', 'NAME', default=(), rare=True
     )
     topic: str | None = option(
-        'topic of the joint states (default: /joint_states, or the only one there is)',
+        "topic of the joint states (default: /joint_states, or the bag's only such topic)",
         default=None,
         rare=True,
     )

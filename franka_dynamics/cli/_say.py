@@ -74,7 +74,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 class ProgressBar(Progress):
-    """A progress bar; outside a terminal a line on standard error at most every 10 s."""
+    """A progress bar; outside a terminal a line on standard error, at most one in 10 s."""
 
     def __init__(self) -> None:
         console = terminal()

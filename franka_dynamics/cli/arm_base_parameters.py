@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from ..identification.base_parameters import BaseParameters
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
-# In the shipped arms the relative lengths `smallest_kept` and `largest_dropped` of `RankGap` are
-# at least 0.03 and at most 1e-15 (rounding errors). A value between the two of _DOUBTFUL comes
-# from a length near zero or an angle near a multiple of pi/2 in the DH rows.
+# For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
+# most 1e-15, a rounding error. If one of the two lies between the bounds of _DOUBTFUL, a length in
+# the DH rows is nearly zero or an angle is nearly a multiple of pi/2.
 _DOUBTFUL = (1e-12, 1e-5)
-# Tolerance for rounding errors of regrouping, in a regressor with columns of unit length.
+# Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
+# unit length.
 _SAME_TORQUE = 1e-9
 
 

@@ -28,8 +28,8 @@ class Compare(ArmOptions):
 
     other: str = option(
         'a shipped arm or an arm file, which gets the same --hand and --payload; or a URDF '
-        '(.urdf, .xml; .xacro is expanded), whose arm is found by its joint names and published '
-        'set unless --arm is given',
+        '(.urdf, .xml; .xacro is expanded), compared, unless --arm is given, with the shipped arm '
+        'that has its joint names, in the published set nearest to its inertials',
         'OTHER',
         positional=True,
     )

@@ -20,7 +20,9 @@ class Derive(ArmOptions):
     """Write an arm's kinematics or equations of motion as symbolic formulas."""
 
     kinematics: bool = option(
-        'T_i, r_i, omega_i, xi_i, J_i, J_mi of every frame, instead of M, C and g', default=False
+        'poses T_i, origins r_i, axes omega_i, twists xi_i and Jacobians J_i, J_mi of the frames, '
+        'instead of M, C and g',
+        default=False,
     )
     reference_frame: str = option(
         'frame of the Jacobians J_i of --kinematics: mixed, space or body',
@@ -28,8 +30,8 @@ class Derive(ArmOptions):
         default='LOCAL_WORLD_ALIGNED',
     )
     steps: bool = option(
-        'the whole derivation step by step, from the DH rows to M, C and g; for an RPR arm that '
-        'of Busellato 2023, with its symbols',
+        'the whole derivation step by step, from the DH rows to M, C and g; for an RPR arm the '
+        'derivation of Busellato 2023, with its symbols',
         default=False,
     )
     format: str = option(

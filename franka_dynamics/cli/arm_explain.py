@@ -38,7 +38,7 @@ class Explain(ArmOptions):
     json: Path | None = json_option()
 
     def run(self) -> int:
-        """Print the parameters that explain the torques best; exit 1 if they are not the arm's."""
+        """Print the parameters that explain the torques best; exit 1 if the torques differ."""
         from ..validation.fault_search import search_faults
 
         arm = self.load_arm()

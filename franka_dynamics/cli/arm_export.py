@@ -21,7 +21,8 @@ class Export(NewFile, ArmOptions):
     arm_prefix: str = arm_prefix_option()
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
     friction: bool = option(
-        "give MJCF joints the arm file's viscous and Coulomb friction or its simulated friction",
+        "give MJCF joints the arm file's friction if it is viscous and Coulomb, else its "
+        'simulated friction',
         default=False,
     )
     all: Path | None = folder_option(

@@ -70,7 +70,9 @@ class External(MeasuredTorques, ArmOptions):
         default='flange',
     )
     tool_center: tuple[float, float, float] = option(
-        'point in --frame at which the wrench acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
+        'point at which the wrench acts instead, in --frame [m]',
+        ('X', 'Y', 'Z'),
+        default=(0.0, 0.0, 0.0),
     )
 
     def run(self) -> int:
@@ -138,7 +140,7 @@ def _write_bag(
     wrenches: Mapping[str, Array],
     about: Mapping[str, str],
 ) -> None:
-    """Write a bag: torques (N, n) as joint states, wrenches (N, 6), each on its key's topic."""
+    """Write a bag: torques (N, n) as joint states, and wrenches (N, 6); keys name the topics."""
     stamp_ns = recording.stamp_ns[0] + np.round(motion.time * 1e9).astype(np.int64)
     names, q, dq = recording.joint_names, motion.q, motion.dq
     write_bag(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..ros.recording_session import Progress
 
 _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
-_STILL = 0.02  # noise and drift of a held arm's positions are smaller [rad]
+_STILL = 0.02  # more than noise and drift of a held arm's positions [rad]
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
 _OTHER_ARM_S = 2.0  # recording ends after joint states of another arm for this time
@@ -56,8 +56,8 @@ class Record(Topics, ArmOptions):
         most=86400.0,
     )
     motion: Path | None = option(
-        'send this motion to the node and end when it ends: a file of `identify plan`, or a '
-        'shipped motion (fer, fr3, fr3v2, fr3v2_1)',
+        'send this motion to the node and end when the motion ends: a file of `identify plan`, '
+        'or a shipped motion (fer, fr3, fr3v2, fr3v2_1)',
         'MOTION',
         flags=('--with',),
         default=None,

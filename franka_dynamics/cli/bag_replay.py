@@ -73,8 +73,8 @@ class Replay(MeasuredTorques):
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         arms = self._candidates()
         with ProgressBar() as bar:
-            # `motion` holds the friction torque of arms[0], whose friction model all inertial sets
-            # of an arm file share.
+            # The friction torque in `motion` is that of arms[0]; all candidates have the same
+            # friction model.
             recording, motion, warnings = self.prepared(arms[0], bar)
             each = bar.track(arms, description='predicting')
             tried = fit_all(each, motion, gravity=self.gravity)
@@ -116,7 +116,7 @@ class Replay(MeasuredTorques):
         )
 
     def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
-        """Draw the measured torques, those of the best set and hand, and the difference."""
+        """Write a plot of measured torques, the predictions of the best fit, and differences."""
         from ..report.replay import plot_torques
 
         title = f'{Path(recording.source).name} on {fits[0].arm.name}'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics demo`: measure torque feedforward on two simulated arms, without a screen."""
+"""`franka-dynamics demo`: measure torque feedforward on two simulated arms; needs no display."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Demo(ArmOptions):
-    """Run the node on a simulated arm over ROS 2, then feedforward with an inexact model."""
+    """Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model."""
 
     arm: str = option(
         'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
@@ -38,8 +38,8 @@ class Demo(ArmOptions):
         """
         Run the demonstration and print the tables.
 
-        Exit 1 if a bound is missed or a process fails, 3 if the machine is too slow even with the
-        arm waiting for every torque.
+        Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
+        even with the simulated arm waiting for every torque.
         """
         from ..ros.demo import DemoPlan
 

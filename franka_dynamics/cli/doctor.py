@@ -183,8 +183,8 @@ class Doctor(ArmOptions, Topics):
         bare = load(self.arm, arm.inertial_set, hand='none', repair=self.repair)
         try:
             for one in compare_with_robot(*read_robot(address), arm, bare):
-                # A wrong pose has the level NOTE: franka-sim's is 0.1 m off with correct
-                # Jacobians.
+                # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
+                # is 0.1 m off although its Jacobians are correct.
                 wrong = NOTE if one.subject == POSE else BAD
                 level = GOOD if one.allowed else wrong
                 hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'

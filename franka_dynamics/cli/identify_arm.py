@@ -59,7 +59,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'number of processes that read bags and make fits', 'N', default=1, rare=True
     )
     dask: str | None = option(
-        'read and fit on the Dask cluster whose scheduler listens there (tcp://host:8786); '
+        'read and fit on the Dask cluster whose scheduler has this address (tcp://host:8786); '
         'its workers must see the bags under the same paths',
         'ADDRESS',
         default=None,
@@ -142,7 +142,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             write_text(self.json, json_text(identification_as_data(result)))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return --arm with every set and hand; [] unless it is Franka's with efforts in N m."""
+        """Return a Franka arm with every set and hand; [] for other arms or efforts not in N m."""
         if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
             return []
         hands = NO_HAND, *available_hands(), start.hand

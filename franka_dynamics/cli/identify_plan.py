@@ -57,13 +57,19 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         least=1,
     )
     given: tuple[str, ...] = option(
-        'plan the motion for parameters that these bags do not show', 'BAG', default=()
+        'bags that were recorded before; the motion is planned for the parameters that they leave '
+        'uncertain',
+        'BAG',
+        default=(),
     )
     start: tuple[float, ...] = option(
         "pose at the start and the end (default: the arm file's home)", 'RAD', default=()
     )
     draws: int = option(
-        'random trajectories to start from and compare with', 'N', default=100, least=1
+        'number of random trajectories; the optimisation starts from the best one',
+        'N',
+        default=100,
+        least=1,
     )
     iterations: int = option(
         'largest number of iterations of the optimisation', 'N', default=300, least=1
@@ -74,7 +80,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the trajectory; exit 1 if essential parameters stay unknown or rehearsal fails."""
+        """Write the trajectory; exit 1 if needed parameters stay unknown or rehearsal fails."""
         if self.rehearse:
             new_bag(f'{self.rehearse / "bag"}')
         arm = self.load_arm()
@@ -137,7 +143,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         return repeated(problem, found, _FEWEST, _MOST)
 
     def _print(self, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
-        """Print the base parameters left unknown; return False if an essential one is unknown."""
+        """Print which base parameters stay unknown; return False if one of them matters."""
         from ..identification.excitation_problem import IDENTIFIABLE
         from ..report.elements import rounded
 

@@ -183,7 +183,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     Run the command and return its exit status.
 
-    FrankaDynamicsError, Ctrl-C and a full disk under standard output print one sentence.
+    After a FrankaDynamicsError, Ctrl-C, or if standard output is written to a full disk, one
+    sentence on standard error says what happened.
     """
     return or_interrupted(lambda: _main(list(sys.argv[1:] if argv is None else argv)))
 

@@ -108,10 +108,10 @@ def _payload(given: str) -> list[float]:
 
 @dataclass(frozen=True, kw_only=True)
 class Play(_Question):
-    """Send a motion to a node and wait until it ends."""
+    """Send a motion to a node and wait until the motion ends."""
 
     file: Path = option(
-        'a trajectory of identify plan, or a ready one: fer, fr3, fr3v2, fr3v2_1',
+        'a file of `identify plan`, or a shipped motion: fer, fr3, fr3v2, fr3v2_1',
         'FILE',
         positional=True,
     )
@@ -147,7 +147,7 @@ class Clear(_Question):
     """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
 
     def ask(self, client: Any) -> object:
-        """Clear the fault; return the node's answer. NodeClientError: the fault remains."""
+        """Clear the fault; return the node's answer, or raise NodeClientError if it refuses."""
         return client.clear_fault()
 
 

@@ -18,11 +18,14 @@ from ._options import PRINTED, printed_json_option
 from ._say import show, terminal, write_json
 from ..options import option
 
-# A node publishes diagnostics once per second, some values only in the second message. Torque
-# terms that need measured effort or commands may never arrive.
+# Longest wait for the nodes' remaining values once all nodes were heard. A node publishes
+# diagnostics once per second, some values only in the second message. Torque terms that need
+# measured effort or commands may never arrive.
 _PATIENCE_S = 3.0
-_PERIOD_S = 0.25  # [s] between two pictures
-_SETTLE_S = 0.3  # [s]; the observer of external torque starts with the first subscriber
+_PERIOD_S = 0.25  # time between two pictures
+# Wait after all values have arrived: the observer of the external torque starts with the topic's
+# first subscriber.
+_SETTLE_S = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,15 +33,14 @@ class Monitor(Action):
     """Show rates, latencies, states and torques of running feedforward nodes in a terminal."""
 
     namespace: tuple[str, ...] = option(
-        "only nodes in this namespace ('/' for none); may be repeated (default: all that "
-        'are heard)',
+        "only nodes in these namespaces, '/' for the root namespace (default: all nodes)",
         'NS',
         default=(),
     )
     once: bool = option('show one picture and end', default=False)
-    json: Path | None = printed_json_option('with --once: what is shown')
+    json: Path | None = printed_json_option('with --once: the shown values')
     timeout: float = option(
-        'with --once: how long to wait for an arm [s]', 'S', default=5.0, least=0.01, most=3600.0
+        'with --once: how long to wait for a node [s]', 'S', default=5.0, least=0.01, most=3600.0
     )
 
     def run(self) -> int:

@@ -41,10 +41,11 @@ class PayloadFromMesh(PayloadFiles):
         'frame that --xyz and --rpy refer to', choices=sorted(MOUNTS), default='flange'
     )
     xyz: tuple[float, float, float] = option(
-        "the mesh's origin in that frame [m]", ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
+        "the mesh's origin in the frame --mount [m]", ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
     )
     rpy: tuple[float, float, float] = option(
-        "the mesh's axes in that frame: roll, pitch, yaw about fixed axes, as in URDF [rad]",
+        "the mesh's axes in the frame --mount: roll, pitch, yaw about fixed axes, as in "
+        'URDF [rad]',
         ('R', 'P', 'Y'),
         default=(0.0, 0.0, 0.0),
     )

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
-_HELD = 'the brakes are open'  # the simulator's log line
-# Texts by which log lines of the node tell a fault, and that it was cleared; ] ends the logger's
-# name.
+_HELD = 'the brakes are open'  # the simulator logs this when the node's commands have come
+# Parts of the node's log lines about a fault, and about its end; ] ends the logger's name.
 _FAULT, _CLEARED = ']: fault: ', ']: the fault was cleared'
-_WEAK_RATE = 300.0  # largest damping rate of the PD [1/s]; torques are a millisecond late
-_STEP_RATE = 1000.0  # [1/s] of the simulated arm at a factor of 1, as fast as a real arm's
+_WEAK_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
+_STEP_RATE = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
 class _NotHeldError(FrankaDynamicsError):
