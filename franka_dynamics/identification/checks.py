@@ -110,7 +110,7 @@ class _Fitted(NamedTuple):
 
 
 def _fitted(samples: QRFactors, weights: Array, prior: Prior) -> _Fitted:
-    """Fit all parameters with the joints' weights (n,) and the prior at its default precision."""
+    """Return a fit of all parameters with the joints' weights (n,) and the default precision."""
     equations = samples.weighted(weights)
     found = estimate(equations, prior, PRIOR_PRECISION)
     return _Fitted(samples.squares(found.theta), samples.samples, found.determined(equations))

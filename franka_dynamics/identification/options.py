@@ -107,7 +107,7 @@ class IdentificationOptions:
 
     @property
     def slip_reaches(self) -> tuple[tuple[float, ...], ...]:
-        """Displacements [rad] at which slip elements saturate: candidate pairs, default first."""
+        """Candidate sets of displacements [rad] at which slip elements saturate, default first."""
         return SLIP_REACHES if self.friction == MAXWELL_SLIP else ((),)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:

@@ -32,9 +32,9 @@ _CLEARLY = 0.01
 @dataclass(frozen=True, eq=False)
 class _Trial:
     """
-    One choice of slip elements: the factors with their friction columns, noise and error.
+    The prior, the noise, the parts' QR factors and their error for one set of slip elements.
 
-    `error` is the result of `left_out_error` [N m].
+    `error` is the result of `left_out_error` [N m]: each part is predicted by a fit to the others.
     """
 
     prior: Prior

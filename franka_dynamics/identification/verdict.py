@@ -10,10 +10,10 @@ published sets if it meets three conditions:
    set, with friction fitted to the same samples, by more than two standard errors of the average
    difference and by more than 5 %.
 2. The identified arm's E is lower than the best published set's on every bag or group of bags.
-3. The identified inertias predict no worse than the starting set's. To compare inertias, friction
-   is fitted to the unseen part itself, because in joints with more friction than gravity an error
-   of the friction would outweigh errors of the inertias; an offset, which would absorb errors of
-   gravity, is not fitted.
+3. The identified inertias predict torques no worse than the starting set's. For this comparison
+   friction is fitted to the unseen part itself: in joints with more friction than gravity, errors
+   of friction would outweigh errors of the inertias. No offset is fitted, because an offset would
+   absorb errors of gravity.
 
 Without a published set the third condition alone decides.
 """
@@ -58,7 +58,7 @@ class Verdict:
 
     @property
     def inertias_hold(self) -> bool:
-        """Whether the identified inertias predict no worse than the starting set's."""
+        """Whether the identified inertias predict torques no worse than the starting set's."""
         return self.inertias <= self.start_inertias
 
     @property
