@@ -56,8 +56,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             check(spec, parameter.value)
-        # The descriptor is set last, so that `check`, whose message is clearer than rclpy's, is the
-        # first to refuse a value out of range.
+        # The descriptor is set last, so that `check` is the first to refuse a value out of range:
+        # its message is clearer than rclpy's.
         descriptor.type = kind.value
         node.set_descriptor(spec.name, descriptor)
     _refuse_unknown(node, table)
