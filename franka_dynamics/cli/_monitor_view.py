@@ -20,6 +20,7 @@ _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia',
 _SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
+
 # Stamps an hour or more off the clock are taken for simulated time, for which no age is shown.
 _MEANINGLESS_AGE_MS = 3.6e6
 # A simulated arm whose stamps are more than 0.1 s behind the clock runs slower than real time.

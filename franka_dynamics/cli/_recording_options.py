@@ -60,7 +60,10 @@ class RecordingOptions(SignalOptions, BagNames):
     """Options for reading and filtering a recording of an arm."""
 
     stamps: str = option(
-        "the messages' own stamps or the recorder's", choices=STAMPS, default=HEADER, rare=True
+        "time stamps: the messages' own or the recorder's",
+        choices=STAMPS,
+        default=HEADER,
+        rare=True,
     )
 
     @property

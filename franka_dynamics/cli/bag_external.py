@@ -76,7 +76,7 @@ class External(MeasuredTorques, ArmOptions):
     )
 
     def run(self) -> int:
-        """Write the file or bag; print the rms of the external torque and the model used."""
+        """Write the file or bag; print remarks, warnings and the rms of the external torque."""
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
         from ..recordings.replay import fit

@@ -59,7 +59,7 @@ class State(_Question):
     )
 
     def ask(self, client: Any) -> object:
-        """Return the state after a transition, else the state and a configured node's report."""
+        """Change the state and return it, or return the state and a configured node's report."""
         if self.transition:
             return client.change_state(self.transition)
         state = client.state()

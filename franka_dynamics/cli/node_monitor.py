@@ -23,6 +23,7 @@ from ..options import option
 # measured effort or commands may never arrive.
 _PATIENCE_S = 3.0
 _PERIOD_S = 0.25  # time between two pictures
+
 # Wait after all values have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
 _SETTLE_S = 0.3

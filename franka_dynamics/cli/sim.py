@@ -189,7 +189,7 @@ class Sim(ArmOptions):
 
 
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
-    """Write an arm file that differs from the model; return the simulator's parameters for it."""
+    """Write the file of an arm unlike the model; return the simulator's parameters for it."""
     from ..arm.arm_file_writer import save
     from ..arm.payload import payload_array
     from ..simulation.model_trial import draw_plant

@@ -53,7 +53,9 @@ const Index blockIdx{0}, threadIdx{0}, blockDim{1}, gridDim{1};
 
 def cuda_source(listed: Sequence[Equations]) -> str:
     """
-    Return a .cu file with a device function and a kernel ..._batch for each of an arm's equations.
+    Return the text of a .cu file: for each of an arm's equations a device function and a kernel.
+
+    The kernel's name is the device function's name followed by `_batch`.
 
     Raises
     ------

@@ -201,13 +201,13 @@ def customised_equations(
     Returns
     -------
     Equations
-        The expressions of the quantity, with their counts of operations.
+        The expressions of the quantity; its `program` has the statements for generated code.
 
     Raises
     ------
     SettingsError
-        If there is no such quantity or kind of parameters, if a regressor is to have parameters at
-        run time, or another quantity than inverse dynamics a terminal wrench.
+        If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
+        parameters at run time, or another quantity than inverse dynamics a terminal wrench.
     InertiaError
         If forward dynamics are asked for and the mass matrix is singular at every position.
 
