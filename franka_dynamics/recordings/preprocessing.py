@@ -150,8 +150,8 @@ def prepare(
         Sampling rate, cut-off frequency and trim; by default Metric E's.
     columns : callable, optional
         Returns columns of shape (N, n, k), such as friction terms, for the recorded positions and
-        velocities, (N, n), of a piece. The columns are then filtered like the measured torque; a
-        filtered velocity would blur reversals.
+        velocities, (N, n), of a piece. The columns are then filtered like the measured torque;
+        friction of a filtered velocity would blur reversals.
 
     Raises
     ------

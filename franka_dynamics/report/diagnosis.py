@@ -51,7 +51,7 @@ def cause_and_fix(result: Identification) -> tuple[str, str]:
 
 
 def explained(result: Identification, one: Explanation) -> str:
-    """Return sentences on a fault: cause, residual with and without fitting it, what to do."""
+    """Return sentences on a fault: cause, residuals of fits with and without it, what to do."""
     before, after = (float(np.linalg.norm(each)) for each in (one.before, one.after))
     what, fix = _what_and_fix(result, one)
     return (

@@ -406,8 +406,8 @@ def tables(result: Identification) -> list[Table]:
         each = [gains.get(joint) for joint in range(len(names))]
         found.append(
             Table(
-                f'recorded effort over torque, beside the neighbours (1: right), {names[0]} to '
-                f'{names[-1]}',
+                'recorded effort over torque, fitted with the neighbours (1: right), '
+                f'{names[0]} to {names[-1]}',
                 ['', *heads(*(f'{k}' for k in range(1, len(names) + 1)), form='.2f')],
                 [
                     ('scale', *(one and one.values[0] for one in each)),

@@ -208,7 +208,8 @@ def guard_parameters(found: GuardReplay, source: str) -> str:
     """Return guard parameters, learnt from a recording without contacts, as YAML text."""
     factors = list(learnt(found))
     return (
-        f'# Learnt from {source} ({found.watched:.0f} s that nobody touched): {LEARNING_MARGIN:g} '
-        "times each joint's\n# largest residual as a share of its default bound, and at least 1.\n"
+        f'# Learnt from {source} ({found.watched:.0f} s in which nobody touched the arm):\n'
+        f"# {LEARNING_MARGIN:g} times each joint's largest residual as a share of its default "
+        'bound, and at least 1.\n'
         f'/**:\n  ros__parameters:\n    guard:\n      joint_factors: {factors}\n'
     )
