@@ -82,7 +82,7 @@ def _states(node: NodeView, *, brief: bool) -> RenderableType:
 
 
 def _figures(node: NodeView, *, simulated: bool) -> Text:
-    """Return a node's line: rate and age of its states, rate and latency of its commands."""
+    """Return one line of figures: rate and age of states, rate and latency of commands."""
     rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
     p50, p99 = (_number(node.number('Command', f'latency {p} [us]')) for p in ('p50', 'p99'))
     return Text(

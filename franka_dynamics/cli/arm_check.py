@@ -3,7 +3,8 @@
 """
 `franka-dynamics arm check`: compare three formulations of an arm's dynamics.
 
-They are Pinocchio's, the package's own Newton-Euler recursion, and products of exponentials.
+The formulations are Pinocchio's, the package's own Newton-Euler recursion, and products of
+exponentials.
 """
 
 from __future__ import annotations

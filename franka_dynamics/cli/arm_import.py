@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm import`: a serial arm's URDF -> an arm file, checked by Pinocchio."""
+"""`franka-dynamics arm import`: a serial arm's URDF -> an arm file, checked against Pinocchio."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ GOOD = 'good'
 NOTE = 'note'  # good enough for use, but could be better
 BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
-_SIMULATED = 'simulated arm'  # as named in ros.system_checks
+_SIMULATED = 'simulated arm'  # a subject in ros.system_checks
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 # SCHED_FIFO priority of real-time nodes (ros/realtime.py), and size of the socket receive buffer
 # that holds a burst of large messages [bytes].

@@ -35,7 +35,7 @@ _POINTS_PER_S = 25.0
 _EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
 _NOISE_FACTOR = 3.0
 _HIDDEN_HAND = 'franka_hand'
-_PERIODS = 2  # identification leaves out fifths of the two periods in turn
+_PERIODS = 2  # periods in the bag of --rehearse; identification leaves out fifths in turn
 _DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
 _FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 

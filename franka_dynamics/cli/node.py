@@ -84,7 +84,7 @@ class Set(_Question):
 
     parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
     value: str = option(
-        'the value in YAML; for payload also as --payload takes it, or none',
+        'the value in YAML; for the parameter payload also any value of --payload, or none',
         'VALUE',
         positional=True,
     )

@@ -95,7 +95,7 @@ class _Form(NamedTuple):
 
 
 def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _Form:
-    """Return a quantity's array names and shape for n joints; `columns` are a regressor's."""
+    """Return a quantity's array names and output shape for n joints and a regressor's columns."""
     width = 10 * n if columns is None else len(columns)
     return {
         Quantity.INVERSE_DYNAMICS: _Form(('q', 'dq', 'ddq'), 'tau', (n,)),
