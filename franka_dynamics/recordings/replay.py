@@ -20,7 +20,9 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 from ..typing import Array
 
-_ALIKE, _BLOCK_S = 1.01, 1.0  # ratio of E up to which fits are as good; length of a stretch
+# Fits with E below _ALIKE times the best E are as good as the best fit. Stretches of _BLOCK_S [s]
+# count as independent samples.
+_ALIKE, _BLOCK_S = 1.01, 1.0
 
 
 def predicted_torque(
