@@ -85,9 +85,9 @@ def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
         for tip in (massless, point_mass_on_last_axis(arm)):
             # Without any mass, code is not even generated, and the joint is known.
             named = arm.joint_names[-1] if kind is BatchModel and tip is massless else ''
-            weightless = replace(arm, links=(*arm.links[:-1], tip), joints=joints)
+            weightless = kind(replace(arm, links=(*arm.links[:-1], tip), joints=joints))
             with pytest.raises(InertiaError, match=f'{named}.* moves no mass'):
-                kind(weightless).forward_dynamics(q, still, still)
+                weightless.forward_dynamics(q, still, still)
         kind(arm).forward_dynamics(q, still, still)
 
 
