@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import load
 
 from .six_axes import six_axes
-from ..foreign_logs import motion
 
 mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 
@@ -21,13 +20,24 @@ VISCOUS = np.array([10.0, 9.0, 6.0, 1.2, 1.0, 1.1])
 COULOMB = np.array([8.0, 9.0, 5.0, 1.5, 1.4, 1.2])
 
 
+def motion(seed, *, duration=40.0, rate=100.0):
+    """Return times (N,) and a random Fourier series and its derivatives, (3, N, 6)."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(round(duration * rate)) / rate
+    w = 2.0 * np.pi * np.arange(1, 6)[:, None] * 0.1
+    a, b = rng.uniform(-1.0, 1.0, (2, 5, 1, 6)) * 0.5
+    s, c = np.sin(w * time)[..., None], np.cos(w * time)[..., None]
+    w = w[..., None]
+    return time, np.sum([a * s + b * c, w * (a * c - b * s), -w * w * (a * s + b * c)], axis=1)
+
+
 def write_log(path, seed):
     """Write a CSV of positions, velocities and motor currents as MuJoCo has them."""
     model = mujoco.MjModel.from_xml_string(six_axes(seed=5))
     model.dof_armature[:] = ROTORS
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     data = mujoco.MjData(model)
-    time, q, dq, ddq = motion(load('six.yaml'), seconds=40.0, rate=100.0, seed=seed, widest=1.0)
+    time, (q, dq, ddq) = motion(seed)
     torque = np.empty_like(q)
     for k in range(len(time)):
         data.qpos[:], data.qvel[:], data.qacc[:] = q[k], dq[k], ddq[k]
