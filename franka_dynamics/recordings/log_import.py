@@ -227,7 +227,7 @@ def _stamps(
             f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}; it must '
             'be a finite time from 0 on.'
         )
-    if times.max() > 1e10:
+    if times.max(initial=0.0) > 1e10:
         raise RecordingError(
             f'{source}: a stamp is {times.max():g} s, some {times.max() / 3.2e7:.0f} years; its '
             'unit is probably ms, us or ns.'

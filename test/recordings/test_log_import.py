@@ -217,6 +217,7 @@ RECORDING = partial(
         (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, 'its unit is probably ms, us or ns'),
         (RECORDING, {'stamp': TIME[:-1]}, r'stamp has shape \(49,\), expected \(50,\)'),
         (RECORDING, {'q': Q[:, :6]}, r'position has shape \(50, 6\), expected \(rows, 7\)'),
+        (RECORDING, {'q': Q[:0], 'stamp': TIME[:0]}, r'position has shape \(0, 7\), expected'),
         (RECORDING, {'dq': DQ[:-1]}, r'velocity has shape \(49, 7\), but position has \(50, 7\)'),
         (RECORDING, {'rate': 9.0}, 'give either the stamp column or the rate'),
         (RECORDING, {'stamp': None, 'rate': 0.0}, 'the rate is 0.0 Hz; it must be positive'),
