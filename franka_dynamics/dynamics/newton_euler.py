@@ -3,11 +3,11 @@
 """
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
-`PinocchioModel` is cross-checked against `NewtonEulerModel`. `NewtonEulerModel` and
-`PinocchioModel` share only the arm description and checks of arguments: this module uses no
-Pinocchio, no spatial algebra and no inertias about centres of mass. It finds the joint axes of
-standard rows itself, so that the cross-check shows an error in `joint_placements`, which
-`PinocchioModel` uses. All methods also take a stack of states: arrays of shape (..., n).
+`PinocchioModel` is cross-checked against `NewtonEulerModel`. They share only the arm description
+and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
+centres of mass. It computes frames and joint axes from the rows' numbers itself, so that the
+cross-check shows an error in `DHRow.transform` or `joint_placements`, which `PinocchioModel` uses.
+All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .model import (
     symmetric,
     total_mass,
 )
-from ..arm import ArmDescription, Convention, JointKind, LinkInertia
+from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..typing import Array
 from ..urdf.source import described
 
@@ -57,14 +57,45 @@ class LinkMotion(NamedTuple):
     acceleration: Array  # (..., 3) [m/s^2], of the frame's origin
 
 
+def _rotation(axis: int, angle: ArrayLike) -> Array:
+    """Return rotations by angles (...) [rad] about x (axis 0) or z (axis 2), (..., 3, 3)."""
+    first, second = (1, 2) if axis == 0 else (0, 1)
+    out = np.zeros((*np.shape(angle), 3, 3))
+    out[..., axis, axis] = 1.0
+    out[..., first, first] = out[..., second, second] = np.cos(angle)
+    out[..., second, first] = np.sin(angle)
+    out[..., first, second] = -out[..., second, first]
+    return out
+
+
+def row_pose(
+    row: DHRow, convention: Convention, turn: ArrayLike = 0.0, slide: ArrayLike = 0.0
+) -> tuple[Array, Array]:
+    """
+    Return rotation (..., 3, 3) and origin (..., 3) [m] of a row's frame in the previous frame.
+
+    A modified row moves along and about x by a and alpha, then along and about the new z by d and
+    theta; a standard row moves along and about z first. `turn` [rad] is added to theta and `slide`
+    [m] to d, shape (...).
+    """
+    about_x, about_z = _rotation(0, row.alpha), _rotation(2, row.theta + np.asarray(turn))
+    along_x = np.array([row.a, 0.0, 0.0])
+    along_z = np.multiply.outer(row.d + np.asarray(slide), [0.0, 0.0, 1.0])
+    if convention is Convention.MODIFIED:
+        return about_x @ about_z, along_x + to_parent(about_x, along_z)
+    return about_z @ about_x, along_z + to_parent(about_z, along_x)
+
+
 def joint_places(description: ArmDescription, q: Array) -> list[JointPlace]:
     """Return every joint's `JointPlace` at positions q of shape (..., n)."""
     places = []
     z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
-    for joint, step in zip(description.joints, description.joint_transforms(q)):
-        rotation, origin = step[..., :3, :3], step[..., :3, 3]
+    for i, joint in enumerate(description.joints):
         revolute = joint.kind is JointKind.REVOLUTE
+        still = np.zeros(q.shape[:-1])
+        turn, slide = (q[..., i], still) if revolute else (still, q[..., i])
+        rotation, origin = row_pose(joint.row, description.convention, turn, slide)
         places.append(
             JointPlace(
                 rotation,
@@ -186,7 +217,16 @@ class NewtonEulerModel:
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
-        return self.description.frames(self._vector(q, 'q'))
+        positions = self._vector(q, 'q')
+        steps = [place[:2] for place in joint_places(self.description, positions)]
+        steps.append(row_pose(self.description.flange, self.description.convention))
+        rotation, origin = self._base[:3, :3], self._base[:3, 3]
+        poses = np.zeros((*positions.shape[:-1], len(steps), 4, 4))
+        poses[..., 3, 3] = 1.0
+        for i, (turn, shift) in enumerate(steps):
+            rotation, origin = rotation @ turn, origin + to_parent(rotation, shift)
+            poses[..., i, :3, :3], poses[..., i, :3, 3] = rotation, origin
+        return poses
 
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
@@ -377,4 +417,5 @@ class NewtonEulerModel:
         """Return a flange wrench given in {S} axes, moved to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
         force, moment = to_child(back, wrench[..., :3]), to_child(back, wrench[..., 3:])
-        return force, moment + cross(self.description.flange_transform()[:3, 3], force)
+        _, flange = row_pose(self.description.flange, self.description.convention)
+        return force, moment + cross(flange, force)
