@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import as_tree, BASE, BodyTree
-from .model import broadcast_states, GRAVITY, gravity_vector, joint_stack, solve_acceleration
+from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
 from ..arm import ArmDescription
+from ..arrays import joint_values
 from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
 from ..typing import Array
 
@@ -374,9 +375,13 @@ def linearize(
     """
     tree = as_tree(robot)
     n = tree.n
+    q, dq, tau = (
+        joint_values(vector, name, tree.joint_names, stack=False)
+        for name, vector in (('q', q), ('dq', dq), ('tau', tau))
+    )
     at_rest = differentiate(tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench)
     mass = at_rest.tau.by_ddq
-    ddq = solve_acceleration(mass, joint_stack(tree, tau, 'tau') - at_rest.motion.tau)
+    ddq = solve_acceleration(mass, tau - at_rest.motion.tau)
     moving = differentiate(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
     inverse = np.linalg.inv(mass)
     A = np.block(

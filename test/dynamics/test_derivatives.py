@@ -62,6 +62,13 @@ def test_a_bad_vector_is_named(ddq, message):
         tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
 
 
+@pytest.mark.parametrize('name', ['q', 'dq', 'tau'])
+def test_a_linearization_is_of_one_state(name):
+    state = {'q': np.zeros(5), 'dq': np.zeros(5), 'tau': np.zeros(5)}
+    with pytest.raises(JointVectorError, match=rf'{name} has shape \(2, 5\), expected \(5,\)'):
+        linearize(random_tree(0, CHAIN), **(state | {name: np.zeros((2, 5))}))
+
+
 @both_trees
 def test_a_moving_trees_linearization_agrees_with_pinocchios_aba(parents):
     tree, rng = random_tree(1, parents), np.random.default_rng(2)
