@@ -37,7 +37,7 @@ _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _STILL = 0.02  # more than noise and drift of a held arm's positions [rad]
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
-_OTHER_ARM_S = 2.0  # recording ends after joint states of another arm for this time
+_OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
 @dataclass(frozen=True, kw_only=True)

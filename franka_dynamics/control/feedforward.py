@@ -154,7 +154,7 @@ class FeedforwardController:
 
     @property
     def waits_for(self) -> str:
-        """Why guard or gains do not allow a first torque yet, or an empty string."""
+        """Why guard or gains refuse a first torque; '' also while states are too few to tell."""
         return self._waits_for if self.mode is Mode.SILENT and self.enabled else ''
 
     def unstable_gains(self, law: ControlLaw | None = None) -> str:

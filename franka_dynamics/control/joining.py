@@ -24,9 +24,9 @@ _SHARE = 0.99
 # Shortest time in which the acceleration rises to its limit [s]. The jerk limit is at most the
 # acceleration limit divided by _RISE_S: a larger jerk would shake the arm.
 _RISE_S = 0.02
-# Limits of a joint whose arm file states none: _UNLIMITED of velocity, and of acceleration in a
-# transition to another motion; _ACCELERATION of acceleration on the way to rest, and for the jerk
-# limit [rad/s, rad/s^2].
+# Limits of a joint whose arm file states none. _UNLIMITED limits the velocity [rad/s] and, in a
+# transition to another motion, the acceleration [rad/s^2]. _ACCELERATION [rad/s^2] limits the
+# acceleration on the way to rest, and the jerk limit is computed from it.
 _UNLIMITED, _ACCELERATION = 1e6, 20.0
 _PROFILE_STEP_S = 0.002  # time between points sampled from ruckig's profile
 _JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s, rad/s^2]

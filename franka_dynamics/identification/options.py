@@ -36,8 +36,9 @@ class IdentificationOptions:
 
     The help texts of the command line describe the fields. `gravity` (3,) is in the space frame
     [m/s^2], `regularization` the precision of the prior on inertias. Without `effort_scale` the
-    scale is 1 for 'Nm', and identified for 'A'. With `anyway` an arm is also accepted if a fault
-    of a recording explains the residual.
+    scale is 1 for 'Nm', and identified for 'A'. With `anyway` an arm is also accepted if its
+    recordings are not sound (`Diagnosis.sound`): a fault, a joint with a large unexplained
+    residual, or doubtful effort scales.
     """
 
     gravity: ArrayLike = GRAVITY
@@ -69,7 +70,7 @@ class IdentificationOptions:
     )
     anyway: bool = option(
         'accept bags that seem wrong: another hand or arm than declared, another unit or sign, '
-        'or a fault that explains the residual',
+        'a fault, a joint with large unexplained residual, or doubtful effort scales',
         default=False,
         rare=True,
     )
