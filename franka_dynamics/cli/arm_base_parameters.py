@@ -43,8 +43,8 @@ class BaseParameterTable(ArmOptions):
         default='vertical',
     )
     letters: str | None = option(
-        'write the relations with symbols (lengths D3, RL4, ...) instead of the table, in '
-        'modified DH rows (default: text)',
+        'print, instead of the table, the base parameters as sums of standard parameters, with '
+        'symbols (lengths D3, RL4, ... of the modified DH rows); --letters alone: text',
         choices=('text', 'latex', 'python'),
         const='text',
         default=None,

@@ -40,7 +40,8 @@ _MOST_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another
 # assembly mode of the mechanism.
 _LONGEST_STEP = 0.5
-_SINGULAR = 1e8  # condition number of g_p beyond which J_p has lost half its digits
+# Condition number of g_p beyond which J_p (`passive_jacobian`) has lost half its digits.
+_SINGULAR = 1e8
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,9 +42,7 @@ class IdentificationOptions:
     """
 
     gravity: ArrayLike = GRAVITY
-    friction: str = option(
-        'friction model of the arm file', choices=FRICTIONS, default=MAXWELL_SLIP
-    )
+    friction: str = option('friction model to identify', choices=FRICTIONS, default=MAXWELL_SLIP)
     rotor_inertia: bool = option(
         'identify one rotor inertia per joint as well', default=False, rare=True
     )

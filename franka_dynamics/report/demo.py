@@ -174,7 +174,7 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     error.set(ylim=(1e-3, None))
     tracking = figures.with_feedforward
     lines = motion.plot(tracking.time, tracking.desired, linewidth=0.8)
-    torque.plot(figures.command_time, figures.command, linewidth=0.8)
+    torque.plot(figures.effort_time, figures.effort, linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
     short = [name.rpartition('_')[2] for name in joint_names]

@@ -38,14 +38,14 @@ class Tracking:
 
 @dataclass(frozen=True, eq=False)
 class DemoFigures:
-    """Results of a demonstration: times [s], angles [rad]; `command`: measured effort [N m]."""
+    """Results of a demonstration: times [s], angles [rad] and the whole run's effort [N m]."""
 
     hold_time: Array
     hold_drift: Array
     with_feedforward: Tracking
     gravity_only: Tracking
-    command_time: Array
-    command: Array
+    effort_time: Array
+    effort: Array
 
     @property
     def drift(self) -> float:
