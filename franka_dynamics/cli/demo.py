@@ -78,7 +78,7 @@ class Demo(ArmOptions):
             (folder / 'steps').unlink()
             figures = demo_figures(session.steps, session.hold, session.motions)
             report = demo_report(
-                figures, session.rates, session.residual, session.errors, lost=session.lost
+                figures, session.rates, session.residual, session.errors, failed=session.failed
             )
             progress('drawing', 0.8)
             draw(figures, arm.joint_names, folder / 'demo.png')

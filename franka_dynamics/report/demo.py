@@ -42,19 +42,19 @@ class DemoReport:
     """
     The values of the demonstration's first part (exact model) or second part (inexact model).
 
-    The first part also has the nodes' error messages, whether the simulated arm failed, and a
-    `caption` with the run's pacing, the machine and the processes' load.
+    The first part also has the nodes' error messages, whether the run `failed`, and a `caption`
+    with the run's pacing, the machine and the processes' load.
     """
 
     rows: tuple[Row, ...]
     errors: tuple[str, ...] = ()
-    lost: bool = False
+    failed: bool = False
     caption: str = ''
 
     @property
     def passed(self) -> bool:
-        """Whether every value with a bound keeps it and the simulated arm did not fail."""
-        return not self.lost and all(row.good is not False for row in self.rows)
+        """Whether every value with a bound keeps it and the run did not fail."""
+        return not self.failed and all(row.good is not False for row in self.rows)
 
     def table(self, title: str) -> Table:
         """Return names, values, bounds and verdicts as a table."""
@@ -69,14 +69,14 @@ def demo_report(
     residual: float,
     errors: tuple[str, ...] = (),
     *,
-    lost: bool = False,
+    failed: bool = False,
 ) -> DemoReport:
     """
     Return the report of the first part of the demonstration, with an exact model.
 
     `residual` is the largest torque difference in the feedforward node's cross-check [N m,
     relative above 1 N m], `errors` are the error messages of this node and of the simulated arm,
-    and `lost` says whether the simulated arm reported an error.
+    and `failed` says whether the simulated arm reported an error or a node ended with one.
     """
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
@@ -97,7 +97,7 @@ def demo_report(
     )
     pacing = 'in lockstep, the arm waiting for torques,' if rates.lockstep else 'by the clock'
     caption = f'{pacing} on {rates.machine}; of these threads taken: {shares}'
-    return DemoReport(rows, errors, lost, caption)
+    return DemoReport(rows, errors, failed, caption)
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:

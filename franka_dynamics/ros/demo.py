@@ -97,8 +97,9 @@ class DemoRun:
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
     with all torque terms, then with gravity torque alone. `residual` is the largest difference
     that the node's cross-checks found: absolute between values below 1, relative above.
-    `errors` are the diagnostic messages of level ERROR before the nodes were told to end. `lost`
-    says whether the simulated arm published one of the errors.
+    `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
+    sentence for each node whose exit status was not 0. `failed` says whether the simulated arm
+    published an error or a node's exit status was not 0.
     """
 
     steps: Recording
@@ -107,7 +108,7 @@ class DemoRun:
     rates: DemoRates
     residual: float
     errors: tuple[str, ...]
-    lost: bool
+    failed: bool
 
 
 Progress = Callable[[str, float], None]
@@ -194,8 +195,8 @@ class _Session:
             self._pacing == LOCKSTEP,
         )
         errors = tuple(self._errors)
-        if disorder := self._nodes.end_all():
-            raise DemoError(disorder[0])
+        # The results are complete, so a node that fails while it ends does not lose them.
+        disorder = self._nodes.end_all()
         self._progress('done', 1.0)
         first, second = map(trajectory_of, self._planned)
         return DemoRun(
@@ -204,8 +205,8 @@ class _Session:
             (first, second),
             rates,
             max(float(checks[key]) for key in RESIDUALS),
-            errors,
-            any(sentence.startswith(_ARM) for sentence in errors),
+            (*errors, *disorder),
+            bool(disorder) or any(sentence.startswith(_ARM) for sentence in errors),
         )
 
     def _start(self, log: Path) -> None:

@@ -58,7 +58,9 @@ class NodeGroup:
         """Start a module of `franka_dynamics.ros` with parameters and topic remappings."""
         arguments = [f'{name}:={ros_value(value)}' for name, value in parameters.items()]
         renamed = [f'{name}:={topic}' for name, topic in (remappings or {}).items()]
-        command = [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args']
+        # With faulthandler the log of a node that crashes says in which Python line.
+        command = [sys.executable, '-X', 'faulthandler', '-m', f'franka_dynamics.ros.{module}']
+        command += ['--ros-args']
         for option, texts in (('-p', arguments), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self._folder / f'{module}.log').open('wb') as log:

@@ -20,36 +20,60 @@ from ..processes import descendants
 
 # Run in a separate process, because run_session sets the ROS domain.
 PROGRAM = """
-import json, sys
+import json, signal, sys
 from pathlib import Path
 from franka_dynamics.arm import load
 from franka_dynamics.ros.demo import DemoPlan, run_session
+from franka_dynamics.ros.node_group import NodeGroup
 from franka_dynamics.simulation.demo_figures import demo_figures
 
+if sys.argv[2] == 'crash':
+    end_all = NodeGroup.end_all
+
+    def crash(nodes):
+        if 'feedforward_node' in nodes._running:
+            nodes._running['feedforward_node'].send_signal(signal.SIGABRT)
+        return end_all(nodes)
+
+    NodeGroup.end_all = crash
 plan = DemoPlan(load('fer'), {'robot_type': 'fer'}, {}, 0.3, 0.8, 0.2)
 run = run_session(plan, Path(sys.argv[1]), pacing='lockstep')
 figures = demo_figures(run.steps, run.hold, run.motions)
 print(json.dumps({
     'residual': run.residual, 'drift': figures.drift, 'errors': run.errors,
     'tracking': figures.with_feedforward.rms, 'gravity': figures.gravity_only.rms,
-    'missed': run.rates.missed, 'steps': run.rates.steps, 'lost': run.lost,
+    'missed': run.rates.missed, 'steps': run.rates.steps, 'failed': run.failed,
     'processor': run.rates.processor,
 }))
 """
 
 
-def test_in_lockstep_every_torque_is_new_and_the_figures_are_good(tmp_path):
-    with start_python('-c', PROGRAM, tmp_path) as session:
+def run_program(folder, end):
+    with start_python('-c', PROGRAM, folder, end) as session:
         output, errors = session.communicate(timeout=4 * TIMEOUT_S)
     assert session.returncode == 0, errors
-    said = json.loads(output)
+    return json.loads(output)
+
+
+def test_in_lockstep_every_torque_is_new_and_the_figures_are_good(tmp_path):
+    said = run_program(tmp_path, 'orderly')
     assert said['residual'] < 1e-12
     assert said['drift'] < 1e-6
     assert said['tracking'] < said['gravity'] / 30.0
-    assert not said['errors'] and not said['lost']
+    assert not said['errors'] and not said['failed']
     # The arm waits a second for a torque; if the machine pauses for longer, a step is missed.
     assert said['missed'] < 0.01 * said['steps'] and said['steps'] > 1800
     assert set(said['processor']) == {'arm', 'node', 'demo'}
+
+
+def test_a_node_that_crashes_at_its_end_loses_no_results(tmp_path):
+    said = run_program(tmp_path, 'crash')
+    (error,) = said['errors']
+    log = tmp_path / 'feedforward_node.log'
+    assert error == f'feedforward_node was ended by SIGABRT; its log is {log}.'
+    assert said['failed'] and said['steps'] > 1800
+    assert said['tracking'] < said['gravity'] / 30.0
+    assert 'Fatal Python error: Aborted' in log.read_text()
 
 
 BUSY = demo.TooBusyError('half of the cycles had no new command')
