@@ -635,8 +635,8 @@ class FeedforwardController:
         self._stopped_by_state = False
         at_once = self._first_torque is FirstTorque.AT_ONCE
         if at_once and self.guard.idle and not (held or self._last_torque_acts):
-            # AT_ONCE without a measured torque means that the arm is braked or falls, so no
-            # receiver applies the last torque any more.
+            # AT_ONCE while the measured torques are zero, or none is measured, means that the arm
+            # is braked or falls, so no receiver applies the last torque any more.
             self.output.last = None
         self.output.blend_requested = True
         self._braking.release()

@@ -35,8 +35,8 @@ class PartScore:
     Sums of squared residuals of one unseen part, joint by joint, (n,) [N^2 m^2].
 
     `filtered` and `unfiltered` compare the predicted torque with the filtered and the unfiltered
-    measured torque. `rigid` is for a prediction without friction and offset, `inertias` for one
-    with friction, but no offset, fitted to the part itself.
+    measured torque. `rigid` is for a prediction without friction and offset. `inertias` is for the
+    inertias of the fit without this part, with friction, but no offset, fitted to the part.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Score:
 
     @property
     def test_inertias(self) -> ResidualRms:
-        """Torque errors with friction, but no offset, fitted to each unseen part itself."""
+        """Errors on all unseen parts, of the fit's inertias with friction fitted to each part."""
         return self._pooled('inertias')
 
     @property
