@@ -29,7 +29,8 @@ from numpy.typing import ArrayLike
 from .body_tree import as_tree, BASE, BodyTree
 from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
 from ..arm import ArmDescription
-from ..arrays import joint_values
+from ..arrays import checked, joint_values
+from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, apply, exp6
 from ..typing import Array
 
@@ -357,7 +358,9 @@ def linearize(
         The bodies, or an arm or its name or file.
     q, dq, tau : array_like, shape (n,)
         Position, velocity, torque [rad or m, per s, N m or N].
-    gravity, tool_wrench
+    gravity
+        As in `tree_motion`.
+    tool_wrench : array_like, shape (6,), optional
         As in `tree_motion`; the wrench is constant in the tool's frame.
 
     Returns
@@ -368,7 +371,7 @@ def linearize(
     Raises
     ------
     JointVectorError
-        If a vector has the wrong shape or is not finite.
+        If a vector or the wrench has the wrong shape or is not finite.
     InertiaError
         If the mass matrix is singular.
 
@@ -379,6 +382,9 @@ def linearize(
         joint_values(vector, name, tree.joint_names, stack=False)
         for name, vector in (('q', q), ('dq', dq), ('tau', tau))
     )
+    if tool_wrench is not None:
+        words = 'The tool wrench, force [N] then moment [N m],'
+        tool_wrench = checked(tool_wrench, (6,), words, JointVectorError)
     at_rest = differentiate(tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench)
     mass = at_rest.tau.by_ddq
     ddq = solve_acceleration(mass, tau - at_rest.motion.tau)

@@ -69,6 +69,13 @@ def test_a_linearization_is_of_one_state(name):
         linearize(random_tree(0, CHAIN), **(state | {name: np.zeros((2, 5))}))
 
 
+@pytest.mark.parametrize('shape', [(2, 6), (1, 6), (3,)])
+def test_a_linearization_is_under_one_wrench(shape):
+    zero, wrench = np.zeros(5), np.zeros(shape)
+    with pytest.raises(JointVectorError, match=r'The tool wrench, .* of shape \(6,\)'):
+        linearize(random_tree(0, CHAIN), zero, zero, zero, tool_wrench=wrench)
+
+
 @both_trees
 def test_a_moving_trees_linearization_agrees_with_pinocchios_aba(parents):
     tree, rng = random_tree(1, parents), np.random.default_rng(2)
