@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics codegen`: an arm's equations of motion as C, CUDA or Python code."""
+"""`franka-dynamics codegen`: an arm's equations of motion as C or Python code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..files import write_text
 from ..options import option
 from ..report.table import Table
 
-_LANGUAGES = {'c': '.h', 'cuda': '.cu', 'python': '.py'}
+_LANGUAGES = {'c': '.h', 'python': '.py'}
 _QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
 _EVERY = tuple(one.value for one in Quantity)
 _NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'quantities')
@@ -27,10 +27,10 @@ _NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'quantities')
 
 @dataclass(frozen=True, kw_only=True)
 class Codegen(ArmOptions):
-    """Generate an arm's equations of motion as C, CUDA or Python; count their operations."""
+    """Generate an arm's equations of motion as C or Python; count their operations."""
 
     language: str = option(
-        'a C99 header, a Python module, or CUDA kernels over many states',
+        'a C99 header or a Python module',
         choices=_LANGUAGES,
         default='c',
     )
@@ -59,7 +59,6 @@ class Codegen(ArmOptions):
 
     def run(self) -> int:
         """Print operation counts and, with --output, write the file; or write a package."""
-        from ..codegen.cuda import cuda_source
         from ..codegen.emit import c_header, identifier, operation_count, python_module
 
         require_each_once(self.quantities)
@@ -67,8 +66,6 @@ class Codegen(ArmOptions):
             return self._write_package(self.package)
         if self.parameters == 'run_time':
             self.refuse('--parameters run_time: gravity is set then', 'gravity')
-            if self.language == 'cuda':
-                self.refuse('--language cuda, into which the arm is written', 'parameters')
         arm, parameters = self.load_arm(), Parameters(self.parameters)
         quantities = track(
             self.quantities, 'writing equations', console=terminal(), transient=True
@@ -85,7 +82,7 @@ class Codegen(ArmOptions):
             )
         )
         if self.output is not None:
-            write = {'c': c_header, 'cuda': cuda_source, 'python': python_module}[self.language]
+            write = {'c': c_header, 'python': python_module}[self.language]
             path = self.output / f'{identifier(arm.name)}_dynamics{_LANGUAGES[self.language]}'
             write_text(path, write(listed))
             say(f'wrote {path}')

@@ -82,7 +82,7 @@ ABOUT = {
     'bag': 'Record, import, and compare with the model:',
     'identify': 'Inertias and friction, or a payload, from recordings:',
     'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
-    'codegen': "An arm's equations as C, CUDA or Python; operations counted.",
+    'codegen': "An arm's equations as C or Python; operations counted.",
     'node': 'State, parameters and motion of a running node:',
 }
 _COLUMN = 20

@@ -95,7 +95,6 @@ identify payload --static --without a --with b --rate 30
 bag replay no_such_bag --no-plots --output replay_output
 codegen --arm rpr --gravity 0 0 nan
 codegen --parameters run_time --gravity 0 0 -9.81
-codegen --parameters run_time --language cuda
 codegen --arm rpr --quantity gravity gravity --output folder
 codegen --package core --output folder --gravity 0 0 -9.81
 codegen --package core

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInertia, load
 from franka_dynamics.arm.sampling import random_arm, sample_states
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.cuda import cuda_source
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate, tree_motion
@@ -142,7 +141,7 @@ def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
         customised_equations('rpr', **{name: word})
 
 
-@pytest.mark.parametrize('write', [c_header, python_module, cuda_source])
+@pytest.mark.parametrize('write', [c_header, python_module])
 def test_a_file_of_no_equations_is_refused(write):
     with pytest.raises(OutputError, match='No quantity is listed'):
         write([])
