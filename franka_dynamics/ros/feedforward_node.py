@@ -224,6 +224,16 @@ class FeedforwardNode(LifecycleNode):
         if not self._finalized:
             self.trigger_shutdown()
 
+    def destroy_node(self) -> None:
+        """
+        Destroy the node and its lifecycle state machine.
+
+        rclpy leaves the state machine, which keeps the middleware's node and its threads until
+        the end of the process.
+        """
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """After an exception in a transition, stop the arm and return to unconfigured."""
         self._end_activation('error')

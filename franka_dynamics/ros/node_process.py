@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+import gc
 import os
 import re
 import signal
@@ -148,8 +149,13 @@ def run_node(
         finally:
             node.destroy_node()
     finally:
+        # `run` has ended its executors. With the node the middleware's threads have ended: one
+        # that still runs while the process unloads its libraries may crash it.
         rclpy.try_shutdown()
         stop.ignore_from_now_on()
+        # An activation froze the node, whose callbacks refer to it: let it be collected, and the
+        # context with it.
+        gc.unfreeze()
 
 
 def run_lifecycle(node: Any, stop: StopRequest) -> int:

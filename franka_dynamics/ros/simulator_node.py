@@ -114,6 +114,12 @@ class SimulatorNode(Node):
         """Simulate until asked to stop; return the exit code."""
         executor = EventsExecutor()
         executor.add_node(self)
+        try:
+            return self._simulate(executor, stop)
+        finally:
+            executor.shutdown()
+
+    def _simulate(self, executor: Any, stop: StopRequest) -> int:
         # Exempt all present objects from later garbage collections, which would delay steps.
         gc.collect()
         gc.freeze()
@@ -161,8 +167,11 @@ class SimulatorNode(Node):
         waits = self._receiver.state is not ReceiverState.WAITING
         if self._lockstep and waits and self._unanswered < _MOST_WAITS:
             give_up = time.perf_counter() + self._lockstep_timeout
-            while not self._fresh and (left := give_up - time.perf_counter()) > 0.0:
-                executor.spin_once(timeout_sec=left)
+            while (
+                not (self._fresh or stop.requested)
+                and (left := give_up - time.perf_counter()) > 0.0
+            ):
+                executor.spin_once(timeout_sec=min(left, _POLL_S))
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MOST_LAG_S)
             while (left := deadline - time.perf_counter()) > 0.0 and not stop.requested:
                 executor.spin_once(timeout_sec=min(left, _POLL_S))

@@ -110,12 +110,13 @@ PROCESSES.set_forkserver_preload(
     [f'franka_dynamics.ros.{name}_node' for name in (*NODES, 'gazebo_direct')]
 )
 NODE = """
-import ctypes, gc, importlib, os, runpy, sys
+import ctypes, faulthandler, gc, importlib, os, runpy, sys
 gc.freeze()  # or the garbage collector would copy all that was imported
 os.environ.clear()
 os.environ.update(environment)
 for number in (1, 2):
     os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+faulthandler.enable()
 sys.argv = [program, *arguments]
 try:
     if program.endswith('.py'):
@@ -158,15 +159,22 @@ class NodeProcess:
         if self.running:
             os.kill(self.pid, number)
 
-    def wait(self) -> int:
+    def wait(self, status: int = 0) -> None:
+        """Wait for the end; require an exit status, or show how the log ended."""
         self.lasting.discard(self)
         self._process.join(TIMEOUT_S)
-        assert self._process.exitcode is not None, f'it goes on: {self.text}'
-        return self._process.exitcode
+        ended = self._process.exitcode
+        assert ended == status, f'{self.log.name}: exit status {ended}: {self.text[-3000:]}'
 
-    def end(self, by: signal.Signals = signal.SIGINT) -> int:
-        self.send(by)
-        return self.wait()
+    def end(self) -> None:
+        """Interrupt the process and wait; require exit status 0."""
+        self.send(signal.SIGINT)
+        self.wait()
+
+    def kill(self) -> None:
+        """Kill the process, if it has not ended, and wait."""
+        self.send(signal.SIGKILL)
+        self._process.join(TIMEOUT_S)
 
     @property
     def pid(self) -> int:
@@ -364,9 +372,11 @@ def launching(folder: Path):
         processes.append(NodeProcess(module, log, **parameters))
         return processes[-1]
 
-    yield start
-    for process in processes:
-        process.end(signal.SIGKILL)
+    try:
+        yield start
+    finally:
+        for process in processes:
+            process.kill()
 
 
 @pytest.fixture
@@ -438,7 +448,7 @@ class NodeWorld:
         self.arm.until(lambda: len(self.commands) > before + 5, 'commands from good states')
 
     def close(self) -> None:
-        self.node.end(signal.SIGKILL)
+        self.node.kill()
         self.probe.close()
 
 

@@ -66,6 +66,6 @@ def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describ
     assert mass in urdf
     describe(urdf.replace(mass, '4.587895', 1))
     node = start_node(target='mujoco', model_source='robot_description')
-    assert node.wait() == 1
+    node.wait(status=1)
     assert 'fer_joint4' in node.text and 'Traceback' not in node.text
     assert not commands

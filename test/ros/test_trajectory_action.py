@@ -153,7 +153,7 @@ def test_a_goal_takes_the_place_of_another(make_world):
 def test_a_controller_that_is_killed_ends_the_goal(make_world):
     world = make_world()
     handle = world.follow()
-    world.controller.end(signal.SIGKILL)
+    world.controller.kill()
     status, _, said = world.end(handle)
     assert (status, 'is gone' in said) == (ABORTED, True)
 
@@ -170,4 +170,4 @@ def test_interrupted_the_node_has_the_motion_cancelled(make_world):
     world.node.send(signal.SIGINT)
     world.arm.until(result.done, 'the end of the goal')
     assert result.result().result.error_string == 'cancelled there'
-    assert world.node.wait() == 0
+    world.node.wait()

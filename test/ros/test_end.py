@@ -1,0 +1,41 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of the middleware when a node's `main` returns."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import CROSSCHECK_STATES, run_python
+
+ENDING = Path(__file__).parent / 'ending.py'
+FEW = ('-p', f'crosscheck_states:={CROSSCHECK_STATES}', '-p', 'listen_before_activation:=0.0')
+
+
+@pytest.mark.parametrize(
+    ('module', 'kind', 'arguments', 'says'),
+    [
+        ('feedforward_node', 'FeedforwardNode', FEW, 'activated'),
+        ('feedforward_node', 'FeedforwardNode', (*FEW, '-p', 'autostart:=false'), ''),
+        ('simulator_node', 'SimulatorNode', (), ''),
+        ('gazebo_direct_node', 'GazeboDirectNode', (), ''),
+    ],
+    ids=['activated', 'unconfigured', 'simulator', 'gazebo'],
+)
+def test_no_thread_of_the_middleware_outlives_main(module, kind, arguments, says):
+    status, output, errors = run_python(ENDING, module, kind, *arguments)
+    assert status == 0, errors
+    assert says in errors
+    end = json.loads(output.splitlines()[-1])
+    assert end['status'] == 0
+    assert len(end['running']) > 1  # or there would be nothing to end
+    assert end['left'] == []
+
+
+def test_a_crash_shows_its_stack_to_whoever_waits_for_the_end(launch, tmp_path):
+    script = tmp_path / 'crashing.py'
+    script.write_text('import os\n\n\ndef at_fault():\n    os.abort()\n\n\nat_fault()\n')
+    process = launch(str(script))
+    with pytest.raises(AssertionError, match=r'exit status -6: .*(?s:.)*in at_fault'):
+        process.wait()
