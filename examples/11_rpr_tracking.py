@@ -1,28 +1,26 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Let the RPR arm draw an ellipse in MuJoCo, by its closed-form kinematics and dynamics.
+Let the RPR arm draw an ellipse in MuJoCo, by its closed-form inverse kinematics.
 
 Positions come from `RprKinematics.inverse_within` (the posture within the limits that is nearest
-to the previous one), velocities and accelerations from the analytical Jacobian, torques from
-`RprDynamics`. Three controllers are compared: computed torque, tau = B (ddq_d + Kd de + Kp e) +
-C dq + g; gravity g plus the same feedback times the diagonal of B at the start; and the desired
-motion's torques without feedback. MuJoCo simulates the arm, without friction, from the MJCF of
-`urdf.writer`, which does not use the closed form. Run `python examples/11_rpr_tracking.py`.
+to the previous one), velocities, accelerations and torques from `Model`. Three controllers are
+compared: computed torque, tau = M (ddq_d + Kd de + Kp e) + C dq + g; gravity g plus the same
+feedback times the diagonal of M at the start; and the desired motion's torques without feedback.
+MuJoCo simulates the arm, without friction, from the MJCF of `urdf.writer`. Run `python
+examples/11_rpr_tracking.py`.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from franka_dynamics.arm import load
-from franka_dynamics.rpr.dynamics import RprDynamics
+import franka_dynamics as fd
 from franka_dynamics.rpr.kinematics import RprKinematics
 from franka_dynamics.simulation.mujoco_model import import_mujoco
-from franka_dynamics.urdf.writer import write_mjcf
 
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) and (0, 0, z)
@@ -54,9 +52,10 @@ class Followed:
     tau: np.ndarray
 
 
-def ellipse(kinematics: RprKinematics, duration: float = DURATION) -> Desired:
-    """Return the motion along the ellipse, from rest to rest, by closed-form kinematics."""
-    arm = load('rpr')
+def ellipse(duration: float = DURATION) -> Desired:
+    """Return the motion along the ellipse, from rest to rest."""
+    arm = fd.load('rpr')
+    model, kinematics = fd.Model(arm), RprKinematics.from_description(arm)
     times = PERIOD * np.arange(round(duration / PERIOD) + 1)
     s = times / duration
     # The angle is a quintic of time: velocity and acceleration are zero at both ends.
@@ -77,11 +76,9 @@ def ellipse(kinematics: RprKinematics, duration: float = DURATION) -> Desired:
         postures = kinematics.inverse_within(point, lower, upper)
         nearest = 0 if last is None else np.abs(postures - last).max(axis=1).argmin()
         q[k] = last = postures[nearest]
-        jacobian = kinematics.analytical_jacobian(q[k])
+        jacobian = model.jacobian(q[k])[:3]
         dq[k] = np.linalg.solve(jacobian, velocity[k])
-        ahead, behind = (
-            kinematics.analytical_jacobian(q[k] + sign * 1e-6 * dq[k]) for sign in (1.0, -1.0)
-        )
+        ahead, behind = (model.jacobian(q[k] + sign * 1e-6 * dq[k])[:3] for sign in (1.0, -1.0))
         ddq[k] = np.linalg.solve(jacobian, acceleration[k] - (ahead - behind) / 2e-6 @ dq[k])
     return Desired(times, position, q, dq, ddq)
 
@@ -89,9 +86,9 @@ def ellipse(kinematics: RprKinematics, duration: float = DURATION) -> Desired:
 def follow(way: str, desired: Desired) -> Followed:
     """Follow the ellipse in MuJoCo with one of the three controllers in WAYS."""
     mujoco = import_mujoco()
-    arm = load('rpr')
-    rpr = replace(RprDynamics.from_description(arm), friction=None)
-    model = mujoco.MjModel.from_xml_string(write_mjcf(arm))
+    arm = fd.load('rpr')
+    rpr = fd.Model(arm)
+    model = mujoco.MjModel.from_xml_string(fd.write_mjcf(arm))
     model.opt.timestep = PERIOD / PARTS
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)
@@ -115,7 +112,7 @@ def follow(way: str, desired: Desired) -> Followed:
         for _ in range(PARTS):
             mujoco.mj_step(model, data)
     q = np.array(followed)
-    return Followed(q, rpr.kinematics.forward(q)[:, :3, 3], np.array(torques))
+    return Followed(q, rpr.frames(q)[:, -1, :3, 3], np.array(torques))
 
 
 def draw(desired: Desired, found: dict[str, Followed], file: str) -> None:
@@ -142,7 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--plot', default='rpr_tracking.png', metavar='FILE')
     arguments = parser.parse_args()
-    desired = ellipse(RprKinematics.from_description(load('rpr')))
+    desired = ellipse()
     found = {way: follow(way, desired) for way in WAYS}
     for way, followed in found.items():
         off = 1e3 * np.linalg.norm(followed.position - desired.position, axis=1)

@@ -46,7 +46,6 @@ WORDS: dict[str, str | dict[str, str]] = {
         'import': 'arm_import.ImportUrdf',
         'export': 'arm_export.Export',
         'base-parameters': 'arm_base_parameters.BaseParameterTable',
-        'derive': 'arm_derive.Derive',
     },
     'bag': {
         'record': 'bag_record.Record',

@@ -1,22 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Closed-form kinematics of the RPR manipulator (Busellato 2023, section 1, corrected).
+Closed-form inverse kinematics of the RPR manipulator (Busellato 2023, section 1, corrected).
 
 Joints q = (theta1, d2, theta3): a turn about the vertical, a horizontal slide, a turn about a
 horizontal axis. With D = d2bar + d2 the end effector stands at
 
     p = (w S1 + a1 C1, -w C1 + a1 S1, d0 + a3 S3),    w = D + a3 C3.
 
-Tests compare the closed form with the other models of the package, for `config/arms/rpr.yaml`.
-Methods take stacks of joint vectors, shape (..., 3); inverse kinematics takes one position.
+Poses, Jacobians and dynamics of `config/arms/rpr.yaml` come from `Model`, as for any arm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +33,7 @@ _EDGE_EPS = 1e-12
 @dataclass(frozen=True)
 class RprKinematics:
     """
-    The four lengths of an RPR manipulator [m], and its kinematics.
+    The four lengths of an RPR manipulator [m], and its inverse kinematics.
 
     `d0` is the height of the shoulder, `a1` the offset of the slide from the vertical axis,
     `d2bar` the extension of the slide at d2 = 0, `a3` the length of the last link.
@@ -98,19 +95,6 @@ class RprKinematics:
                 'config/arms/rpr.yaml.'
             )
         return cls(height[2, 3], rows[0].a, rows[1].d, rows[2].a)
-
-    def forward(self, q: ArrayLike) -> Array:
-        """Return the pose of the end effector in {S} (Busellato's T_b^3), shape (..., 4, 4)."""
-        (s1, c1), (s3, c3), extension = self._parts(q)
-        reach = extension + self.a3 * c3
-        return stacked(
-            [
-                [s1 * c3, -s1 * s3, -c1, reach * s1 + self.a1 * c1],
-                [-c1 * c3, c1 * s3, -s1, -reach * c1 + self.a1 * s1],
-                [s3, c3, 0.0, self.d0 + self.a3 * s3],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
 
     def inverse(self, position: ArrayLike) -> Array:
         """
@@ -213,49 +197,6 @@ class RprKinematics:
                 f'{branches[nearest, joint]:.6g}, outside {low[joint]:g} to {high[joint]:g}.'
             )
         return np.asarray(branches[kept])
-
-    def analytical_jacobian(self, q: ArrayLike) -> Array:
-        """Return J_A = dp/dq, shape (..., 3, 3) (Busellato 2023, section 1.4, corrected)."""
-        return self.geometric_jacobian(q)[..., :3, :]
-
-    def geometric_jacobian(self, q: ArrayLike) -> Array:
-        """
-        Return J_G, rows (v, omega) in {S}, shape (..., 6, 3).
-
-        J_G is that of Busellato 2023, section 1.5, with columns 1 and 3 corrected.
-        """
-        return stacked(jacobian_rows(self, *self._parts(q)))
-
-    def _parts(self, q: ArrayLike) -> tuple[tuple[Array, Array], tuple[Array, Array], Array]:
-        """Return (S1, C1), (S3, C3) and D = d2bar + d2."""
-        theta1, d2, theta3 = np.moveaxis(joint_values(q, 'q', JOINTS), -1, 0)
-        return (
-            (np.sin(theta1), np.cos(theta1)),
-            (np.sin(theta3), np.cos(theta3)),
-            self.d2bar + d2,
-        )
-
-
-def jacobian_rows(
-    lengths: RprKinematics, turn1: tuple[Any, Any], turn3: tuple[Any, Any], extension: Any
-) -> list[list[Any]]:
-    """Return the geometric Jacobian by rows; (S1, C1), (S3, C3), D: numbers, arrays or symbols."""
-    (s1, c1), (s3, c3), a1, a3 = turn1, turn3, lengths.a1, lengths.a3
-    reach = extension + a3 * c3
-    return [
-        [reach * c1 - a1 * s1, s1, -a3 * s1 * s3],
-        [reach * s1 + a1 * c1, -c1, a3 * c1 * s3],
-        [0, 0, a3 * c3],
-        [0, 0, -c1],
-        [0, 0, -s1],
-        [1, 0, 0],
-    ]
-
-
-def stacked(rows: Sequence[Sequence[ArrayLike]]) -> Array:
-    """Return a matrix from entries of broadcastable shapes, shape (..., rows, columns)."""
-    entries = np.broadcast_arrays(*(entry for row in rows for entry in row))
-    return np.stack(entries, axis=-1).reshape(*entries[0].shape, len(rows), len(rows[0]))
 
 
 def _point(position: Array) -> str:

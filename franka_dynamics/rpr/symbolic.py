@@ -3,24 +3,21 @@
 """
 Symbolic kinematics and dynamics of the RPR manipulator of Busellato 2023, corrected.
 
-S_i and C_i are sine and cosine of theta_i, D is d2bar + d2. `closed_forms` returns the mass matrix
-B, the Coriolis matrix C, gravity g, kinetic energy T and potential energy U.
+S_i and C_i are sine and cosine of theta_i, D is d2bar + d2. The equations of motion follow from
+the energies T and U of the three links alone (Lagrange), so that every numeric model can be
+compared with them. `Model(load('rpr'))` has the numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+import functools
 
 import sympy as sp
 
-from .dynamics import coriolis_rows, mass_rows, Place, RprMasses
-from .kinematics import jacobian_rows, RprKinematics
-
 S1, C1, S3, C3, D = sp.symbols('S1 C1 S3 C3 D', real=True)
 D0, A1, A3 = sp.symbols('d0 a1 a3', positive=True)
-LENGTHS: Any = RprKinematics(D0, A1, 0.0, A3)
-M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
+MASSES = M1, M2, M3 = sp.symbols('m1 m2 m3', positive=True)
 H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
 # Link 2, a box, has the central moment of inertia I2x about x2: BOX_A2_ALONG_Z. Busellato 2023
 # prints BOX_AS_PRINTED.
@@ -33,7 +30,7 @@ BOX_AS_PRINTED = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 
 @dataclass(frozen=True)
 class EquationsOfMotion:
-    """B ddq + C dq + g = tau with g = dU/dq, T = 1/2 dq^T B dq (friction and contact left out)."""
+    """B ddq + C dq + g = tau with g = dU/dq, T = 1/2 dq^T B dq (no friction, no contact)."""
 
     inertia: sp.Matrix
     coriolis: sp.Matrix
@@ -62,7 +59,10 @@ def poses() -> list[sp.Matrix]:
 
 def geometric_jacobian() -> sp.Matrix:
     """Return J_G, (6, 3), with rows v = J_A, then omega (Busellato 2023, sections 1.4 and 1.5)."""
-    return sp.Matrix(jacobian_rows(LENGTHS, (S1, C1), (S3, C3), D))
+    end = poses()[3]
+    v = sp.Matrix.hstack(*(_slope(end[:3, 3], joint) for joint in range(3)))
+    omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), poses()[2][:3, 2])
+    return v.col_join(omega).applyfunc(sp.factor_terms)
 
 
 _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
@@ -91,26 +91,59 @@ def central_tensors() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     return first, second, sp.diag(across, M3 * R3**2 / 2, across)
 
 
+@functools.cache
 def closed_forms() -> EquationsOfMotion:
-    """Return the formulas of `rpr.dynamics` in symbols (Busellato 2023, sections 2 and 3)."""
-    first, _, third = central_tensors()
-    masses: Any = RprMasses(
-        *(M1, M2, M3, H1 / 2, A2 / 2, H3 / 2, first[2, 2], I2X), *(third[i, i] for i in range(3))
+    """Return the equations of motion by Lagrange (Busellato 2023, sections 2 and 3, corrected)."""
+    kinetic = sp.Integer(0)
+    for mass, center, pose, tensor in zip(
+        MASSES, centers_of_mass(), poses()[1:], central_tensors()
+    ):
+        v, turning = _rate(center), pose[:3, :3].T * _rate(pose[:3, :3])  # R' dR/dt = [omega]
+        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_short)
+        kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
+    kinetic = _short(kinetic)
+    potential = G * sp.Add(*(m * center[2] for m, center in zip(MASSES, centers_of_mass())))
+    inertia = sp.hessian(kinetic, list(RATES))
+    # C of Christoffel symbols: C_ij = sum over k of (dB_ij/dq_k + dB_ik/dq_j - dB_jk/dq_i) dq_k/2.
+    slopes = [_slope(inertia, joint) for joint in range(3)]
+    coriolis = sp.Matrix(
+        3,
+        3,
+        lambda i, j: sum(
+            (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * RATES[k] / 2 for k in range(3)
+        ),
     )
-    at = Place.of(LENGTHS, masses, D, S3, C3)
-    inertia = sp.Matrix(mass_rows(LENGTHS, masses, at))
-    coriolis = sp.Matrix(coriolis_rows(LENGTHS, masses, at, list(RATES)))
-    kinetic = sp.Add(
-        *(
-            (sp.Rational(1, 2) if i == j else 1) * inertia[i, j] * RATES[i] * RATES[j]
-            for i in range(3)
-            for j in range(i, 3)
-        )
-    )
+    gravity = sp.Matrix([_slope(potential, joint) for joint in range(3)])
     return EquationsOfMotion(
-        inertia,
-        coriolis,
-        sp.Matrix([0, 0, M3 * G * at.kappa]),
-        kinetic,
-        G * ((M1 + M2 + M3) * D0 + M3 * at.sigma),
+        inertia.applyfunc(_collected),
+        coriolis.applyfunc(_collected),
+        gravity.applyfunc(_collected),
+        _collected(kinetic),
+        _collected(potential),
     )
+
+
+def _slope(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
+    """Return the derivative by q_1, q_2 or q_3 (joint 0, 1 or 2), by the chain rule."""
+    if joint == 1:
+        return sp.diff(value, D)
+    sine, cosine = (S1, C1) if joint == 0 else (S3, C3)
+    return cosine * sp.diff(value, sine) - sine * sp.diff(value, cosine)
+
+
+def _rate(matrix: sp.Matrix) -> sp.Matrix:
+    """Return the time derivative of a matrix at the joint velocities RATES."""
+    return sum((_slope(matrix, j) * RATES[j] for j in range(3)), sp.zeros(*matrix.shape))
+
+
+def _short(value: sp.Expr) -> sp.Expr:
+    """Return an expression expanded, with 1 - S_i^2 for C_i^2."""
+    value = sp.expand(value)
+    for sine, cosine in ((S1, C1), (S3, C3)):
+        value = sp.expand(value.subs(cosine**2, 1 - sine**2))
+    return value
+
+
+def _collected(value: sp.Expr) -> sp.Expr:
+    """Return an expression as a sum with one term for each mass."""
+    return sp.collect(_short(value), MASSES, sp.factor_terms)

@@ -3,8 +3,9 @@
 """
 Symbolic formulas: kinematics and RPR dynamics by sympy, M, C and g as generated code.
 
-The derivations use no model of dynamics/, so that every model can be compared with the
-derivations.
+Kinematics follow from the rows of the arm, the RPR arm's dynamics from its energies: neither uses
+dynamics/ or codegen/, so that their models can be compared with both. M, C and g of other arms
+are the program of codegen/, which takes its bodies from dynamics.body_tree.
 """
 
 from ..errors import needing

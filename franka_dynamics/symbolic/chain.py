@@ -9,9 +9,9 @@ frame i - 1, rotated by Rx(alpha) Rz(theta). Lengths of zero have no symbol. Fra
 flange. `SymbolicChain.values` holds the numbers for the lengths and for the
 sines and cosines of constant angles.
 
-In this module twists are (omega, v), as the Panda notebook (docs/theory/references.md) writes
-them. The Panda notebook's "spatial velocity" has the velocity of the frame's origin for v, so the
-notebook's Jacobians are Pinocchio's LOCAL_WORLD_ALIGNED Jacobians with exchanged halves.
+Twists are (v, omega). The Panda notebook (docs/theory/references.md) writes (omega, v); its
+"spatial velocity" has the velocity of the frame's origin for v, so the notebook's Jacobians are
+LOCAL_WORLD_ALIGNED Jacobians with exchanged halves.
 """
 
 from __future__ import annotations
@@ -89,16 +89,17 @@ def chain_of(description: ArmDescription) -> SymbolicChain:
     Return an arm's frames in symbols, for either DH convention and any constant theta.
 
     The lengths of modified rows are the Panda notebook's x_i, y_i and z_i, those of standard rows
-    a_i and d_i.
+    a_i and d_i (d_ibar for a prismatic joint, whose d_i varies).
     """
     values: dict[sp.Symbol, float] = {}
     links, tails = [], []
     modified = description.convention is Convention.MODIFIED
-    placed = _placement if modified else _standard_placement  # different symbols
     kinds = tuple(joint.kind for joint in description.joints)
     frames = zip(*modified_rows_of(description), (*kinds, None))
     for i, (row, tail, kind) in enumerate(frames, start=1):
-        offset, tilt = placed(i, row, values)
+        offset, tilt = (
+            _placement(i, row, values) if modified else _standard_placement(i, row, kind, values)
+        )
         tails.append(_tail(i, tail, values))
         links.append(_moving(i, offset, tilt, row, kind, values))
     return SymbolicChain(tuple(links), kinds, values, tuple(tails))
@@ -123,11 +124,15 @@ def _moving(
 
 
 def _standard_placement(
-    i: int, row: DHRow, values: dict[sp.Symbol, float]
+    i: int, row: DHRow, kind: JointKind | None, values: dict[sp.Symbol, float]
 ) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return offset and tilt of joint i's frame, from d_i and from a and alpha of row i - 1."""
+    """
+    Return offset and tilt of joint i's frame, from d_i and from a and alpha of row i - 1.
+
+    A prismatic joint's d_i is d_ibar + q_i, as Busellato 2023 writes it.
+    """
     cosine, sine = _cos_sin(f'alpha{i - 1}', row.alpha, values)
-    length = _letter(f'd{i}', row.d, values)
+    length = _letter(f'd{i}bar' if kind is JointKind.PRISMATIC else f'd{i}', row.d, values)
     offset = sp.Matrix([_letter(f'a{i - 1}', row.a, values), -sine * length, cosine * length])
     return offset, _roll(cosine, sine)
 
@@ -213,15 +218,15 @@ class Kinematics:
         return (self._poses[frame - 1] if frame <= self.chain.n else self.pose(frame))[:3, 2]
 
     def joint_twist(self, joint: int) -> sp.Matrix:
-        """Return twist xi_i: (omega_i, -omega_i x r), r on the axis; prismatic (0, omega_i)."""
+        """Return twist xi_i: (-omega_i x r, omega_i), r on the axis; prismatic (omega_i, 0)."""
         axis = self.axis(joint)
         if not self._turns(joint):
-            return sp.zeros(3, 1).col_join(axis)
-        return axis.col_join(_tidy(self._poses[joint - 1][:3, 3].cross(axis)))
+            return axis.col_join(sp.zeros(3, 1))
+        return _tidy(self._poses[joint - 1][:3, 3].cross(axis)).col_join(axis)
 
     def jacobian(self, frame: int, reference_frame: str = 'LOCAL_WORLD_ALIGNED') -> sp.Matrix:
         """
-        Return a frame's Jacobian J_i with rows (omega, v), (6, n) (Panda notebook, cell 23).
+        Return a frame's Jacobian J_i with rows (v, omega), (6, n) (Panda notebook, cell 23).
 
         Parameters
         ----------
@@ -251,7 +256,7 @@ class Kinematics:
         """
         Return J_mi (6, n) of a link's centre of mass (Panda notebook, cells 23 and 24).
 
-        The rows of J_mi are (omega, dr_mi/dt), r_mi the centre of mass in {S}.
+        The rows of J_mi are (dr_mi/dt, omega), r_mi the centre of mass in {S}.
         """
         center = [sp.Symbol(f'{axis}c{link}', real=True) for axis in 'xyz']  # cell 3
         return self._jacobian_of(sp.Matrix(center), link)
@@ -272,9 +277,9 @@ class Kinematics:
                 axes = back if local else self._poses[joint - 1][:3, :3]
                 axis = sp.Matrix(axes[:, 2])
                 columns[joint - 1] = (
-                    axis.col_join(_tidy(axes[:, 1] * lever[0] - axes[:, 0] * lever[1]))
+                    _tidy(axes[:, 1] * lever[0] - axes[:, 0] * lever[1]).col_join(axis)
                     if self._turns(joint)
-                    else sp.zeros(3, 1).col_join(axis)
+                    else axis.col_join(sp.zeros(3, 1))
                 )
             if joint > 1:  # the lever in frame 0, the longest expression, is not needed
                 link = self.chain.links[joint - 1]

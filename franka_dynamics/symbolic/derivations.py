@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The formulas that `franka-dynamics arm derive` writes, in sections."""
+"""An arm's kinematics and equations of motion in letters, as sections of formulas."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def kinematics(
     """
     Return the frames' poses, origins, axes, twists and Jacobians in the Panda notebook's names.
 
-    The arm may have either DH convention. `reference_frame` is the reference frame of the
+    Twists and Jacobians are (v, omega), as everywhere in this package; the notebook has (omega,
+    v). The arm may have either DH convention. `reference_frame` is the reference frame of the
     Jacobians J_i: LOCAL_WORLD_ALIGNED (mixed), WORLD (space) or LOCAL (body).
 
     Raises
@@ -51,9 +52,9 @@ def kinematics(
         Section(
             f'{description.name}: kinematics',
             (
-                's_i and c_i are the sine and cosine of joint i. Twists, Jacobians: (omega, v).',
+                's_i and c_i are the sine and cosine of joint i. Twists, Jacobians: (v, omega).',
                 "In J_mi, v is the velocity of link i's centre of mass. J_i is Pinocchio's "
-                f'{reference_frame} with its halves exchanged: {_OF_WHAT[reference_frame]}.',
+                f'{reference_frame}: {_OF_WHAT[reference_frame]}.',
                 'All in {S}.'
                 if np.array_equal(description.base, np.eye(4))
                 else 'All in frame {0}: to be in {S}, multiply T_i by the pose of the base.',
@@ -272,13 +273,6 @@ def _rpr_kinematics() -> list[Section]:
 def _rpr_dynamics() -> list[Section]:
     forms = rpr.closed_forms()
     centers, tensors = rpr.centers_of_mass(), rpr.central_tensors()
-    friction = sp.Matrix(
-        [
-            sp.Symbol(f'Fv{i}') * rate + sp.Symbol(f'Fs{i}') * sp.sign(rate)
-            for i, rate in enumerate(rpr.RATES, start=1)
-        ]
-    )
-    contact = sp.Matrix(sp.symbols('hx hy hz hnx hny hnz', real=True))
     return [
         Section(
             '2 centres of mass and tensors about them',
@@ -310,17 +304,12 @@ def _rpr_dynamics() -> list[Section]:
             ),
         ),
         Section(
-            '3 equations of motion: B ddq + C dq + F + g = tau - J_GT_h',
+            '3 equations of motion: B ddq + C dq + g = tau + J_G^T w',
             (
-                'F is viscous and Coulomb friction; J_GT_h is transposed J_G times the wrench',
-                'h that the end effector exerts on its surroundings.',
+                'w is the wrench (force, moment) that the surroundings exert on the end effector,',
+                'at the origin of {3}, in {S}: -h_e of the report. No friction.',
             ),
-            (
-                Formula('C', forms.coriolis),
-                Formula('g', forms.gravity),
-                Formula('F', friction),
-                Formula('J_GT_h', rpr.geometric_jacobian().T * contact),
-            ),
+            (Formula('C', forms.coriolis), Formula('g', forms.gravity)),
         ),
     ]
 

@@ -1,19 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes sections of formulas as Python assignments, a LaTeX document, or an HTML page.
+Writes sections of formulas as Python assignments or a LaTeX document.
 
-sympy writes the LaTeX and the MathML. In LaTeX and MathML a narrow matrix is printed whole, each
-nonzero entry of a wide one on a row of its own, and an expression wider than a line is expanded
-and broken between its terms.
+In LaTeX a narrow matrix is printed whole, each nonzero entry of a wide one on a row of its own,
+and an expression wider than a line is expanded and broken between its terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 import functools
-from html import escape
 from itertools import groupby
 import re
 
@@ -21,6 +19,7 @@ import sympy as sp
 
 # Number of characters on a line of a landscape A4 page, and on a line of plain text.
 LINE_WIDTH, _TEXT_WIDTH = 105, 99
+_FUNCTIONS = ('atan2', 'cos', 'pi', 'sin', 'sqrt')
 _SHORT, _A_LINE = 24, 4  # largest width of formulas that share a line, and how many share it
 
 
@@ -42,13 +41,19 @@ class Section:
 
 
 def as_text(sections: list[Section]) -> str:
-    """Return the sections as Python assignments; sentences and headings are comments."""
+    """
+    Return the sections as a Python module's text; sentences and headings are comments.
+
+    It reads the letters that no line assigns: joint positions q1, q2, ..., velocities dq1, ...
+    """
     blocks = []
     for section in sections:
         lines = [f'# {section.title}', *(f'#   {sentence}' for sentence in section.sentences)]
         lines += [_assignment(formula) for formula in section.formulas]
         blocks.append('\n'.join(lines))
-    return '\n\n'.join(blocks) + '\n'
+    text = '\n\n'.join(blocks) + '\n'
+    used = [name for name in _FUNCTIONS if re.search(rf'\b{name}\b', text)]
+    return f'from math import {", ".join(used)}\n\n{text}' if used else text
 
 
 def _assignment(formula: Formula) -> str:
@@ -66,11 +71,6 @@ def _assignment(formula: Formula) -> str:
 
 def _latex(value: sp.Basic) -> str:
     return str(sp.latex(_lettered(value), mat_delim='', mat_str='bmatrix'))
-
-
-def _mathml(value: sp.Basic) -> str:
-    text = str(sp.mathml(_lettered(value), printer='presentation'))
-    return text.replace('<mi>dbar</mi>', '<mover><mi>d</mi><mo>¯</mo></mover>')
 
 
 # A symbol's name: a Latin or Greek letter, its subscript, and optionally a bar above it.
@@ -99,24 +99,28 @@ def width(expression: sp.Expr) -> int:
     return len(text.replace('theta', 't').replace('alpha', 'a'))
 
 
-def _lines(expression: sp.Expr, show: Callable[[sp.Basic], str], plus: str) -> list[str]:
+def parts_of(expression: sp.Expr) -> list[sp.Expr]:
     """
-    Return the lines of a typeset expression; a wide expression is expanded.
+    Return the lines of an expression, whose sum it is; a wide expression is expanded.
 
     Each line has as many terms as fit on the page by their approximate `width`, at least one.
     """
     if width(expression) <= LINE_WIDTH:
-        return [show(expression)]
+        return [expression]
     groups: list[list[sp.Expr]] = [[]]
     for term in sp.expand(expression).as_ordered_terms():
         if groups[-1] and width(sp.Add(*groups[-1])) + width(term) > LINE_WIDTH - 3:
             groups.append([])
         groups[-1].append(term)
-    first, *others = (sp.Add(*group) for group in groups)
-    lines = [show(first)]
+    return [sp.Add(*group) for group in groups]
+
+
+def _lines(expression: sp.Expr) -> list[str]:
+    first, *others = parts_of(expression)
+    lines = [_latex(first)]
     for part in others:
         negative = part.as_ordered_terms()[0].could_extract_minus_sign()
-        lines.append(('' if negative else plus) + show(part))
+        lines.append(('' if negative else '{} + ') + _latex(part))
     return lines
 
 
@@ -125,23 +129,21 @@ def _fits(matrix: sp.Matrix) -> bool:
     return sum(columns) + 2 * matrix.cols <= LINE_WIDTH
 
 
-def _rows(
-    formula: Formula, show: Callable[[sp.Basic], str], plus: str
-) -> Iterator[tuple[str, list[str]]]:
+def _rows(formula: Formula) -> Iterator[tuple[str, list[str]]]:
     """Yield a formula's printed entries: each entry's indices ('', '2' or '2,3') and lines."""
     value = formula.value
     if isinstance(value, str):
         value = sp.parse_expr(value, evaluate=False)
     if not isinstance(value, sp.MatrixBase):
-        yield '', _lines(value, show, plus)
+        yield '', _lines(value)
     elif _fits(value):
-        yield '', [show(value)]
+        yield '', [_latex(value)]
     else:
         for i in range(value.rows):
             for j in range(value.cols):
                 if value[i, j] != 0:
                     place = f'{i + 1}' if value.cols == 1 else f'{i + 1},{j + 1}'
-                    yield place, _lines(value[i, j], show, plus)
+                    yield place, _lines(value[i, j])
 
 
 def _is_short(formula: Formula) -> bool:
@@ -184,58 +186,10 @@ def as_latex(sections: list[Section]) -> str:
 
 def _latex_rows(formula: Formula) -> Iterator[str]:
     name = _latex(sp.Symbol(formula.name))
-    for place, lines in _rows(formula, _latex, '{} + '):
+    for place, lines in _rows(formula):
         yield (rf'\bigl({name}\bigr)_{{{place}}}' if place else name) + f' &= {lines[0]}'
         yield from (rf'&\quad {line}' for line in lines[1:])
 
 
 def _escaped(text: str) -> str:
     return ''.join(_TEX_SIGNS.get(character, character) for character in text)
-
-
-_STYLE = """
-@page { size: A4 landscape; margin: 12mm; }
-body { font-family: sans-serif; margin: 2em auto; max-width: 75em; color: #222; }
-h2 { font-size: 1.15em; margin-top: 2em; border-bottom: 1px solid #ccc; break-after: avoid; }
-nav, div.short { columns: 4; font-size: 0.9em; }
-div.formula { overflow-x: auto; overflow-y: hidden; padding: 0.2em 0; break-inside: avoid; }
-@media print { body { margin: 0; font-size: 9pt; } div.formula { overflow: visible; } }
-"""
-
-
-def as_html(sections: list[Section]) -> str:
-    """Return the sections as an HTML page with MathML, titled as the first section, no scripts."""
-    title = escape(sections[0].title)
-    body = [f'<h1>{title}</h1>', '<nav><ol>']
-    for i, section in enumerate(sections):
-        body.append(f'<li><a href="#s{i}">{escape(section.title)}</a></li>')
-    body.append('</ol></nav>')
-    for i, section in enumerate(sections):
-        body.append(f'<h2 id="s{i}">{escape(section.title)}</h2>')
-        body.append(f'<p>{escape(" ".join(section.sentences))}</p>')
-        for short, group in groupby(section.formulas, _is_short):
-            body.append(f'<div class="{"short" if short else "long"}">')
-            body += [row for formula in group for row in _html_rows(formula)]
-            body.append('</div>')
-    return '\n'.join(
-        (
-            '<!DOCTYPE html>',
-            '<html lang="en"><head><meta charset="utf-8">',
-            f'<title>{title}</title><style>{_STYLE}</style></head><body>',
-            *body,
-            '</body></html>',
-            '',
-        )
-    )
-
-
-def _html_rows(formula: Formula) -> Iterator[str]:
-    name = _mathml(sp.Symbol(formula.name))
-    for place, lines in _rows(formula, _mathml, '<mo form="infix">+</mo>'):
-        at = f'<msub><mrow><mo>(</mo>{name}<mo>)</mo></mrow><mtext>{place}</mtext></msub>'
-        starts = [(at if place else name) + '<mo>=</mo>', *('<mspace width="2em"/>',) * len(lines)]
-        for start, line in zip(starts, lines):
-            yield (
-                '<div class="formula"><math displaystyle="true"><mrow>'
-                f'{start}{line}</mrow></math></div>'
-            )

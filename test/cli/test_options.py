@@ -99,10 +99,6 @@ codegen --arm rpr --quantity gravity gravity --output folder
 codegen --package core --output folder --gravity 0 0 -9.81
 codegen --package core
 arm base-parameters --arm scemi --letters --json figures.json
-arm derive --arm rpr --steps --payload 1,0,0,0.1
-arm derive --steps --kinematics
-arm derive --kinematics --reference-frame X
-arm derive --reference-frame LOCAL
 bag record --with motion.yaml --duration 1
 bag record --lead 2
 payload-from-mesh tool.stl --mass 1 --density 2700

@@ -1,14 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The RPR arm of MuJoCo, from this package's MJCF, follows the closed form's torques."""
+"""The RPR arm of MuJoCo, from this package's MJCF, follows the model's torques."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-
-from franka_dynamics.arm import load
-from franka_dynamics.rpr.kinematics import RprKinematics
 
 # In 2 s, twice as fast as the example; measured 9e-6 m.
 NEAR_M = 5e-5
@@ -16,7 +13,7 @@ NEAR_M = 5e-5
 
 @pytest.fixture(scope='module')
 def desired(example):
-    return example.ellipse(RprKinematics.from_description(load('rpr')), 2.0)
+    return example.ellipse(2.0)
 
 
 def off(followed, desired):
@@ -24,7 +21,7 @@ def off(followed, desired):
 
 
 def test_given_torques_alone_when_played_then_mujoco_stays_on_it(example, desired):
-    # Without feedback the error is the difference between the closed form and MuJoCo.
+    # Without feedback the error is the difference between the model and MuJoCo.
     assert off(example.follow(example.WAYS[2], desired), desired).max() < NEAR_M
 
 

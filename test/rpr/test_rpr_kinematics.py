@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Closed-form kinematics of the RPR arm against the Newton-Euler model of its arm file."""
+"""Closed-form inverse kinematics of the RPR arm against the frames of its arm file."""
 
 from dataclasses import replace
 
@@ -14,7 +14,6 @@ from franka_dynamics.rpr.kinematics import RprKinematics
 
 ARM = load('rpr')
 RPR = RprKinematics.from_description(ARM)
-ATOL = 1e-14  # lengths below a metre, a handful of products
 # The square roots of the inverse lose half the digits near the edge of the reach; away from it
 # 1e-15 was measured for positions.
 ATOL_INVERSE = 1e-12
@@ -26,10 +25,9 @@ def positions(count, seed=0):
     return rng.uniform([-np.pi, -1.2, -np.pi], [np.pi, 0.8, np.pi], (count, 3))
 
 
-def test_pose_and_jacobian_of_the_flange_are_those_of_the_dh_rows():
-    q, model = positions(500), NewtonEulerModel(ARM)
-    np.testing.assert_allclose(RPR.forward(q), model.frames(q)[:, -1], rtol=0.0, atol=ATOL)
-    np.testing.assert_allclose(RPR.geometric_jacobian(q), model.jacobian(q), rtol=0.0, atol=ATOL)
+def reached(q):
+    """Return the flange's positions, by the recursion in DH frames, which knows no inverse."""
+    return NewtonEulerModel(ARM).frames(q)[..., -1, :3, 3]
 
 
 EDGE = (
@@ -47,23 +45,18 @@ EDGE = (
     ],
 )
 def test_all_four_branches_reach_a_reached_position(q, atol):
-    target = RPR.forward(q)[:3, 3]
+    target = reached(q)
     branches = RPR.inverse(target)
     assert branches.shape == (4, 3)
-    reached = RPR.forward(branches)[:, :3, 3]
-    np.testing.assert_allclose(reached, np.tile(target, (4, 1)), rtol=0.0, atol=atol)
+    np.testing.assert_allclose(reached(branches), np.tile(target, (4, 1)), rtol=0.0, atol=atol)
 
 
 @pytest.mark.parametrize(
     ('target', 'named'),
     [
-        (
-            (0.1, 0.1, 0.4),
-            r'\(0.1, 0.1, 0.4\) m is out of reach: it is 0.141421 m from the vertical axis, '
-            'nearer than a1 = 0.2 m',
-        ),
-        ((0.5, 0.1, 0.71), 'height above the shoulder, 0.41 m, exceeds a3 = 0.4 m'),
-        ((0.5, 0.1, -0.11), 'height above the shoulder, -0.41 m, exceeds a3 = 0.4 m'),
+        ((0.1, 0.1, 0.4), '0.141421 m .* a1 = 0.2 m'),
+        ((0.5, 0.1, 0.71), ' 0.41 m, .* a3 = 0.4 m'),
+        ((0.5, 0.1, -0.11), '-0.41 m, .* a3 = 0.4 m'),
     ],
 )
 def test_a_target_out_of_reach_says_by_which_length_it_is(target, named):
@@ -73,13 +66,7 @@ def test_a_target_out_of_reach_says_by_which_length_it_is(target, named):
 
 @pytest.mark.parametrize(
     ('arm', 'named'),
-    [
-        (load('fer'), 'fer is no RPR manipulator: its joints are revol'),
-        (
-            replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3)),
-            'not in the frames of Busellato 2023',
-        ),
-    ],
+    [(load('fer'), 'fer'), (replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3)), 'rpr.yaml')],
 )
 def test_another_arm_is_refused(arm, named):
     with pytest.raises(DescriptionError, match=named):
@@ -93,11 +80,11 @@ def test_inverse_within_limits_gives_just_the_branches_within(seed):
     upper = np.array([2.5, 0.25, 4.5])
     q = rng.uniform(lower, upper)
     q[2] = 4.0  # the inverse gives this angle less a whole turn, which is below the limit
-    position = RPR.forward(q)[:3, 3]
+    position = reached(q)
     found = RPR.inverse_within(position, lower, upper)
     for branch in found:
         assert ((lower <= branch + 1e-12) & (branch <= upper + 1e-12)).all()
-        np.testing.assert_allclose(RPR.forward(branch)[:3, 3], position, rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(reached(branch), position, rtol=0.0, atol=1e-13)
     # q is among them, up to whole turns.
     away = np.abs(np.sin(0.5 * (found - q)[:, [0, 2]])).max(axis=1) + np.abs(found - q)[:, 1]
     assert away.min() < 1e-7
@@ -107,6 +94,5 @@ def test_inverse_within_limits_gives_just_the_branches_within(seed):
 
 def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
     # d2 of the nearest branch is sqrt(1.5^2 - a1^2) - a3 - 0.3.
-    sentence = r'branch needs d2 = 0\.7866.*, outside -0\.3 to 0\.3'
-    with pytest.raises(UnreachableError, match=sentence):
+    with pytest.raises(UnreachableError, match=r'd2 = 0\.7866.* -0\.3 to 0\.3'):
         RPR.inverse_within([1.5, 0.0, 0.3], ARM.limit('lower'), ARM.limit('upper'))

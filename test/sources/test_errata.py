@@ -23,7 +23,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.space_inertia import space_inertias
-from franka_dynamics.rpr.dynamics import RprDynamics
 from franka_dynamics.spatial import rpy
 
 from .gautier_khalil import gautier_khalil
@@ -36,6 +35,30 @@ H1, R1, A2, B2, C2, H3, R3 = 0.2, 0.03, 0.3, 0.05, 0.06, 0.4, 0.025
 M1, M2, M3, G = 1.3, 1.1, 0.9, 9.81
 
 
+def closed_forms(q, dq, lengths):
+    """Return the values of the package's symbolic Jacobian and equations of motion."""
+    sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
+    from franka_dynamics.rpr import symbolic as rpr
+
+    at = dict(zip((rpr.D0, rpr.A1, rpr.A3, rpr.D), lengths))
+    at |= dict(zip((rpr.H1, rpr.R1, rpr.A2, rpr.B2, rpr.H3, rpr.R3), (H1, R1, A2, B2, H3, R3)))
+    at |= dict(zip((*rpr.MASSES, rpr.G), (M1, M2, M3, G))) | dict(zip(rpr.RATES, dq))
+    at |= {rpr.I2X: M2 * (B2**2 + C2**2) / 12}  # as printed
+    at |= dict(zip((rpr.S1, rpr.C1, rpr.S3, rpr.C3), (*turned(q[0]), *turned(q[2]))))
+    forms = rpr.closed_forms()
+    return {
+        name: np.squeeze(np.array(sp.Matrix([value]).subs(at).tolist(), dtype=float))
+        for name, value in (
+            *(('J_G', rpr.geometric_jacobian()), ('B', forms.inertia), ('C', forms.coriolis)),
+            *(('g', forms.gravity), ('T', forms.kinetic), ('U', forms.potential)),
+        )
+    }
+
+
+def turned(angle):
+    return np.sin(angle), np.cos(angle)
+
+
 def rpr_report():
     D0, A1, A3 = 0.3, 0.2, 0.4
     q, dq, ddq = np.array([0.4, 0.05, 0.7]), np.array([0.8, -0.3, 1.1]), np.array([1.0, -2.0, 3.0])
@@ -44,7 +67,7 @@ def rpr_report():
     box = Box(size=(A2, B2, C2), center=(0, 0, A2 / 2), mass=M2).link()  # as printed
     first = Cylinder(radius=R1, length=H1, axis='x', center=(H1 / 2, 0, 0), mass=M1).link()
     arm = replace(load('rpr'), links=(first, box, cylinder), friction=None)
-    model, closed = NewtonEulerModel(arm), RprDynamics.from_description(arm)
+    model, closed = NewtonEulerModel(arm), closed_forms(q, dq, (D0, A1, A3, D))
     frames = model.frames(q)
     p = frames[2, :3, 3]
 
@@ -65,7 +88,7 @@ def rpr_report():
     sine = (p[1] * c3 - p[2] * s3 + D * s3) / A1
     cosine = (p[1] * s3 + p[2] * c3 - D * c3 - A3) / A1
     theta1 = np.arctan2(w * p[0] + A1 * p[1], A1 * p[0] - w * p[1])
-    J_A, J_G = closed.kinematics.analytical_jacobian(q), closed.kinematics.geometric_jacobian(q)
+    J_A, J_G = closed['J_G'][:3], closed['J_G']
     column_1 = np.array([D * c1 - A1 * s1, D * s1 + A1 * c1, 0])
     own_1 = np.array([A3 * c1 * c3, A3 * s1 * c3, 0])
     column_3 = [-A3 * s1 * s3, A3 * c1 * s3, A3 * c3]
@@ -119,7 +142,7 @@ def rpr_report():
         + (M2 * (2 + A2**2) + M3 * (2 + H3 * c3 - 2 * A3 * s3)) * v2**2
         + M3 * (H3 * c3 - 2 * A3 * s3 + 2 * A3**2 + 2 * H3**2 + 3 * R3**2) * v3**2
     )
-    T = closed.kinetic_energy(q, dq)
+    T = closed['T']
     lifted = G * sum(link.mass * center(i)[2] for i, link in enumerate(arm.links))
     potential = G * ((M1 + M2 + M3) * D0 - M3 * sigma)  # as printed
     # Section 3: equations of motion.
@@ -131,7 +154,8 @@ def rpr_report():
     coriolis = np.array([[c11, c12, c13], [c12, 0, c23], [c13, c23, 0]])
     true_13 = 0.5 * B_slope[0, 0] * v1 + A1 * M3 * kappa * v3
     motion = own @ ddq + coriolis @ dq + model.gravity(q)
-    closed_tau, tau = closed.inverse_dynamics(q, dq, ddq), model.inverse_dynamics(q, dq, ddq)
+    tau = model.inverse_dynamics(q, dq, ddq)
+    closed_tau = closed['B'] @ ddq + closed['C'] @ dq + closed['g']
     cylinders = [
         (across(m, r, h, 2), across(m, r, h), link.inertia_at_center_of_mass[2, 2])
         for m, r, h, link in ((M1, R1, H1, first), (M3, R3, H3, cylinder))
@@ -158,10 +182,10 @@ def rpr_report():
         ('2 B33 with m2', M2 * (A3**2 + H3**2 + R3**2), true_33, B[2, 2], 0.1605),
         ('2.1 T', kinetic, T, 0.5 * dq @ B @ dq, 0.203),
         ("2.1 T of the report's B", kinetic, 0.5 * dq @ own @ dq, 0.5 * dq @ own @ dq, 0.0624),
-        ('2.2 U', potential, closed.potential_energy(q), lifted, 1.849),
+        ('2.2 U', potential, closed['U'], lifted, 1.849),
         ('3 slope of B11 by d2', 2 * M2 * D, 2 * energy, slope_2, 1.413, 1e-9),
         ('3 slope of B11 by theta3', slope_3, true_3, B_slope[0, 0], 0.01826, 1e-9),
-        ('3 C symmetric', C.T, closed.coriolis_matrix(q, dq), C, 1.746),
+        ('3 C symmetric', C.T, closed['C'], C, 1.746),
         ('3 c12', c12, energy * v1, C[0, 1], 0.565),
         ('3 c13', c13, true_13, C[0, 2], 0.0788, 1e-9),
         ('3 equations of motion', motion, closed_tau, tau, 1.229, 1e-13),
