@@ -12,9 +12,9 @@ VENV ?= .venv
 TEST_ARGS ?= -q -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart=0
 SOAK_SECONDS ?= 600
 FUZZ_EXAMPLES ?= 30000
-# The first of these that starts and is new enough; override with PYTHON=...
+# The first of these that starts, is new enough and can make environments; override with PYTHON=...
 PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3.14 python3; do \
-	$$p -c 'import sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
+	$$p -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' \
 	2>/dev/null && { echo $$p; break; }; done)
 
 # Variables of a sourced ROS (Python path, libraries, middleware settings) must not reach what runs
@@ -29,13 +29,11 @@ LEAKS := PYTHONPATH PYTHONHOME LD_LIBRARY_PATH LD_PRELOAD AMENT_PREFIX_PATH CMAK
 CLEAN := env $(addprefix -u ,$(LEAKS)) ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST
 BIN := $(CLEAN) $(VENV)/bin
 
-# Each package's name while pip works, because two silent minutes look like a hang.
-PIP := -m pip install --disable-pip-version-check --progress-bar off
-SHOWN := | sed -u -n -e 's/^Collecting \([^ ]*\).*/  \1/p' -e 's/^Installing collected.*/  unpacking .../p'
-# pip unpacks in silence: $(call COUNTED,FOLDER) counts the unpacked packages meanwhile.
-COUNTED = (n=0; while sleep 5 > /dev/null 2>&1; do last=$$n; \
-	n=$$(ls -d $(1)/lib/python*/site-packages/*.dist-info 2> /dev/null | wc -l); \
-	[ $$n -lt 5 ] || [ $$n = $$last ] || echo "  $$n packages unpacked"; done) & trap "kill $$!" EXIT;
+# $(call INSTALL,FOLDER) installs what follows it into an environment: by uv, which takes a fraction
+# of pip's time, or with PIP_ONLY=1 by pip. uv's list of all that it installed is left out.
+INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip-version-check \
+	--progress-bar off,$(1)/bin/uv pip install --python $(1)/bin/python)
+BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
 .PHONY: help broken-logs demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 test-ros told-wrong lint setup clean
@@ -67,46 +65,42 @@ setup: $(VENV)/ready
 
 REQUIREMENTS := requirements/ros-jazzy.txt requirements/test.txt
 
-# $(call make_venv,FOLDER): an empty environment, or a sentence about what is missing for one.
-define make_venv
+# $(call MAKE_VENV,FOLDER): an environment with uv, or a sentence about what the system lacks, said
+# before anything is downloaded. Pinocchio's wheel needs libgomp.
+define MAKE_VENV
 @test -n "$(PYTHON)" || { echo 'Python 3.11 to 3.14 with its venv module is needed \
 (Debian and Ubuntu: apt install python3-venv); or name one: make PYTHON=/path/to/python' >&2; \
 exit 2; }
-@echo 'Setting up $(1) with $(PYTHON); the first time takes a minute or two ...'
+@$(CLEAN) $(PYTHON) -c 'import ctypes; ctypes.CDLL("libgomp.so.1")' 2>/dev/null || { \
+echo 'The library libgomp.so.1 is needed (Debian and Ubuntu: apt install libgomp1).' >&2; exit 2; }
+@echo 'Setting up $(1) with $(PYTHON) ...'
 @$(CLEAN) $(PYTHON) -m venv --clear $(1)
+@$(if $(PIP_ONLY),:,$(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check uv || { \
+echo 'uv cannot be installed here; make PIP_ONLY=1 does without it.' >&2; exit 2; })
 endef
 
-$(VENV)/ready: $(REQUIREMENTS) setup.py
-	$(call make_venv,$(VENV))
-	@$(call COUNTED,$(VENV)) $(BIN)/python $(PIP) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(SHOWN)
-	@$(BIN)/python -c 'import mujoco, pinocchio, rclpy' 2>$(VENV)/loads || { \
-		tail -n 1 $(VENV)/loads; echo 'What was installed does not load, most likely for want of a' \
-		'library of the system: apt install libgomp1 (Debian and Ubuntu), then make again.'; \
-		exit 2; } >&2
+# What the demonstration needs; then all else, into the same environment.
+$(VENV)/demo-ready: requirements/ros-jazzy.txt setup.py
+	$(call MAKE_VENV,$(VENV))
+	@$(call INSTALL,$(VENV)) -r requirements/ros-jazzy.txt -e '.[sim,replay]' $(BRIEF)
 	@touch $@
 
-# apt's versions, and what [all] needs. The wheel of pin 4.1.0 works with numpy 1.26, but a library that it depends on
-# asks for numpy 2: so pip installs the two one after the other, and complains in red.
+$(VENV)/ready: $(VENV)/demo-ready $(REQUIREMENTS)
+	@$(call INSTALL,$(VENV)) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
+	@touch $@
+
+# With the versions of Pinocchio and numpy that apt has. uv alone can set aside that other
+# packages ask for a newer numpy.
 NUMPY1_VENV ?= .venv-numpy1
 NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
-NUMPY1 := numpy==1.26.4
-APT_PIN := pin==4.1.0
-REQUIRED := import re; from importlib.metadata import requires; \
-	print(*{re.sub("(;| and) extra == .*", "", line) for line in requires("franka_dynamics") \
-	if not line.startswith("pin>") and ("extra ==" not in line or line[-4:-1] == "all")}, \
-	sep="\n")
 
-$(NUMPY1_VENV)/ready: $(REQUIREMENTS) setup.py
-	$(call make_venv,$(NUMPY1_VENV))
-	@echo 'pip will say in red that cmeel-boost wants numpy 2; ignore that.'
-	@$(NUMPY1_BIN)/python $(PIP) '$(APT_PIN)'
-	@$(NUMPY1_BIN)/python $(PIP) --no-deps -e .
-	@$(NUMPY1_BIN)/python -c '$(REQUIRED)' > $(NUMPY1_VENV)/required.txt
-	@$(NUMPY1_BIN)/python $(PIP) '$(NUMPY1)' -r $(NUMPY1_VENV)/required.txt \
-		$(addprefix -r ,$(REQUIREMENTS))
+$(NUMPY1_VENV)/ready: $(REQUIREMENTS) requirements/numpy1.txt setup.py
+	$(call MAKE_VENV,$(NUMPY1_VENV))
+	@$(call INSTALL,$(NUMPY1_VENV)) --override requirements/numpy1.txt \
+		$(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
 	@touch $@
 
-demo: setup
+demo: $(VENV)/demo-ready
 	@$(BIN)/franka-dynamics demo $(DEMO_ARGS)
 
 test: setup
@@ -143,8 +137,8 @@ LIBRARIES_VENV ?= .venv-libraries
 LIBRARIES_BIN := $(CLEAN) $(LIBRARIES_VENV)/bin
 
 $(LIBRARIES_VENV)/ready: setup.py
-	$(call make_venv,$(LIBRARIES_VENV))
-	@$(call COUNTED,$(LIBRARIES_VENV)) $(LIBRARIES_BIN)/python $(PIP) pytest -e '.[torch,jax]' $(SHOWN)
+	$(call MAKE_VENV,$(LIBRARIES_VENV))
+	@$(call INSTALL,$(LIBRARIES_VENV)) pytest -e '.[torch,jax]' $(BRIEF)
 	@touch $@
 
 test-libraries: $(LIBRARIES_VENV)/ready
@@ -153,7 +147,7 @@ test-libraries: $(LIBRARIES_VENV)/ready
 	@$(LIBRARIES_BIN)/python -m pytest -q test/batch test/examples/test_payload_by_gradient.py
 
 $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
-	@$(BIN)/python $(PIP) -r requirements/docs.txt
+	@$(call INSTALL,$(VENV)) -r requirements/docs.txt $(BRIEF)
 	@touch $@
 
 docs: $(VENV)/docs-ready

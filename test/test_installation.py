@@ -178,6 +178,32 @@ def test_package_xml_lists_every_ros_import_and_controller_as_a_dependency(packa
     assert controllers - optional <= declared
 
 
+@pytest.mark.parametrize(
+    ('lacks', 'package'), [('ensurepip', 'python3-venv'), ('libgomp.so.1', 'libgomp1')]
+)
+def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, lacks, package):
+    # Given a system each Python of which lacks something.
+    programs = tmp_path / 'programs'
+    programs.mkdir()
+    for name in ('python3', *(f'python3.{minor}' for minor in range(11, 15))):
+        one = programs / name
+        one.write_text(
+            f'#!/bin/sh\ncase "$*" in *{lacks}*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+        )
+        one.chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ['PATH']])
+    done = subprocess.run(
+        ['make', 'demo', f'VENV={tmp_path / "venv"}'],
+        cwd=SOURCE,
+        env={**os.environ, 'PATH': path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert f'apt install {package}' in done.stderr
+    assert not (tmp_path / 'venv').exists()
+
+
 def test_every_test_that_the_makefile_names_is_there():
     folder = Path(__file__).parents[1]
     named = re.findall(r'\btest/[\w/.]+', (folder / 'Makefile').read_text())
