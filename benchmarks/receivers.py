@@ -166,6 +166,7 @@ def run(event: str, target: str, folder: Path) -> Result:
         bench.start(
             'simulator',
             'simulator_node',
+            '__ns:=/',
             gravity_compensation=target == 'fci',
             brake_release_after=0.1,
             step_log=str(steps),

@@ -44,7 +44,8 @@ class Controller(Node):
     """Publishes torques of an arm's joints, and ramps them to zero at the end."""
 
     def __init__(self, name):
-        super().__init__(name)
+        # A real arm's topics are in another namespace: -r __ns:=/ for the root namespace.
+        super().__init__(name, namespace='simulation')
         self._joints = self.declare_parameter(
             'joints', [f'fer_joint{i}' for i in range(1, 8)]
         ).value

@@ -19,6 +19,7 @@ from franka_dynamics.ros.launch_arguments import (
     argument,
     arm_arguments,
     launch_description,
+    namespace_argument,
     parameters_argument,
     receiver_argument,
     require_packages,
@@ -61,6 +62,7 @@ def generate_launch_description():
             PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
             'An SDF world named franka, with gravity 0 0 -9.81.',
         ),
+        namespace_argument('nodes, controllers and topics'),
         receiver_argument(),
         parameters_argument(TARGET),
     ]
@@ -93,23 +95,25 @@ def server(given, flag):
     )
 
 
-def bridge(folder):
+def bridge(given, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     return Node(
         package='ros_gz_bridge',
+        namespace=given.namespace,
         executable='parameter_bridge',
         output='screen',
         parameters=[{'config_file': str(folder / 'bridge.yaml')}],
     )
 
 
-def spawned(*source):
+def spawned(given, *source):
     """Return the process that spawns the arm in Gazebo."""
     from franka_dynamics.simulation.gazebo import MODEL
 
     return Node(
         package='ros_gz_sim',
         executable='create',
+        namespace=given.namespace,
         output='screen',
         arguments=[*source, '-name', MODEL],
     )
@@ -141,22 +145,28 @@ def ros2_control_way(given, arm, own_file):
             'connected_to': 'world',
             'ros2_control': 'gz_ros2_control/GazeboSimSystem',
             'controllers': folder / 'controllers.yaml',
+            'namespace': f'/{given.namespace.strip("/")}',
             'initial_positions': gazebo.numbers(start.position),
             'initial_efforts': gazebo.numbers(start.torque),
-        }
+        },
+        given.namespace,
     )
-    spawn = spawned('-topic', 'robot_description')
+    spawn = spawned(given, '-topic', 'robot_description')
     active = spawner(
-        'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
+        'joint_state_broadcaster',
+        chosen.controller,
+        '--param-file',
+        str(folder / 'receiver.yaml'),
+        namespace=given.namespace,
     )
     return [
         removal,
         server(given, '-r'),  # controllers cannot be activated while Gazebo is paused
-        bridge(folder),
+        bridge(given, folder),
         chosen.said,
         publisher,
         spawn,
-        simulated_feedforward(given.robot_type, given.hand, TARGET, own_file, chosen.command),
+        simulated_feedforward(given, TARGET, own_file, chosen.command),
         after(spawn, active),
         after(active),
     ]
@@ -184,9 +194,14 @@ def direct_way(given, arm, own_file):
             'arm.urdf': gazebo.direct_urdf(arm, start, shapes=shapes),
         }
     )
-    spawn = spawned('-file', str(folder / 'arm.urdf'))
+    spawn = spawned(given, '-file', str(folder / 'arm.urdf'))
     parameters = {'robot_type': given.robot_type, 'hand': given.hand}
-    direct = own_node('gazebo_direct', on_exit=Shutdown(), parameters=[parameters])
+    direct = own_node(
+        'gazebo_direct',
+        namespace=given.namespace,
+        on_exit=Shutdown(),
+        parameters=[parameters],
+    )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     asked = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
     unpause = ExecuteProcess(output='screen', cmd=[*asked.split(), 'pause: false'])
@@ -204,13 +219,11 @@ def direct_way(given, arm, own_file):
     return [
         removal,
         server(given, ''),  # without -r Gazebo starts paused
-        bridge(folder),
-        robot_state_publisher({**parameters, 'connected_to': 'world'}),
+        bridge(given, folder),
+        robot_state_publisher({**parameters, 'connected_to': 'world'}, given.namespace),
         spawn,
         started,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
-        simulated_feedforward(
-            given.robot_type, given.hand, TARGET, own_file, f'{FORWARD}/commands'
-        ),
+        simulated_feedforward(given, TARGET, own_file, f'{FORWARD}/commands'),
         after(spawn, direct),
     ]

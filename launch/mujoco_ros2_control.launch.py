@@ -13,6 +13,7 @@ from franka_dynamics.ros.launch_arguments import (
     argument,
     arm_arguments,
     launch_description,
+    namespace_argument,
     parameters_argument,
     receiver_argument,
     require_packages,
@@ -47,6 +48,7 @@ def generate_launch_description():
             "Whether MuJoCo runs without its simulator's window.",
             ['true', 'false'],
         ),
+        namespace_argument('nodes, controllers and topics'),
         receiver_argument(),
         parameters_argument(TARGET),
     ]
@@ -92,11 +94,13 @@ def everything(given):
             'headless': given.headless,
             'initial_positions': numbers(start.position),
             'initial_efforts': numbers(start.torque),
-        }
+        },
+        given.namespace,
     )
     manager = Node(
         package='mujoco_ros2_control',
         executable='ros2_control_node',
+        namespace=given.namespace,
         output='screen',
         on_exit=Shutdown(reason='MuJoCo has ended'),
         parameters=[{'use_sim_time': True}, parameters],
@@ -104,9 +108,11 @@ def everything(given):
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
     active = spawner(
-        'joint_state_broadcaster', chosen.controller, '--param-file', str(folder / 'receiver.yaml')
+        'joint_state_broadcaster',
+        chosen.controller,
+        '--param-file',
+        str(folder / 'receiver.yaml'),
+        namespace=given.namespace,
     )
-    feedforward = simulated_feedforward(
-        given.robot_type, given.hand, TARGET, own_file, chosen.command
-    )
+    feedforward = simulated_feedforward(given, TARGET, own_file, chosen.command)
     return [removal, chosen.said, publisher, manager, active, after(active), feedforward]

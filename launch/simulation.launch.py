@@ -9,7 +9,11 @@ from launch import LaunchDescription
 from launch.actions import Shutdown
 from launch_ros.actions import Node
 
-from franka_dynamics.ros.launch_arguments import argument, launch_description
+from franka_dynamics.ros.launch_arguments import (
+    argument,
+    launch_description,
+    namespace_argument,
+)
 from franka_dynamics.ros.launch_processes import own_node, target_file, text
 
 TARGET = 'mujoco'
@@ -34,7 +38,7 @@ def generate_launch_description() -> LaunchDescription:
                 '',
                 'Put in front of every joint name, verbatim. It overrides the parameter files.',
             ),
-            argument('namespace', '', 'Namespace of both nodes and their topics.'),
+            namespace_argument('both nodes and their topics'),
             argument(
                 'params_file',
                 '',
@@ -50,8 +54,9 @@ def generate_launch_description() -> LaunchDescription:
             argument(
                 'use_sim_time',
                 'true',
-                'Whether the simulated arm publishes its time on /clock and the node uses it. On '
-                'a busy machine the node then does not take a slow arm for a silent one.',
+                'Whether the simulated arm publishes its time on clock, in the namespace, and the '
+                'node uses it. On a busy machine the node then does not take a slow arm for a '
+                'silent one.',
                 ['true', 'false'],
             ),
         ],
@@ -87,7 +92,7 @@ def simulation(given: SimpleNamespace) -> list[Node]:
             *own_file,
             {**both, 'target': TARGET, 'use_sim_time': simulated},
         ],
-        remappings=[('~/command', COMMAND_TOPIC)],
+        remappings=[('~/command', COMMAND_TOPIC), ('/clock', 'clock')],
         on_exit=Shutdown(reason='the feedforward node ended'),
     )
     return [simulator, feedforward]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Two simulated arms on the system clock, each with its feedforward node, namespace and prefix."""
+"""Two simulated arms, each with its feedforward node, namespace, clock and prefix."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,11 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launch_arguments import argument, launch_description
+from franka_dynamics.ros.launch_arguments import (
+    argument,
+    launch_description,
+    namespace_argument,
+)
 
 SIDES = ('left', 'right')
 # Arguments of simulation.launch.py that can be given for both arms or for one.
@@ -39,7 +43,7 @@ def generate_launch_description() -> LaunchDescription:
         for name, (_, sentence) in PER_ARM.items()
     ]
     names = [
-        argument('namespace', '', 'Namespace that contains the namespaces left and right.'),
+        namespace_argument('the namespaces left and right'),
         argument('arm_prefix', '', 'Put before left_ and right_ in every joint name, verbatim.'),
     ]
     return launch_description([*both, *own, *names], both_arms)
@@ -72,9 +76,8 @@ def one_arm(side: str, given: SimpleNamespace) -> GroupAction:
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(simulation),
                 launch_arguments={
-                    'namespace': f'{given.namespace}/{side}',
+                    'namespace': f'{given.namespace.rstrip("/")}/{side}',
                     'arm_prefix': f'{given.arm_prefix}{side}_',
-                    'use_sim_time': 'false',  # with true both arms would publish /clock
                     **{name: getattr(given, f'{side}_{name}') for name in PER_ARM},
                 }.items(),
             )

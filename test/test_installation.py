@@ -17,7 +17,7 @@ from franka_dynamics.resources import share_directory
 
 SOURCE = share_directory()
 NOT_SOURCE = '.* build install log test docs benchmarks *.egg-info __pycache__ *_output'.split()
-COMMANDS = 'effort_controller/commands'
+COMMANDS = '/simulation/effort_controller/commands'
 TIMEOUT_S = 180.0  # reached only by a defect
 
 
@@ -102,6 +102,7 @@ def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     prefix, environment = colcon
     parameters = prefix / 'share/franka_dynamics/config/feedforward/mujoco.yaml'
     node = ['--params-file', str(parameters), '-r', f'~/command:={COMMANDS}']
+    node += ['-r', '__ns:=/simulation']
     processes = [
         subprocess.Popen(
             [prefix / 'lib/franka_dynamics' / name, '--ros-args', '-p', 'robot_type:=fr3', *more],

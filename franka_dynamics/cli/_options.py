@@ -135,11 +135,6 @@ class Topics(Action):
     )
 
 
-def absolute(topic: str) -> str:
-    """Return a topic's or node's name with its leading slash."""
-    return f'/{topic.lstrip("/")}'
-
-
 def new_bag(text: str) -> Path:
     """Return the path of a new bag; raise OutputError if it exists or cannot be made."""
     path = writable_folder(text)

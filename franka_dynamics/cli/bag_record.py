@@ -21,7 +21,7 @@ from rich.text import Text
 
 from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
-from ._options import absolute, arm_prefix_option, folder_option, lead_option, new_bag, Topics
+from ._options import arm_prefix_option, folder_option, lead_option, new_bag, Topics
 from ._say import say, say_each, terminal
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, SettingsError
@@ -98,9 +98,9 @@ class Record(Topics, ArmOptions):
                 progress = record(
                     bag,
                     arm.joint_names,
-                    absolute(self.topic),
-                    absolute(self.command),
-                    absolute(self.node),
+                    self.topic,
+                    self.command,
+                    self.node,
                     go_on,
                 )
             finally:
@@ -137,13 +137,13 @@ class Record(Topics, ArmOptions):
         """Read the bag and say whether replay and identify could use it; return 1 if not."""
         if progress.states == 0:
             say(
-                f'not usable: nothing was heard on {absolute(self.topic)} in '
+                f'not usable: nothing was heard on {progress.topic} in '
                 f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in '
                 'this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
             )
             return 1
         try:
-            recording = read_recording(bag, arm.joint_names, topic=absolute(self.topic))
+            recording = read_recording(bag, arm.joint_names, topic=progress.topic)
             warnings = suspicions(recording, arm)
             motion = prepare(recording)
         except FrankaDynamicsError as error:

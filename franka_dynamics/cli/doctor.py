@@ -19,7 +19,7 @@ import sys
 from typing import NamedTuple
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
-from ._options import absolute, json_option, Topics
+from ._options import json_option, Topics
 from ._say import GET_ROS, say, terminal, write_json
 from ..arm import load
 from ..errors import FrankaDynamicsError
@@ -199,5 +199,5 @@ class Doctor(ArmOptions, Topics):
             return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
         if sys.stdout.isatty():
             print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
-        lines = system_checks(absolute(self.topic), absolute(self.command), _LISTEN_S)
+        lines = system_checks(self.topic, self.command, _LISTEN_S)
         return [Check(*line) for line in lines]

@@ -126,7 +126,7 @@ class Sim(ArmOptions):
                 # so the limit is 0.5 rad instead of 0.2.
                 **({'max_tracking_error': [0.5]} if self.realistic else {}),
             },
-            {'feedforward/command': 'effort_controller/commands'},
+            {'~/command': 'effort_controller/commands'},
         )
         say(f'{self.arm}, target {self.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 

@@ -93,9 +93,9 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     """
     Return the topic of joint states to read from an open bag.
 
-    If `topic` is None, /joint_states is chosen, or the bag's only topic of joint states. Raises
-    RecordingError if the bag has no joint states on `topic`, or, if `topic` is None, has no joint
-    states at all or has them on several topics but not on /joint_states.
+    If `topic` is None, /joint_states is chosen, the only topic of this name in another namespace,
+    or the bag's only topic of joint states. Raises RecordingError if the bag has no joint states
+    on `topic`, or, if `topic` is None, no joint states at all or several such topics.
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE)
@@ -111,8 +111,10 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         return requested
     if DEFAULT_TOPIC in candidates:
         return DEFAULT_TOPIC
-    if len(candidates) == 1:
-        return candidates[0]
+    named = [name for name in candidates if name.endswith(DEFAULT_TOPIC)]
+    for found in (named, candidates):
+        if len(found) == 1:
+            return found[0]
     if candidates:
         raise RecordingError(f'{bag} has no {DEFAULT_TOPIC}; {there}: choose one with --topic.')
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')

@@ -27,6 +27,7 @@ import numpy as np
 from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
+from . import SIMULATION
 from .diagnostics import RESIDUALS
 from .messages import request_message
 from .node_client import NodeClient, NodeClientError
@@ -43,7 +44,7 @@ from ..recordings.recording import Recording
 from ..simulation.demo_figures import DemoRates
 from ..simulation.step_log import read_steps
 
-NODE, _ARM = 'feedforward', f'simulator: {SIMULATED_ARM}'
+NODE, _ARM = f'{SIMULATION}/feedforward', f'{SIMULATION}/simulator: {SIMULATED_ARM}'
 _MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
 WALL, LOCKSTEP = 'wall', 'lockstep'
 # Largest rate at which the PD makes velocities decay [1/s]. The PD is weak so that the effect of
@@ -231,7 +232,7 @@ class _Session:
                 # is a result.
                 'max_tracking_error': [0.0],
             },
-            {'feedforward/command': 'effort_controller/commands'},
+            {'~/command': 'effort_controller/commands'},
         )
         self._client.listen(DiagnosticArray, '/diagnostics', self._on_diagnostics)
         self._client.listen(

@@ -23,6 +23,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
+from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .messages import state_message
 from .node_process import run_node, StopRequest
@@ -48,7 +49,7 @@ class GazeboDirectNode(Node):
     """Adds the start pose to Gazebo's positions, and sends the receiver's torques as forces."""
 
     def __init__(self, **node_options: Any) -> None:
-        super().__init__('gazebo_direct', **node_options)
+        super().__init__('gazebo_direct', **{'namespace': SIMULATION, **node_options})
         description = load_arm(declare(self, specs('arm')))
         start = start_of(description)
         self._start, self._names = start.position, list(description.joint_names)

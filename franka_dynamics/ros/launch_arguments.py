@@ -13,6 +13,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+from . import SIMULATION
 from ..errors import SettingsError
 
 PACKAGE = 'franka_dynamics'
@@ -104,6 +105,16 @@ def arm_arguments() -> list[Any]:
         argument('robot_type', 'fr3', 'The arm: fer, fr3, fr3v2 or fr3v2_1.'),
         argument('hand', 'none', 'The hand: none, franka_hand, or another of config/hands.'),
     ]
+
+
+def namespace_argument(of: str) -> Any:
+    """Return the argument for the namespace of a simulation; `of` is what it contains."""
+    return argument(
+        'namespace',
+        SIMULATION,
+        f"Namespace of {of}. With / they have a real arm's names: a real arm's controller in the "
+        'same ROS domain would then take the torques.',
+    )
 
 
 def receiver_argument() -> Any:

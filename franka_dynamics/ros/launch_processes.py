@@ -48,7 +48,7 @@ def target_file(target: str) -> str:
     return str(share_directory() / 'config' / 'feedforward' / f'{target}.yaml')
 
 
-def robot_state_publisher(values: Mapping[str, Any]) -> Any:
+def robot_state_publisher(values: Mapping[str, Any], namespace: str) -> Any:
     """Return robot_state_publisher with this package's xacro, expanded with `values`."""
     from launch.substitutions import Command, PathJoinSubstitution
     from launch_ros.actions import Node
@@ -61,6 +61,7 @@ def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
+        namespace=namespace,
         output='screen',
         parameters=[
             {'robot_description': ParameterValue(urdf, value_type=str), 'use_sim_time': True}
@@ -68,27 +69,26 @@ def robot_state_publisher(values: Mapping[str, Any]) -> Any:
     )
 
 
-def simulated_feedforward(
-    robot_type: str, hand: str, target: str, own_file: Sequence[str], command: str
-) -> Any:
+def simulated_feedforward(given: Any, target: str, own_file: Sequence[str], command: str) -> Any:
     """
     Return the feedforward node, which commands a simulated arm on the topic `command`.
 
     Until the node's first command, the simulated hardware or another node holds the arm.
-    `own_file` holds at most one parameter file, which overrides the target's file; the other
-    arguments override both files.
+    `given` has the launch arguments robot_type, hand and namespace. `own_file` holds at most one
+    parameter file, which overrides the target's file; the other arguments override both files.
     """
     from launch.actions import Shutdown
 
     parameters = {
-        'robot_type': robot_type,
-        'hand': hand,
+        'robot_type': given.robot_type,
+        'hand': given.hand,
         'target': target,
         'use_sim_time': True,
         'held_until_commanded': True,
     }
     return own_node(
         'feedforward',
+        namespace=given.namespace,
         on_exit=Shutdown(reason='the feedforward node has ended'),
         parameters=[target_file(target), *own_file, parameters],
         remappings=[('~/command', command)],

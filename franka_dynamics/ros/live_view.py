@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import time
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from .finding import find
 from .messages import JointReading
 from .node_process import guest_node
 from .qos import DESCRIPTION_QOS, STATE_QOS
@@ -31,6 +33,7 @@ TERM_TOPICS = {
     COMMANDED: 'feedforward',
     EXTERNAL: 'external_torque',
 }
+_DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _STALE_S = 0.5  # age above which a received term is not used [s]
 _MOST_CALLBACKS = 16  # per update; there are seven topics, each with one message at most
 
@@ -41,7 +44,8 @@ class LiveView:
 
     Subscriptions to joint states and terms are best effort with depth 1 and read once per update,
     so that the view hardly loads a running controller. The arm's model gives g and C dq if the
-    node's g and C dq are missing or older than 0.5 s.
+    node's g and C dq are missing or older than 0.5 s. `joint_states` and `node` may be named
+    without their namespace.
     """
 
     def __init__(
@@ -56,12 +60,16 @@ class LiveView:
         self._reading: JointReading | None = None
         self._began: float | None = None
         self._terms: dict[str, tuple[float, np.ndarray]] = {}
-        self.problem = f'waiting for {joint_states}'
         self.urdf: str | None = None  # from robot_state_publisher, if one runs
         self._guest = guest_node('view')
         own, self._executor = self._guest.__enter__()
+        spin = partial(self._executor.spin_once, timeout_sec=PERIOD_S)
+        node, (joint_states,) = find(own, spin, _DISCOVERY_S, node, [joint_states])
+        namespace = joint_states.rpartition('/')[0]
+        self.problem = f'waiting for {joint_states}'
         own.create_subscription(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
-        own.create_subscription(String, 'robot_description', self._on_urdf, DESCRIPTION_QOS)
+        description_topic = f'{namespace}/robot_description'
+        own.create_subscription(String, description_topic, self._on_urdf, DESCRIPTION_QOS)
         for column, topic in TERM_TOPICS.items():
             own.create_subscription(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
 

@@ -25,6 +25,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
+from .finding import find
 from .messages import seconds
 from .node_process import guest_node
 from .parameter_files import matches, read_sections
@@ -93,6 +94,8 @@ class NodeClient:
     """
     Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
 
+    A name without a leading slash is that of the only such node in any namespace.
+
     `patience` is how long to wait for the node's services and topics to appear [s]. `meanwhile` is
     called many times a second during waits; an exception that it raises ends the wait.
     """
@@ -103,10 +106,17 @@ class NodeClient:
         patience: float = _PATIENCE_S,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        self._name = f'/{name.strip("/")}'
         self._patience, self._meanwhile = patience, meanwhile
         self._guest = guest_node('client')
         self._node, self._executor = self._guest.__enter__()
+        self._given, self._found = name, ''
+
+    @property
+    def _name(self) -> str:
+        """The node's full name, once it is discovered or the time to wait for it is over."""
+        if not self._found:
+            self._found, _ = find(self._node, self._spin, self._patience, self._given)
+        return self._found
 
     def __enter__(self) -> NodeClient:
         return self
@@ -122,11 +132,14 @@ class NodeClient:
         """Wait at most `seconds` until `done` returns True; return whether it did."""
         give_up = time.monotonic() + seconds
         while not done():
-            self._executor.spin_once(timeout_sec=0.02)
-            self._meanwhile()
+            self._spin()
             if time.monotonic() > give_up:
                 return False
         return True
+
+    def _spin(self) -> None:
+        self._executor.spin_once(timeout_sec=0.02)
+        self._meanwhile()
 
     def get(self, parameter: str) -> Any:
         """Return the value of a parameter."""

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from typing import Any
 
+from . import SIMULATION
 from ..arm.payload import yaml_number
 from ..errors import FrankaDynamicsError
 from ..resources import share_directory
@@ -55,9 +56,14 @@ class NodeGroup:
         parameters: Mapping[str, Any],
         remappings: Mapping[str, str] | None = None,
     ) -> None:
-        """Start a module of `franka_dynamics.ros` with parameters and topic remappings."""
+        """
+        Start a module of `franka_dynamics.ros` in the namespace of simulated arms.
+
+        `parameters` and `remappings` (topics) are the node's.
+        """
         arguments = [f'{name}:={ros_value(value)}' for name, value in parameters.items()]
-        renamed = [f'{name}:={topic}' for name, topic in (remappings or {}).items()]
+        names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
+        renamed = [f'{name}:={topic}' for name, topic in names.items()]
         # With faulthandler the log of a node that crashes says in which Python line.
         command = [sys.executable, '-X', 'faulthandler', '-m', f'franka_dynamics.ros.{module}']
         command += ['--ros-args']

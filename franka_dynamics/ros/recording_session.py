@@ -9,7 +9,9 @@ The bag is MCAP; messages are stored as the bytes received.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 import time
 from typing import Any
@@ -23,6 +25,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from .finding import find
 from .node_process import guest_node
 from .received import JointStateReader
 from ..errors import JointStateError, MissingDependencyError
@@ -94,6 +97,7 @@ _SLOW_HZ = 100.0
 _SILENT_S = 2.0
 _MOVING = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
 _SPIN_S, _LOOK_S = 0.05, 0.1
+_DISCOVERY_S = 1.0  # wait for topics and a node named without their namespace [s]
 
 
 @dataclass
@@ -104,6 +108,7 @@ class Progress:
     span: float = 0.0  # between the first and the newest stamp [s]
     states: int = 0
     heard: float = 0.0  # time since the first joint state, of any arm [s]
+    topic: str = ''  # of the joint states, with its namespace
     of_arm: bool = False  # whether a message with the arm's joints came
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
@@ -118,9 +123,9 @@ class _Watch(Progress):
     """Checks the newest joint state ten times per second; BagRecorder counts all states."""
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
-        super().__init__()
+        super().__init__(topic=topic)
         self._reader = JointStateReader(joint_names)
-        self._names, self._topic = joint_names, topic
+        self._names = joint_names
         self._fastest: Array = np.zeros(len(joint_names))
         self._effort_seen = False
         self._fault = ''
@@ -148,11 +153,11 @@ class _Watch(Progress):
     def found(self) -> list[str]:
         """Return the problems up to now."""
         if self.states == 0:
-            return [f'no joint states on {self._topic} yet']
+            return [f'no joint states on {self.topic} yet']
         found = [self._fault] if self._fault else []
         silent = time.monotonic() - self._looked
         if silent > _SILENT_S:
-            found.append(f'{self._topic} has been silent for {silent:.0f} s')
+            found.append(f'{self.topic} has been silent for {silent:.0f} s')
         if self.seconds > 1.0 and self.rate < _SLOW_HZ:
             found.append(
                 f'{self.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
@@ -181,22 +186,23 @@ def record(
     """
     Record joint states, torques, trajectories and diagnostics until `go_on` returns False.
 
-    `go_on` is called with the progress ten times a second.
+    `topic` (joint states), `command` and `node` may be named without their namespace. `go_on` is
+    called with the progress ten times a second.
     """
-    watch = _Watch(joint_names, topic)
-    topics: dict[str, type] = {
-        topic: JointState,
-        command: Float64MultiArray,
-        '/diagnostics': DiagnosticArray,
-        f'{node}/feedforward': JointState,
-        f'{node}/feedforward_trajectory': JointTrajectory,
-        f'{node}/reference': JointTrajectory,
-    }
-    with (
-        # EventsExecutor takes less time per message than the default executor.
-        guest_node('recorder', EventsExecutor) as (own, executor),
-        BagRecorder(own, bag, topics) as recorder,
-    ):
+    # EventsExecutor takes less time per message than the default executor.
+    with guest_node('recorder', EventsExecutor) as (own, executor), ExitStack() as ends:
+        spin = partial(executor.spin_once, timeout_sec=_SPIN_S)
+        node, (topic, command) = find(own, spin, _DISCOVERY_S, node, (topic, command))
+        watch = _Watch(joint_names, topic)
+        topics: dict[str, type] = {
+            topic: JointState,
+            command: Float64MultiArray,
+            '/diagnostics': DiagnosticArray,
+            f'{node}/feedforward': JointState,
+            f'{node}/feedforward_trajectory': JointTrajectory,
+            f'{node}/reference': JointTrajectory,
+        }
+        recorder = ends.enter_context(BagRecorder(own, bag, topics))
         began = looked = time.monotonic()
         while True:
             executor.spin_once(timeout_sec=_SPIN_S)

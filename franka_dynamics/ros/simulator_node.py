@@ -19,6 +19,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from .messages import stamp_from_seconds, state_message
@@ -53,7 +54,7 @@ class SimulatorNode(Node):
     """
 
     def __init__(self, **node_options: Any) -> None:
-        super().__init__('simulator', **node_options)
+        super().__init__('simulator', **{'namespace': SIMULATION, **node_options})
         parameters = declare(self, table('simulator'))
         description = load_arm(parameters)
         for sentence in description.repairs:
@@ -79,7 +80,7 @@ class SimulatorNode(Node):
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
             raise SettingsError(
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
-                '/clock. Leave use_sim_time false here.'
+                'clock. Leave use_sim_time false here.'
             )
         # Stamps advance with simulated time; if simulated time is slower than real time, stamps
         # fall behind the clock.
@@ -92,7 +93,7 @@ class SimulatorNode(Node):
             qos_overriding_options=qos_overriding_options(),
         )
         self._clock_publisher = (
-            self.create_publisher(Clock, '/clock', PUBLISHER_QOS)
+            self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
             if parameters['publish_clock']
             else None
         )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from .finding import find
 from .messages import seconds
 from .node_process import guest_node
 from .received import is_measured
@@ -26,7 +28,7 @@ Line = tuple[str, str, str]  # subject, level, sentence
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 _OLD_S = 0.1
-_PATIENCE_S = 10.0
+_PATIENCE_S, _SPIN_S = 10.0, 0.05
 # A deep queue, so that a slow reader still counts every joint state.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -76,9 +78,9 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     """
     Listen to joint states and diagnostics, and yield the lines of all checks.
 
-    `topic` and `command` are full names. `listen` [s] should exceed 1, because diagnostics come
-    once per second. Listening lasts up to 10 s longer if stamps are off the clock, or if joint
-    states have publishers but none has come.
+    `topic` and `command` may be named without their namespace. `listen` [s] should exceed 1,
+    because diagnostics come once per second. Listening lasts up to 10 s longer if stamps are off
+    the clock, or if joint states have publishers but none has come.
     """
     heard = _Heard()
     statuses: dict[str, Status] = {}
@@ -87,6 +89,8 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         statuses.update({status.name: status for status in read_statuses(message)})
 
     with guest_node('doctor') as (node, executor):
+        spin = partial(executor.spin_once, timeout_sec=_SPIN_S)
+        _, (topic, command) = find(node, spin, listen, topics=(topic, command))
         node.create_subscription(JointState, topic, heard.take, _COUNTING)
         node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         end = time.monotonic() + listen
@@ -97,7 +101,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             and not simulators(statuses)
             and time.monotonic() < end + _PATIENCE_S
         ):
-            executor.spin_once(timeout_sec=0.05)
+            spin()
         simulator = simulators(statuses)
         if simulator:
             names = ', '.join(simulator)

@@ -27,10 +27,7 @@ def loaded(spawner):
     at = spawner.command.index('--param-file')
     controller = spawner.command[at - 1]
     text = Path(spawner.command[at + 1]).read_text('utf-8')
-    table = yaml.safe_load(text)
-    # A file that configures the controller manager too is for controllers without a namespace.
-    section = controller if 'controller_manager' in table else f'/**/{controller}'
-    return controller, table[section]['ros__parameters']
+    return controller, yaml.safe_load(text)[f'/**/{controller}']['ros__parameters']
 
 
 def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
@@ -57,7 +54,7 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
     # MuJoCo gets as effort exactly the node's command.
     (file,) = tmp_path.glob('franka_dynamics_launch_*/controllers.yaml')
     controllers = yaml.safe_load(file.read_text('utf-8'))
-    assert controllers['effort_controller']['ros__parameters']['joints'] == names
+    assert controllers['/**/effort_controller']['ros__parameters']['joints'] == names
     assert str(file) in processes['ros2_control_node'].command
 
 

@@ -115,20 +115,22 @@ def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
     assert node.remappings[COMMAND] == COMMAND_TOPIC
 
 
-def test_two_arms_have_an_arm_and_a_prefix_each_and_the_wall_clock(monkeypatch, tmp_path):
+def test_two_arms_have_an_arm_a_prefix_and_a_clock_each(monkeypatch, tmp_path):
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
     path = share_directory() / 'launch' / 'two_arms.launch.py'
     found = launching.started(path, monkeypatch, robot_type='fr3', right_robot_type='fer')
     assert [
         (one.executable, one.remappings['__ns'], one.values['robot_type']) for one in found
     ] == [
-        (executable, f'/{side}', arm)
+        (executable, f'/simulation/{side}', arm)
         for side, arm in (('left', 'fr3'), ('right', 'fer'))
         for executable in ('simulator_node', 'feedforward_node')
     ]
     for one in found:
-        assert one.values['arm_prefix'] == f'{one.remappings["__ns"][1:]}_'
-        assert not (one.values.get('publish_clock') or one.values.get('use_sim_time'))
+        assert one.values['arm_prefix'] == f'{one.remappings["__ns"].rpartition("/")[2]}_'
+        assert one.values.get('publish_clock') or one.values['use_sim_time']
+        # The simulated arm publishes clock in its namespace.
+        assert one.executable == 'simulator_node' or one.remappings['/clock'] == 'clock'
 
 
 def test_gazebo_waits_for_the_words_of_the_node_that_holds():

@@ -65,6 +65,9 @@ LOCKSTEP = {
     'brake_release_after': 0.1,
 }
 
+# A simulated arm beside a node that is started alone, so both have a real arm's names.
+ROOT_NAMES = {'remaps': {'__ns': '/'}}
+
 ROOT = Path(__file__).parents[2]
 PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
 
@@ -130,13 +133,17 @@ except SystemExit as end:
 
 
 class NodeProcess:
-    """A node of this package, or a script, as a process; its parameters are keyword arguments."""
+    """
+    A node of this package, or a script, as a process.
+
+    Keyword arguments are its parameters; `words` are further ROS arguments.
+    """
 
     # Processes that should still run, because no test has asked them to end.
     lasting: ClassVar[set['NodeProcess']] = set()
 
-    def __init__(self, program: str, log, *, remaps=(), **parameters) -> None:
-        arguments = ['--ros-args']
+    def __init__(self, program: str, log, *, remaps=(), words=(), **parameters) -> None:
+        arguments = ['--ros-args', *words]
         for name, value in parameters.items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
             arguments += ['-p', f'{name}:={text}']
@@ -394,7 +401,7 @@ def start_node(launch):
 @pytest.fixture
 def start_arm(launch):
     """Start a simulated arm in lockstep."""
-    return lambda **parameters: launch('simulator_node', **LOCKSTEP | parameters)
+    return lambda **parameters: launch('simulator_node', **ROOT_NAMES | LOCKSTEP | parameters)
 
 
 @pytest.fixture

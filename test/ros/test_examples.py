@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .conftest import FER, start_python, wait_for
+from .conftest import FER, ROOT_NAMES, start_python, wait_for
 from ..messages import stamp
 from ..scripts import example as example_file
 from ..scripts import loaded
@@ -57,7 +57,7 @@ def test_with_the_terms_an_example_tracks_its_motion(
     desired = probe.collect(kind, f'/{name}/desired', depth=4000)
     states = probe.collect(JointState, 'joint_states', depth=4000)
     # Started together, because an arm in lockstep that waits for others keeps the machine busy.
-    example = launch(str(example_file(name)))
+    example = launch(str(example_file(name)), **ROOT_NAMES)
     # The time-out is long, so that no torque is late on a busy machine.
     start_arm(gravity_compensation=True, lockstep_timeout=2.0)
     start_node(remaps={})

@@ -10,7 +10,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.ros.messages import stamp_from_seconds
 from franka_dynamics.simulation.gazebo import start_of
 
-from .conftest import COMMAND
+from .conftest import COMMAND, ROOT_NAMES
 
 
 class Gazebo:
@@ -37,7 +37,7 @@ class Gazebo:
 def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(probe, launch):
     description = load('fr3', hand='franka_hand')
     gazebo = Gazebo(probe, description)
-    direct = launch('gazebo_direct_node', robot_type='fr3', hand='franka_hand')
+    direct = launch('gazebo_direct_node', **ROOT_NAMES, robot_type='fr3', hand='franka_hand')
     states = probe.collect(JointState, 'joint_states')
     probe.until(lambda: gazebo.publish() or 'every force topic' in direct.text, 'the arm held')
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')

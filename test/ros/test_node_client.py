@@ -40,7 +40,7 @@ def play(probe):
                 tell(state, motions[0].header.frame_id if own else 'another')
 
         tell('refused', '')
-        with NodeClient('feedforward', meanwhile=answer) as client:
+        with NodeClient('/feedforward', meanwhile=answer) as client:
             return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
 
     return play
@@ -55,7 +55,7 @@ def test_the_end_of_another_motion_is_not_taken_for_its_own(play):
 def test_without_reports_nothing_is_sent(probe):
     motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
     with (
-        NodeClient('feedforward', patience=1.0, meanwhile=probe.spin) as client,
+        NodeClient('/feedforward', patience=1.0, meanwhile=probe.spin) as client,
         pytest.raises(NodeClientError, match='nothing was sent'),
     ):
         client.play(JointTrajectory(points=[JointTrajectoryPoint()]))

@@ -18,7 +18,16 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.planning import TrajectoryRequest
 from franka_dynamics.ros.messages import request_message
 
-from .conftest import launching, LOCKSTEP, PATIENT, Probe, run_python, start_python, TIMEOUT_S
+from .conftest import (
+    launching,
+    LOCKSTEP,
+    PATIENT,
+    Probe,
+    ROOT_NAMES,
+    run_python,
+    start_python,
+    TIMEOUT_S,
+)
 from ..messages import stamp
 
 pytest.importorskip('mujoco')
@@ -36,7 +45,7 @@ def holding(tmp_path_factory):
     """Start a simulated arm and the node that holds it."""
     for launch in launching(tmp_path_factory.mktemp('nodes')):
         # Below a real arm's rate, to save processor time while a command starts.
-        launch('simulator_node', **{**LOCKSTEP, 'lockstep_rate': 400.0})
+        launch('simulator_node', **{**ROOT_NAMES, **LOCKSTEP, 'lockstep_rate': 400.0})
         remaps = {**PATIENT['remaps'], 'feedforward/feedforward_trajectory': REMAPPED}
         gains = {'kp': [50.0] * 7, 'kd': [5.0] * 7}
         launch('feedforward_node', **{**PATIENT, 'remaps': remaps}, target='mujoco', **gains)

@@ -47,28 +47,28 @@ def allowed(enclave, node=None):
     """Return the end points that a policy allows a node: kind and resolved name."""
     node = node or enclave
     policy = ElementTree.parse(POLICIES / f'{enclave}.policy.xml').getroot()
-    profile = policy.find(
-        f"enclaves/enclave[@path='/{enclave}']/profiles/profile[@node='{node}'][@ns='/']"
-    )
+    profile = policy.find(f"enclaves/enclave[@path='/{enclave}']/profiles/profile[@node='{node}']")
+    space = profile.get('ns').rstrip('/')
     found = set()
     for group in profile:
         ((rule, verdict),) = group.attrib.items()
         assert verdict == 'ALLOW'
         for entry in group:
-            name = f'/{entry.text}'.replace('/~', f'/{node}').replace('//', '/')
+            name = entry.text.replace('~', node) if entry.text[0] == '~' else entry.text
+            name = name if name.startswith('/') else f'{space}/{name}'
             for kind, parts in END_POINTS[rule].items():
                 found |= {(kind, name + part) for part in parts}
     return found
 
 
-def seen(probe, node):
+def seen(probe, node, space='/'):
     """Return the end points that the graph shows for a node; none while the node is absent."""
-    if (node, '/') not in probe.get_node_names_and_namespaces():
+    if (node, space) not in probe.get_node_names_and_namespaces():
         return set()
     return {
         (kind, name)
         for kind in ('publisher', 'subscriber', 'service', 'client')
-        for name, _ in getattr(probe, f'get_{kind}_names_and_types_by_node')(node, '/')
+        for name, _ in getattr(probe, f'get_{kind}_names_and_types_by_node')(node, space)
     }
 
 
@@ -81,12 +81,13 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     # With a second publisher, the feedforward node subscribes to its own command topic.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
     policy, found = allowed(node), set()
+    space = '/simulation' if node in ('simulator', 'gazebo_direct') else '/'
     if node == 'trajectory_action':
         found.add(('subscriber', '/joint_states'))  # only while a goal is prepared
 
     def differences():
         """Return what the node has not shown of the policy, and what the policy lacks."""
-        found.update(seen(probe, node))
+        found.update(seen(probe, node, space))
         alike = {
             (one, pattern)
             for one in found
