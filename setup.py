@@ -15,7 +15,6 @@ SHARED_FOLDERS = ('config', 'cpp', 'launch', 'security', 'urdf')
 # knowledge, and `requirements/` names the PyPI wheels for machines without apt's ROS.
 EXTRAS = {
     'batch': ['llvmlite>=0.45', 'cffi'],
-    'completion': ['argcomplete>=3.0'],
     # Its wheels are for Linux on x86-64 and end at Python 3.12.
     'fci': ['pylibfranka>=0.21; platform_machine == "x86_64" and python_version < "3.13"'],
     'logs': ['h5py>=3.8', 'pyarrow>=14.0', 'rosbags>=0.11', 'scipy'],
@@ -64,7 +63,7 @@ setup(
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
     data_files=shared_files(),
-    install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'rich', 'ruckig>=0.12'],
+    install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'click>=8.1', 'rich', 'ruckig>=0.12'],
     extras_require={
         **EXTRAS,
         **LIBRARIES,

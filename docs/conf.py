@@ -23,6 +23,7 @@ os.environ['COLUMNS'] = '80'  # of the commands' help
 
 import franka_dynamics
 from franka_dynamics.cli import main as command_line
+from franka_dynamics.cli._click import help_text, verbs
 from franka_dynamics.errors import MissingDependencyError
 
 project = 'franka_dynamics'
@@ -124,20 +125,15 @@ def write_python_pages(app):
 
 def write_command_line_page(app):
     """Write what --help-all says of every word and action."""
-    parser = command_line.build_parser()
-    lines = [
-        *title('The command line in full'),
-        '::',
-        '',
-        *(f'   {line}' for line in parser.format_help().splitlines()),
-        '',
-    ]
-    for verb, subparser in command_line.parsers(parser):
+    lines = title('The command line in full')
+    every = [('', command_line.COMMAND), *verbs(command_line.COMMAND)]
+    for words, command in every:
+        said = help_text(command, words, whole=True)
         lines += [
-            *title(verb, '-'),
+            *(title(words, '-') if words else ()),
             '::',
             '',
-            *(f'   {line}' for line in subparser.format_help().splitlines()),
+            *(f'   {line}' for line in said.splitlines()),
             '',
         ]
     write('cli.rst', lines)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Dataclass fields that are also command-line options.
+Dataclass fields that are also command-line options, and numbers read from their text.
 
 A field's annotation gives the number and type of the option's values; the field's default is the
 value of an option that is not given. `Option` adds help text, flags, choices and range.
@@ -68,3 +68,18 @@ def option(
     return field(
         default=default, metadata={'option': Option(help, metavar, choices=choices, **more)}
     )
+
+
+def decimal(text: str, kind: Callable[[str], float] = float) -> float:
+    """
+    Convert a string to a float or an int.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not a plain decimal one: Python would read 1_0 as ten.
+
+    """
+    if '_' in text or not text.isascii():
+        raise ValueError(f'{text!r} is no decimal number')
+    return kind(text)

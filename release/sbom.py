@@ -19,6 +19,7 @@ _ROS = re.compile(r'<(?:exec_)?depend>([\w-]+)</(?:exec_)?depend>')
 _ALSO_ON_PYPI = {
     'pinocchio': 'pin',
     'python3-numpy': 'numpy',
+    'python3-click': 'click',
     'python3-rich': 'rich',
     'python3-yaml': 'pyyaml',
 }

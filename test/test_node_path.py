@@ -81,8 +81,9 @@ print('ran')
 '''
 # Every library that an extra or the command line brings.
 ABSENT = (
-    'rich mujoco rosbags scipy matplotlib trimesh networkx igl sympy llvmlite cvxpy casadi jax '
-    'torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed pylibfranka ruckig'
+    'click rich mujoco rosbags scipy matplotlib trimesh networkx igl sympy llvmlite cvxpy casadi '
+    'jax torch pandas meshcat viser PIL setuptools pkg_resources pytest distributed pylibfranka '
+    'ruckig'
 ).split()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import build_parser
+from franka_dynamics.cli.main import parsed
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.validation.crosscheck import crosscheck
@@ -69,7 +69,7 @@ def test_a_pages_commands_are_taken(page):
         words = [word for word in words if word != '&']
         # Refused, a command raises a SettingsError; one that asks for help ends.
         if '--help' not in words:
-            build_parser(words).parse_args(words)
+            parsed(words)
 
 
 def test_images_lie_in_one_folder_and_are_all_shown():

@@ -14,9 +14,9 @@ import numpy as np
 import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .strict_yaml import decimal
 from .typed_file import decode, FieldError, of_length, read_typed, Vector
 from ..errors import DescriptionError, InertiaError, unreadable
+from ..options import decimal
 from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')

@@ -9,7 +9,7 @@ keys it keeps the last: in an arm's parameters, errors that nobody notices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 import re
 from typing import Any
@@ -93,21 +93,6 @@ def _decimal(loader: Any, node: Any) -> int:
 
 
 _StrictLoader.add_constructor('tag:yaml.org,2002:int', _decimal)
-
-
-def decimal(text: str, kind: Callable[[str], float] = float) -> float:
-    """
-    Convert a string to a float or an int.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, or not a plain decimal one: Python would read 1_0 as ten.
-
-    """
-    if '_' in text or not text.isascii():
-        raise ValueError(f'{text!r} is no decimal number')
-    return kind(text)
 
 
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:

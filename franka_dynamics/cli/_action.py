@@ -5,22 +5,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-import argparse
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, Field, fields, MISSING
-import functools
+from dataclasses import dataclass, Field, fields
 import inspect
-import math
-from types import NoneType, UnionType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints, TypeVar, Union
+from typing import Any, ClassVar, TypeVar
 
-from ..arm.strict_yaml import decimal
 from ..errors import SettingsError
 from ..options import Option
 
 T = TypeVar('T')
 RARE = 'rarely used'
+GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,8 +64,8 @@ class Action(ABC):
 
     def spelled(self, name: str) -> str:
         """Return a field's option, such as --arm-prefix, or a positional argument's metavar."""
-        declared = dict(_declared(type(self)))[name]
-        return f'{declared.metavar}' if declared.positional else _flags(name, declared)[0]
+        declared = declarations(type(self))[name]
+        return f'{declared.metavar}' if declared.positional else flags(name, declared)[0]
 
     def part(self, kind: type[T]) -> T:
         """Return a dataclass of type `kind`, filled from the action's fields of equal names."""
@@ -79,132 +73,36 @@ class Action(ABC):
         return kind(**{name: getattr(self, name) for name in names})
 
 
-def add_options(parser: argparse.ArgumentParser, kind: type[Action], *, whole: bool) -> None:
-    """
-    Add an argparse option for every declared field of an action.
-
-    The options have no default values, so that `filled` knows which were given. In the help the
-    action's own options come first, then those under the headings of the classes it inherits,
-    then, if `whole`, the rarely used ones.
-    """
-    types = get_type_hints(kind)
-    defaults = {one.name: one.default for one in fields(kind)}
-    options = sorted(_declared(kind), key=lambda one: _place(kind, *one))
-    groups: dict[str, argparse._ArgumentGroup] = {}
-    for name, declared in options:
-        title = _place(kind, name, declared)[1]
-        if title and title not in groups:
-            groups[title] = parser.add_argument_group(title)
-        group = groups.get(title, parser)
-        default = defaults[name]
-        settings = _values(declared, types[name]) | {
-            'help': _help(declared, default) if whole or not declared.rare else argparse.SUPPRESS,
-            # argparse would check SUPPRESS, as the default of an optional positional argument,
-            # against the choices.
-            'default': None if declared.positional else argparse.SUPPRESS,
-        }
-        if declared.metavar is not None:
-            settings['metavar'] = declared.metavar
-        if declared.choices is not None:
-            settings['choices'] = declared.choices
-        if not declared.positional:
-            required = default is MISSING
-            group.add_argument(*_flags(name, declared), dest=name, required=required, **settings)
-        elif default is MISSING:
-            group.add_argument(name, **settings)
-        else:
-            group.add_argument(name, **{'nargs': '?', **settings})
-    if RARE in groups:
-        what = 'show rarely used options as well, and exit'
-        parser.add_argument('--help-all', action='help', help=what)
-
-
-def usage(parser: argparse.ArgumentParser) -> str:
-    """Return an action's usage line: [options], required options and positional arguments."""
-    words = [parser.prog, '[options]']
-    for one in parser._actions:
-        name = one.metavar if isinstance(one.metavar, str) else one.dest.upper()
-        if one.option_strings:
-            words += [one.option_strings[0], name] if one.required else []
-        else:
-            more = f'{name} [{name} ...]' if one.nargs == '+' else name
-            words.append(f'[{more}]' if one.nargs == '?' else more)
-    return ' '.join(words).replace('%', '%%')
-
-
-def _place(kind: type[Action], name: str, declared: Option) -> tuple[int, str]:
-    """Return where the help lists an option: the rank of its group, and the group's heading."""
-    home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
-    heading = '' if home is kind else vars(home).get('heading', '')
-    if declared.rare:
-        return 3, RARE
-    return (2, heading) if heading else (int(home is not kind), '')
-
-
-def filled(kind: type[Action], arguments: argparse.Namespace) -> Action:
-    """Return an action of class `kind` with the parsed options as fields; lists become tuples."""
-    values = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in vars(arguments).items()
-        if name in dict(_declared(kind)) and value is not None
-    }
-    return kind(**values, options_given=frozenset(values))
-
-
 def _fields(kind: Any) -> tuple[Field[Any], ...]:
     return fields(kind)
 
 
-def _declared(kind: type[Action]) -> Iterator[tuple[str, Option]]:
-    return ((one.name, one.metadata['option']) for one in fields(kind) if one.metadata)
-
-
-def _flags(name: str, declared: Option) -> tuple[str, ...]:
+def flags(name: str, declared: Option) -> tuple[str, ...]:
+    """Return an option's flags, such as ('--arm-prefix',)."""
     return declared.flags or (f'--{name.replace("_", "-")}',)
 
 
-def _values(declared: Option, annotation: Any) -> dict[str, Any]:
-    """Return argparse's settings, such as type and nargs, for a field's annotated type."""
-    if get_origin(annotation) in (Union, UnionType):
-        (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
-    if annotation is bool and declared.kind is None:
-        return {'action': 'store_true'}
-    settings: dict[str, Any] = {}
-    if get_origin(annotation) is tuple:
-        annotation, *others = get_args(annotation)
-        if others != [...]:
-            settings['nargs'] = 1 + len(others)
-        else:
-            settings['nargs'] = '+'
-            if not declared.positional:
-                settings['action'] = 'extend'
-    if declared.const is not None:
-        settings |= {'nargs': '?', 'const': declared.const}
-    if declared.kind is None and annotation in (int, float):
-        return {**settings, 'type': functools.partial(_number, annotation, declared)}
-    return {**settings, 'type': declared.kind or annotation}
+def declarations(kind: type[Action]) -> dict[str, Option]:
+    """
+    Return the options of an action's fields by the fields' names, in the order of its help.
+
+    The action's own options come first, then those that it inherits without a heading, then those
+    under headings, then the rarely used ones; in each group positional arguments come first.
+    """
+    declared = {one.name: one.metadata['option'] for one in fields(kind) if one.metadata}
+
+    def place(name: str) -> tuple[int, str, bool]:
+        title = heading(kind, name, declared[name])
+        inherited = name not in inspect.get_annotations(kind)
+        rank = 3 if title == RARE else 2 if title else int(inherited)
+        return rank, title, not declared[name].positional
+
+    return {name: declared[name] for name in sorted(declared, key=place)}
 
 
-def _help(declared: Option, default: Any) -> str:
-    text = declared.help
-    if 'default: ' not in text and default not in (MISSING, None, False, '', ()):
-        each = default if isinstance(default, tuple) else (default,)
-        shown = (f'{one:g}' if isinstance(one, float) else f'{one}' for one in each)
-        text = f'{text} (default: {" ".join(shown)})'.strip()
-    return text.replace('%', '%%')
-
-
-def _number(kind: type[int] | type[float], declared: Option, text: str) -> float:
-    """Return text as a finite number in the option's range; integers are at least 0 by default."""
-    least, most = declared.least, declared.most
-    if least is None:
-        least = -math.inf if kind is float else 0
-    with suppress(ValueError):
-        value = decimal(text, kind)
-        if math.isfinite(value) and least <= value <= (math.inf if most is None else most):
-            return value
-    bounds = '' if least == -math.inf else f' of at least {least:g}'
-    if most is not None:
-        bounds = f' from {least:g} to {most:g}'
-    what = 'whole number' if kind is int else 'number' if bounds else 'finite number'
-    raise argparse.ArgumentTypeError(f'{text[:40]} is not a {what}{bounds}')
+def heading(kind: type[Action], name: str, declared: Option) -> str:
+    """Return the heading under which an action's help lists an option; empty without one."""
+    if declared.rare:
+        return RARE
+    home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
+    return '' if home is kind else vars(home).get('heading', '')

@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ..files import write_text
 
-GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
 PRINTED = Path('-')  # path that stands for standard output
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 _LINE_EVERY_S = 10.0

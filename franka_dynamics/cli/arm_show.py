@@ -14,9 +14,8 @@ from ._arm_options import ArmOptions
 from ._options import picture_option, PRINTED, printed_json_option
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
-from ..arm.strict_yaml import decimal
 from ..errors import DescriptionError
-from ..options import option
+from ..options import decimal, option
 from ..report.arm import arm_tables, as_json, inertia_rows
 from ..typing import Array
 

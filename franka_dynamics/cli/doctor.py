@@ -18,9 +18,10 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+from ._action import GET_ROS
 from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import json_option, Topics
-from ._say import GET_ROS, say, terminal, write_json
+from ._say import say, terminal, write_json
 from ..arm import load
 from ..errors import FrankaDynamicsError
 from ..options import option

@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
@@ -13,23 +12,26 @@ has gone.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 import errno
+from functools import partial
 from importlib import import_module
-import inspect
 import os
-import re
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
-from ._action import Action, add_options, filled, usage
+import click
+from click.shell_completion import shell_complete
+
+from ._action import Action, GET_ROS
+from ._click import Verb, Words
 from ._interrupts import or_interrupted
-from ._say import GET_ROS
 from .. import __version__
-from ..errors import FrankaDynamicsError, MissingDependencyError, nearest, SettingsError
+from ..errors import FrankaDynamicsError, MissingDependencyError, SettingsError
 
+NAME = 'franka-dynamics'
+_COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
@@ -87,95 +89,67 @@ ABOUT = {
 _COLUMN = 20
 
 
-def _found(place: str) -> type[Action]:
-    module, _, name = place.partition('.')
-    return getattr(import_module(f'.{module}', __package__), name)
+class _Command(Words):
+    """The whole command, whose help lists all words on one screen."""
 
-
-class _OneSentence(argparse.ArgumentParser):
-    """A parser whose error messages suggest the most similar choice and name --help."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        # By its own pattern Python before 3.14 takes -9.81e0 for an option, not for a number.
-        self._negative_number_matcher = re.compile(r'-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$')
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse's own _print_message ignores write errors, such as a full disk's.
-        if message:
-            (file or sys.stderr).write(message)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise SettingsError with the message; argparse would print the usage as well."""
-        chosen = re.search(r"invalid choice: '(.*?)' .choose from (.*).$", message, re.S)
-        near = chosen and nearest(chosen[1], re.findall(r'[\w-]+', chosen[2]))
-        program, *words = self.prog.split()
-        group = WORDS.get(words[0]) if words else None
-        if chosen and isinstance(group, dict) and chosen[1] in group:
-            near = f'`{program} {words[0]} {chosen[1]}`'  # an action typed where a value belongs
-        meant = f'; did you mean {near}?' if near else ''
-        raise SettingsError(f'{message}{meant} (see {self.prog} --help)')
-
-
-class _Parser(_OneSentence):
-    """The parser of the whole command, whose help lists all words on one screen."""
-
-    def format_help(self) -> str:
-        """Return the help: each word with its purpose, and the names of its actions."""
-        lines = [self.format_usage(), f'{self.description}\n']
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help: each word with its purpose, and the names of its actions."""
+        lines = [
+            'Usage: franka-dynamics [--help] [--version] WORD [ACTION] [options]\n',
+            'Dynamics of Franka arms: check, compare, identify, generate.\n',
+        ]
         for word, target in WORDS.items():
             lines.append(f'  {word:<{_COLUMN - 2}}{ABOUT[word]}')
             if not isinstance(target, str):
                 lines.append(f'    {" ".join(target)}')
-        return '\n'.join((*lines, '\nWORD --help and WORD ACTION --help list the options.\n'))
+        lines.append('\nWORD --help and WORD ACTION --help list the options.\n')
+        formatter.write('\n'.join(lines))
 
 
-def build_parser(words: Sequence[str] = (), *, whole: bool = True) -> argparse.ArgumentParser:
+def _verb(name: str, place: str) -> Verb:
+    module, _, action = place.partition('.')
+    return Verb(name, getattr(import_module(f'.{module}', __package__), action))
+
+
+def _below(targets: Mapping[str, Any]) -> dict[str, Callable[[], click.Command]]:
+    """Return functions that make the commands of words."""
+    return {
+        word: partial(_verb, word, target)
+        if isinstance(target, str)
+        else partial(Words, word, ABOUT[word], _below(target))
+        for word, target in targets.items()
+    }
+
+
+COMMAND = click.version_option(__version__, message='%(prog)s %(version)s')(
+    _Command(NAME, '', _below(WORDS))
+)
+
+
+def parsed(words: Sequence[str]) -> Action:
     """
-    Return the command's parser, with the options of words[0], or of all words if none is given.
+    Return the action that command-line words name, with its options.
 
-    With `whole` the help of an action also lists rarely used options.
+    Raises
+    ------
+    SettingsError
+        If a word or an option is unknown, or a value is missing or wrong.
+    click.exceptions.Exit
+        After --help or --version, or if no action was named and the help was printed instead.
+
     """
-    parser = _Parser(
-        prog='franka-dynamics',
-        usage='franka-dynamics [--help] [--version] WORD [ACTION] [options]',
-        description='Dynamics of Franka arms: check, compare, identify, generate.',
-    )
-    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
-    parser.set_defaults(action=None, parser=parser)
-    first = parser.add_subparsers(
-        prog='franka-dynamics', metavar='WORD', parser_class=_OneSentence
-    )
-    for word, target in WORDS.items():
-        leaf = first.add_parser(word, description=ABOUT[word])
-        leaf.set_defaults(parser=leaf)
-        if words and words[0] != word:
-            continue
-        if isinstance(target, str):
-            _fill(leaf, _found(target), whole)
-            continue
-        group = leaf.add_subparsers(metavar='ACTION')
-        for name, place in target.items():
-            action = _found(place)
-            help = (inspect.getdoc(action) or '').partition('\n')[0]
-            _fill(group.add_parser(name, help=help), action, whole)
-    return parser
-
-
-def _fill(leaf: argparse.ArgumentParser, action: type[Action], whole: bool) -> None:
-    leaf.description = inspect.getdoc(action)
-    add_options(leaf, action, whole=whole)
-    leaf.usage = usage(leaf)
-    leaf.set_defaults(action=action, parser=leaf)
-
-
-def parsers(parser: argparse.ArgumentParser, words: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield the words of every action (`demo`, `arm check`, ...) and their parser."""
-    below = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
-    if not below:
-        yield words, parser
-    for word, inner in below[0].choices.items() if below else ():
-        yield from parsers(inner, f'{words} {word}'.strip())
+    try:
+        with COMMAND.make_context(NAME, list(words)) as context:
+            action: Action = COMMAND.invoke(context)
+        return action
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else NAME
+        said = error.format_message().rstrip('.').replace('\n', ' ')
+        if isinstance(error, click.BadParameter) and error.param and error.message:
+            named = isinstance(error.param, click.Option)
+            spelled = error.param.opts[0] if named else error.param.metavar
+            said = f'{spelled}: {error.message}'
+        raise SettingsError(f'{said} (see {where} --help)') from error
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -192,8 +166,8 @@ def _main(argv: list[str]) -> int:
     try:
         try:
             status = _answered(argv)
-        except SystemExit as ended:  # of --help and --version
-            status = int(ended.code or 0)
+        except click.exceptions.Exit as ended:  # of --help and --version
+            status = ended.exit_code
         sys.stdout.flush()
         return status
     except FrankaDynamicsError as error:
@@ -222,37 +196,19 @@ def _write_nowhere() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _answered(argv: list[str]) -> int:
-    """Run the action that the arguments name, or print the help; return the exit status."""
-    if '_ARGCOMPLETE' in os.environ:
-        with suppress(ImportError):
-            import argcomplete
-
-            argcomplete.autocomplete(build_parser())
-    known = argv[:1] if argv and argv[0] in WORDS else ['no word']
-    parser = build_parser(known, whole='--help-all' in argv)
-    arguments, unknown = parser.parse_known_args(argv)
-    if unknown:
-        leaf = arguments.parser
-        word, options = unknown[0].partition('=')[0], leaf._option_string_actions
-        if not word.startswith('-'):
-            meant = f'--arm {word}' if '--arm' in options else ''
-        elif word.startswith('--robot') and '--arm' in options:
-            meant = '--arm'
-        else:
-            meant = nearest(word, options)
-        suggestion = f'; did you mean {meant}?' if meant else ''
-        leaf.error(f'unrecognized arguments: {" ".join(unknown)}{suggestion}')
-    if arguments.action is None:
-        arguments.parser.print_help()
-        return 0
+def _answered(words: list[str]) -> int:
+    """Run the action that the words name, or print the help; return the exit status."""
+    instruction = os.environ.get(_COMPLETE)
+    if instruction:
+        return shell_complete(COMMAND, {}, NAME, _COMPLETE, instruction)
+    action = parsed(words)
     try:
-        return filled(arguments.action, arguments).run()
+        return action.run()
     except ImportError as error:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
-        what = arguments.parser.prog
+        what = ' '.join([NAME, *words[: 1 if isinstance(WORDS[words[0]], str) else 2]])
         raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
 
 

@@ -21,9 +21,9 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm.description import JointLimits
-from ..arm.strict_yaml import decimal
 from ..arm.typed_file import MOST_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
+from ..options import decimal
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')

@@ -9,14 +9,15 @@ import sys
 
 import pytest
 
+from franka_dynamics.cli._click import verbs
 from franka_dynamics.cli._options import new_bag, picture_option
-from franka_dynamics.cli.main import ABOUT, build_parser, main, parsers, WORDS
+from franka_dynamics.cli.main import ABOUT, COMMAND, main, WORDS
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_file, writable_folder
 
 # One spelling for one thing: --output, --report, --plot, --json.
 OUTPUTS = {'--output', '--report', '--plot', '--json'}
-VERBS = dict(parsers(build_parser()))
+VERBS = dict(verbs(COMMAND))
 
 
 def test_help_is_a_screen_with_every_word_and_action(capsys):
@@ -30,10 +31,10 @@ def test_help_is_a_screen_with_every_word_and_action(capsys):
 
 @pytest.mark.parametrize('verb', VERBS)
 def test_every_output_is_checked_before_the_work(verb):
-    for action in VERBS[verb]._actions:
-        if OUTPUTS & {*action.option_strings} and action.nargs != 0:
+    for param in VERBS[verb].params:
+        if OUTPUTS & {*param.opts}:
             with pytest.raises(OutputError):
-                action.type('/dev/null/below.png')
+                param.type.convert('/dev/null/below.png', param, None)
 
 
 @pytest.mark.parametrize(
@@ -62,16 +63,18 @@ def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, 
         check(path)
 
 
-def test_a_shell_gets_completions_of_verbs_and_options(tmp_path, monkeypatch):
-    pytest.importorskip('argcomplete', reason='argcomplete is not installed')
-    answer = tmp_path / 'answer'
-    given = {'_ARGCOMPLETE': '1', '_ARGCOMPLETE_STDOUT_FILENAME': str(answer)}
-    for line, word in (('cod', 'codegen'), ('arm ch', 'check'), ('arm export --out', '--output')):
-        line = f'franka-dynamics {line}'
-        of_line = {'COMP_LINE': line, 'COMP_POINT': str(len(line)), '_ARGCOMPLETE_IFS': '\n'}
+def test_a_shell_gets_completions_of_verbs_and_options():
+    lines = {'cod': 'codegen', 'arm ch': 'check', 'arm export --out': '--output'}
+    lines['bag replay b'] = 'b'  # a file, which the shell completes
+    for line, word in lines.items():
+        words = f'franka-dynamics {line}'
+        given = {'COMP_WORDS': words, 'COMP_CWORD': str(len(words.split()) - 1)}
+        given['_FRANKA_DYNAMICS_COMPLETE'] = 'bash_complete'
         command = [sys.executable, '-m', 'franka_dynamics']
-        subprocess.run(command, check=True, timeout=600, env={**os.environ, **given, **of_line})
-        assert answer.read_text().strip() == word
+        env = {**os.environ, **given}
+        done = subprocess.run(command, check=True, env=env, stdout=subprocess.PIPE, text=True)
+        kind, _, completed = done.stdout.strip().partition(',')
+        assert completed == word and kind == ('file' if word == 'b' else 'plain')
 
 
 @pytest.mark.parametrize('command', ['arm show --arm fer', 'arm base-parameters --arm rpr'])
