@@ -63,7 +63,15 @@ setup(
     packages=find_packages(include=[NAME, f'{NAME}.*']),
     package_data={NAME: ['py.typed']},
     data_files=shared_files(),
-    install_requires=['setuptools', 'numpy>=1.26', 'PyYAML', 'pin>=3.0', 'click>=8.1', 'rich', 'ruckig>=0.12'],
+    install_requires=[
+        'setuptools',
+        'numpy>=1.26',
+        'PyYAML',
+        'pin>=3.0',
+        'click>=8.1',
+        'rich',
+        'ruckig>=0.12',
+    ],
     extras_require={
         **EXTRAS,
         **LIBRARIES,
