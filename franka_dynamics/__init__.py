@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .arm.shapes import Shape as Shape
     from .arm.shapes import ShapeKind as ShapeKind
     from .batch.batch_model import BatchModel as BatchModel
-    from .batch.batch_model import TorqueDerivatives as TorqueDerivatives
     from .codegen.emit import c_header as c_header
     from .codegen.equations import customised_equations as customised_equations
     from .codegen.equations import Equations as Equations
@@ -77,6 +76,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .dynamics.derivatives import TreeMotion as TreeMotion
     from .dynamics.model import DynamicsModel as DynamicsModel
     from .dynamics.model import GRAVITY as GRAVITY
+    from .dynamics.model import TorqueDerivatives as TorqueDerivatives
     from .dynamics.newton_euler import NewtonEulerModel as NewtonEulerModel
     from .dynamics.pinocchio_model import PinocchioModel as Model  # noqa: F401
     from .dynamics.product_of_exponentials import ExponentialsModel as ExponentialsModel

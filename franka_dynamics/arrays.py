@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from types import EllipsisType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +17,30 @@ from .typing import Array
 
 _SHOWN = 200
 Shape = tuple[int | EllipsisType | None, ...]
+
+
+class ByValue:
+    """
+    Base class of frozen dataclasses that hold arrays: equal if all their fields are.
+
+    A dataclass compares arrays by `==`, which gives no truth value; so declare it with eq=False.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other is of this class, with equal values in all fields."""
+        return type(self) is type(other) and _values(self) == _values(other)
+
+    def __hash__(self) -> int:
+        """Return a hash of the fields' values."""
+        return hash(_values(self))
+
+
+def _values(owner: Any) -> tuple[Any, ...]:
+    """Return a dataclass's fields, arrays as their shapes and numbers (-0.0 equals 0.0)."""
+    return tuple(
+        (value.shape, *value.ravel().tolist()) if isinstance(value, np.ndarray) else value
+        for value in (getattr(owner, field.name) for field in fields(owner))
+    )
 
 
 def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
@@ -45,7 +71,9 @@ def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) ->
         object.__setattr__(owner, name, array)
 
 
-def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> Array:
+def checked(
+    given: object, shape: Shape, words: str, error: type[Exception], *, finite: bool = True
+) -> Array:
     """
     Return a new float array, after checking its shape and that all numbers are finite.
 
@@ -59,11 +87,13 @@ def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> 
         Name of the array in the error message.
     error : type
         Class of the error to raise.
+    finite : bool
+        Whether all numbers must be finite.
 
     Raises
     ------
     error
-        If the shape is wrong, or a value is no finite number.
+        If the shape is wrong, or a value is no number, or not finite where it must be.
 
     """
     try:
@@ -80,7 +110,7 @@ def checked(given: object, shape: Shape, words: str, error: type[Exception]) -> 
             f'{words} must be finite numbers of shape {expected}; got {shown(given)} of shape '
             f'{array.shape}.'
         )
-    if not np.isfinite(array).all():
+    if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
         place = f' at {at}' if at else ''
         raise error(
@@ -96,7 +126,13 @@ def shown(values: object) -> str:
 
 
 def joint_values(
-    values: ArrayLike, name: str, joints: Sequence[str], arm: str = '', *, stack: bool = True
+    values: ArrayLike | None,
+    name: str,
+    joints: Sequence[str],
+    arm: str = '',
+    *,
+    stack: bool = True,
+    finite: bool = True,
 ) -> Array:
     """
     Return joint values as a float array, after checking shape and finiteness.
@@ -113,6 +149,8 @@ def joint_values(
         Name of the arm in error messages; they name no arm if it is empty.
     stack : bool
         Whether `values` may have leading axes; otherwise their shape must be (n,).
+    finite : bool
+        Whether all values must be finite.
 
     Raises
     ------
@@ -129,7 +167,7 @@ def joint_values(
             f'joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
         ) from error
     fits = vector.shape[-1:] == (n,) and (stack or vector.ndim == 1)
-    if fits and np.isfinite(vector).all():
+    if fits and (not finite or np.isfinite(vector).all()):
         return vector
     if not fits:
         raise _wrong_shape(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
@@ -141,10 +179,10 @@ def joint_values(
 
 
 def require_states(
-    shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str], *, first_axis: bool = False
-) -> None:
+    shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]
+) -> tuple[int, ...]:
     """
-    Raise an error if arrays of joint states lack a value per joint, or differ in shape.
+    Return the broadcast leading axes of arrays of joint states, after checking their shapes.
 
     Parameters
     ----------
@@ -152,25 +190,30 @@ def require_states(
         The arrays' shapes, by their names.
     joints : sequence of str, length n
         The joints in order.
-    first_axis : bool
-        Whether the joints are the first axis rather than the last.
 
     Raises
     ------
     JointVectorError
-        If an array has a wrong shape; the message names the array.
+        If an array has a wrong shape, or the leading axes do not broadcast; the message names
+        the arrays.
 
     """
-    n, (first, all_alike) = len(joints), next(iter(shapes.items()))
-    expected, place = (f'({n}, ...)', 0) if first_axis else (f'(..., {n})', -1)
     for name, shape in shapes.items():
-        if not shape or shape[place] != n:
-            raise _wrong_shape(name, shape, expected, joints)
-        if shape != all_alike:
-            raise JointVectorError(
-                f'{name} has shape {shape} and {first} has {all_alike}; give every state all of '
-                'its values.'
-            )
+        if shape[-1:] != (len(joints),):
+            raise _wrong_shape(name, shape, f'(..., {len(joints)})', joints)
+    return broadcast_leading(shapes)
+
+
+def broadcast_leading(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the broadcast of all but the last axes of arrays, or raise JointVectorError."""
+    try:
+        return np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))
+    except ValueError:
+        listed = ', '.join(f'{name} {shape}' for name, shape in shapes.items())
+        raise JointVectorError(
+            f'The arrays do not broadcast: {listed}. Give one row per state in each of them, or '
+            'one for all.'
+        ) from None
 
 
 def _wrong_shape(

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .arm_file import ArmFile, InertialSet
+from .arm_file import ArmFile, described, InertialSet
 from .bodies import Body, InertiaAbout, Pose
-from .description import ArmDescription, require_description
+from .description import ArmDescription
 from .plausibility import effort_questions
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted, encode, FieldError
@@ -102,14 +102,14 @@ def _arm_file(
     )
 
 
-def save(description: ArmDescription, path: str | Path, **words: str) -> None:
+def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
     """
     Write an arm file; the file appears complete or not at all.
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm.
+    description : ArmDescription, str or Path
+        The arm, a shipped arm's name or the path of an arm file.
     path : str or Path
         The file to write; an existing file is replaced.
     words : str
@@ -123,11 +123,10 @@ def save(description: ArmDescription, path: str | Path, **words: str) -> None:
     Raises
     ------
     DescriptionError
-        If `description` is not an ArmDescription, its friction model is none of the three that an
+        If `description` is no arm, its friction model is none of the three that an
         arm file can hold, or a number or name is one that `load` refuses.
     OutputError
         If the file cannot be written.
 
     """
-    require_description(description)
-    write_text(path, arm_file_text(description, **words))
+    write_text(path, arm_file_text(described(description), **words))

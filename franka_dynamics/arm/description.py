@@ -16,8 +16,8 @@ from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import Bound, Effort, NotNegative, Positive
-from ..arrays import freeze, joint_values
-from ..errors import DescriptionError, InertiaError, member, shortened
+from ..arrays import ByValue, freeze, joint_values
+from ..errors import DescriptionError, InertiaError, member
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
@@ -91,7 +91,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class ArmFields:
+class ArmFields(ByValue):
     """Fields that arm files and descriptions share; `ArmDescription` documents them."""
 
     name: str
@@ -114,7 +114,8 @@ class ArmDescription(ArmFields):
     """
     A serial arm: DH rows, inertias and limits, in the order from base to tip.
 
-    Gravity is an argument of the models, not a property of the arm.
+    Gravity is an argument of the models, not a property of the arm. Descriptions are equal if all
+    their fields are, number by number.
 
     Attributes
     ----------
@@ -356,12 +357,3 @@ class ArmDescription(ArmFields):
                 'physically consistent parameters where the set states its rounding '
                 '(repair: nearest_within_rounding).'
             )
-
-
-def require_description(arm: object) -> None:
-    """Raise DescriptionError if `arm` is not an ArmDescription, for example an arm's name."""
-    if not isinstance(arm, ArmDescription):
-        raise DescriptionError(
-            f'An ArmDescription is needed, got {shortened(repr(arm))}; franka_dynamics.load '
-            'returns one for the name of a shipped arm or the path of a file.'
-        )

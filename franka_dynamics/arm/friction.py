@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .typed_file import OneOf
-from ..arrays import freeze, require_states, shown
+from ..arrays import ByValue, freeze, require_states, shown
 from ..errors import FrictionError
 from ..typing import Array
 
@@ -32,7 +32,7 @@ class FrictionModel(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SigmoidFriction:
+class SigmoidFriction(ByValue):
     """
     Gaz's friction: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
@@ -68,7 +68,7 @@ def sliding_terms(dq: Array, width: float = COULOMB_WIDTH) -> Array:
     return np.stack([dq, np.tanh(dq / width)], axis=-1)
 
 
-class LinearFriction(ABC):
+class LinearFriction(ByValue, ABC):
     """Friction linear in its coefficients, with their standard `deviations` if known."""
 
     deviations: Array | None

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from . import ArmDescription, Convention, DHRow, Joint, JointKind, JointLimits, LinkInertia
-from .description import require_description
+from .arm_file import described
+from ..errors import SettingsError
 from ..spatial import exp3
 from ..typing import Array
 
@@ -25,15 +27,18 @@ class JointStates(NamedTuple):
     ddq: Array
 
 
-def sample_states(description: ArmDescription, count: int, seed: int = 0) -> JointStates:
+def sample_states(
+    description: ArmDescription | str | Path, count: int, seed: int = 0
+) -> JointStates:
     """
     Return states drawn uniformly within an arm's constant limits of q, dq and ddq.
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm. Unknown limits are replaced by +-pi, +-2 and +-10 for positions, velocities and
-        accelerations; an unknown position limit is at least pi from a known one.
+    description : ArmDescription, str or Path
+        The arm, a shipped arm's name or the path of an arm file. Unknown limits are replaced by
+        +-pi, +-2 and +-10 for positions, velocities and accelerations; an unknown position limit
+        is at least pi from a known one.
     count, seed : int
         Number of states, and the seed of the random numbers.
 
@@ -45,10 +50,14 @@ def sample_states(description: ArmDescription, count: int, seed: int = 0) -> Joi
     Raises
     ------
     DescriptionError
-        If `description` is not an ArmDescription.
+        If `description` is no arm, or its file cannot be read.
+    SettingsError
+        If `count` is no whole number, or below zero.
 
     """
-    require_description(description)
+    if not isinstance(count, (int, np.integer)) or count < 0:
+        raise SettingsError(f'The number of states is {count!r}; give a whole number, 0 or more.')
+    description = described(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
     least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)

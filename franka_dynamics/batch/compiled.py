@@ -4,8 +4,9 @@
 Equations as functions over arrays of states: machine code by LLVM, or NumPy without LLVM.
 
 Machine code stays in the user's cache folder, in files named by a digest of the processor, LLVM's
-version and the LLVM assembly. Each file begins with a digest of its machine code, because damaged
-machine code would crash the process.
+version and the LLVM assembly; the MOST_FILES files used last are kept. Each file begins with a
+digest of its machine code, because damaged machine code would crash the process. In memory machine
+code stays as long as a model uses it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 import tempfile
 import threading
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -39,6 +41,7 @@ else:
 
 STATES_PER_THREAD = 4000  # least number of states for each thread
 _COLUMNS = 4096  # states that NumPy works on at a time, so that they stay in the caches
+MOST_FILES = 500  # of machine code in the cache folder; the eleven quantities of an arm take 1 MB
 _DIGEST = hashlib.sha256().digest_size
 
 Function = Callable[[Sequence[np.ndarray], np.ndarray, int], None]
@@ -91,7 +94,8 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
 
     lanes = _vector_bits() // (8 * dtype.itemsize)
     text = vector_ir(equations, lanes, single=dtype == np.float32)
-    function, from_buffer, cast = _loaded(text, len(equations.arrays) + 1)
+    code = _loaded(text, len(equations.arrays) + 1)
+    from_buffer, cast = code.ffi.from_buffer, code.ffi.cast
     # Bytes from one state to the next in contiguous arrays.
     inner = [dtype.itemsize * equations.n] * len(equations.arrays)
     outer = dtype.itemsize * math.prod(equations.shape)
@@ -113,13 +117,13 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
         steps = [*steps, outer]
         pieces = min(threads, count // STATES_PER_THREAD)
         if pieces < 2:
-            function(*places, *steps, count)
+            code.run(*places, *steps, count)
             return
         size = -(-count // pieces)
 
         def piece(start: int) -> None:
             at = [cast('char *', place) + start * step for place, step in zip(places, steps)]
-            function(*at, *steps, min(size, count - start))
+            code.run(*at, *steps, min(size, count - start))
 
         others = [_executor().submit(piece, start) for start in range(size, count, size)]
         piece(0)
@@ -146,30 +150,42 @@ def _vector_bits() -> int:
     return 256 if features.get('avx2') else 128
 
 
+class _MachineCode:
+    """The function `run` of an object file; its memory is given back with this object."""
+
+    def __init__(self, code: bytes, name: str, pointers: int) -> None:
+        self._jit = llvm.create_lljit_compiler()
+        library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol('run')
+        self._tracker = library.link(self._jit, name)
+        self.ffi = cffi.FFI()
+        kinds = ['char *'] * pointers + ['int64_t'] * (pointers + 1)
+        self.run = self.ffi.cast(f'void(*)({", ".join(kinds)})', self._tracker['run'])
+
+
 _lock = threading.Lock()
-_kept: dict[str, tuple[Any, ...]] = {}  # functions by name, and objects that must outlive them
+_loaded_by_name: WeakValueDictionary[str, _MachineCode] = WeakValueDictionary()
 
 
-def _loaded(text: str, pointers: int) -> tuple[Any, ...]:
-    """Load or compile LLVM assembly; return its function `run`, cffi's from_buffer and cast."""
+def loaded_functions() -> tuple[str, ...]:
+    """Return the names of the functions whose machine code is in memory."""
+    return tuple(_loaded_by_name)
+
+
+def _loaded(text: str, pointers: int) -> _MachineCode:
+    """Load or compile LLVM assembly, whose function `run` takes so many pointers."""
     features = llvm.get_host_cpu_features().flatten()
     identity = '\n'.join(
         [llvm.get_host_cpu_name(), features, '.'.join(map(str, llvm.llvm_version_info)), text]
     )
     name = hashlib.sha256(identity.encode()).hexdigest()[:32]
     with _lock:
-        if name not in _kept:
+        found = _loaded_by_name.get(name)
+        if found is None:
             llvm.initialize_native_target()
             llvm.initialize_native_asmprinter()
-            jit = llvm.create_lljit_compiler()
             code = _cached(name) or _compiled(name, text, features)
-            library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol('run')
-            tracker = library.link(jit, name)
-            ffi = cffi.FFI()
-            kinds = ['char *'] * pointers + ['int64_t'] * (pointers + 1)
-            function = ffi.cast(f'void(*)({", ".join(kinds)})', tracker['run'])
-            _kept[name] = function, ffi.from_buffer, ffi.cast, tracker, jit
-        return _kept[name][:3]
+            found = _loaded_by_name[name] = _MachineCode(code, name, pointers)
+        return found
 
 
 def _compiled(name: str, text: str, features: str) -> bytes:
@@ -184,18 +200,32 @@ def _compiled(name: str, text: str, features: str) -> bytes:
     # If the cache folder cannot be written, the next process compiles again.
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.batch-')
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_UNFINISHED)
         with open(handle, 'wb') as file:
             file.write(hashlib.sha256(code).digest() + code)
         os.replace(temporary, path)  # another process sees the file whole or not at all
+        _prune(path.parent)
     return code
 
 
+_UNFINISHED = '.batch-'
+
+
+def _prune(folder: Path) -> None:
+    """Remove all but the MOST_FILES files that were used last."""
+    files = [*folder.glob('*.o'), *folder.glob(f'{_UNFINISHED}*')]
+    for path in sorted(files, key=lambda path: path.stat().st_mtime_ns)[:-MOST_FILES]:
+        path.unlink(missing_ok=True)
+
+
 def _cached(name: str) -> bytes | None:
+    path = _path(name)
     try:
-        data = _path(name).read_bytes()
+        data = path.read_bytes()
     except OSError:
         return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # so that `_prune` knows when the file was used last
     code = data[_DIGEST:]
     return code if code and hashlib.sha256(code).digest() == data[:_DIGEST] else None
 

@@ -23,7 +23,7 @@ with needing('JAX arrays need JAX', 'jax'):
 
 class JaxModel(KernelModel):
     """
-    An arm's dynamics for JAX arrays: methods of `LibraryModel`, parameters of `BatchModel`.
+    An arm's dynamics for JAX arrays: the methods of `fd.Model`, the parameters of `BatchModel`.
 
     On a CPU JAX calls the kernels of `BatchModel` (jax.pure_callback), many times faster than code
     that JAX compiles for the equations; derivatives are analytic, forward and reverse, of first
@@ -44,23 +44,26 @@ class JaxModel(KernelModel):
 
     xp = jnp
 
-    def _run(self, quantity: Quantity, *arrays: Any) -> Any:
-        return _called_back(self._model, quantity)(*arrays)
+    def _run(
+        self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
+    ) -> Any:
+        return _called_back(self._model, quantity, columns)(*arrays)
 
 
 @functools.lru_cache(maxsize=64)
-def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
+def _called_back(
+    model: BatchModel, quantity: Quantity, columns: tuple[int, ...] | None
+) -> Callable[..., Any]:
     """Return a quantity as a function for jax.jit and vmap that JAX can differentiate once."""
     n = model.description.n
-    names, _, result = form(quantity, n)
+    names, _, result = form(quantity, n, columns)
+    evaluate = functools.partial(model.evaluate, quantity, columns=columns)
 
-    def on_host(evaluate: Callable[..., Any], shape: tuple[int, ...], *arrays: Any) -> Any:
+    def on_host(call: Callable[..., Any], shape: tuple[int, ...], *arrays: Any) -> Any:
         dtype = jnp.result_type(*arrays)
         kind = dtype if dtype == np.float32 else np.float64
         return jax.pure_callback(
-            lambda *given: np.asarray(
-                evaluate(quantity, *(np.asarray(array, kind) for array in given)), dtype
-            ),
+            lambda *given: np.asarray(call(*(np.asarray(array, kind) for array in given)), dtype),
             jax.ShapeDtypeStruct((*arrays[0].shape[:-1], *shape), dtype),
             *arrays,
             vmap_method='broadcast_all',
@@ -68,12 +71,14 @@ def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
 
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
-        return on_host(model.evaluate, result, *arrays)
+        return on_host(evaluate, result, *arrays)
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        slopes = on_host(model.slopes, (*result, n * len(names)), *primals)
-        letters = 'ab'[: len(result)]
+        slopes = on_host(
+            functools.partial(evaluate, slopes=True), (*result, n * len(names)), *primals
+        )
+        letters = 'abc'[: len(result)]
         change = jnp.concatenate(tangents, axis=-1)
         return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', slopes, change)
 
@@ -91,9 +96,8 @@ def _called_back(model: BatchModel, quantity: Quantity) -> Callable[..., Any]:
                 )
         if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
             found = [array.astype(jnp.result_type(float)) for array in found]
-        require_states(
-            {name: array.shape for name, array in zip(names, found)}, model.description.joint_names
-        )
-        return function(*found)
+        shapes = {name: array.shape for name, array in zip(names, found)}
+        lead = require_states(shapes, model.description.joint_names)
+        return function(*(jnp.broadcast_to(array, (*lead, n)) for array in found))
 
     return checked

@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import functools
 from typing import Any
 
 import numpy as np
 
-from .batch_model import BatchModel
 from .traced_model import KernelModel
+from ..arrays import require_states
 from ..codegen.equations import form, Quantity
 from ..errors import JointVectorError, needing
 
@@ -21,7 +21,7 @@ with needing('Tensors need PyTorch', 'torch'):
 
 class TorchModel(KernelModel):
     """
-    An arm's dynamics for tensors: methods of `LibraryModel`, constructed like `BatchModel`.
+    An arm's dynamics for tensors: the methods of `fd.Model`, constructed like `BatchModel`.
 
     On a CPU the kernels of `BatchModel` compute in float32 if all tensors are float32, with the
     errors that docs/howto/gradients.md states, else in float64. Contiguous tensors of the kernels'
@@ -40,7 +40,9 @@ class TorchModel(KernelModel):
 
     xp = torch
 
-    def _run(self, quantity: Quantity, *arrays: Any) -> Any:
+    def _run(
+        self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
+    ) -> Any:
         names = form(quantity, self.description.n).arrays
         for name, tensor in zip(names, arrays):
             if not isinstance(tensor, torch.Tensor):
@@ -59,8 +61,11 @@ class TorchModel(KernelModel):
                     'all on one device.'
                 )
         if arrays[0].device.type == 'cpu':
-            return _KernelFunction.apply(self._model, quantity, False, *arrays)
-        return self.traced._run(quantity, *arrays)
+            shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, arrays)}
+            require_states(shapes, self.description.joint_names)
+            evaluate = functools.partial(self._model.evaluate, quantity, columns=columns)
+            return _KernelFunction.apply(evaluate, False, *torch.broadcast_tensors(*arrays))
+        return self.traced._run(quantity, *arrays, columns=columns)
 
 
 def _as_array(tensor: Any) -> np.ndarray:
@@ -79,17 +84,20 @@ def _as_tensor(array: np.ndarray, like: Sequence[Any]) -> Any:
 
 
 class _KernelFunction(torch.autograd.Function):
-    """A node of PyTorch's autograd graph: a quantity, or with `slopes` its first derivatives."""
+    """
+    A node of PyTorch's autograd graph: a quantity, or with `slopes` its first derivatives.
+
+    `evaluate(*arrays, slopes=...)` computes them.
+    """
 
     @staticmethod
-    def forward(model: BatchModel, quantity: Quantity, slopes: bool, *tensors: Any) -> Any:
-        evaluate = model.slopes if slopes else model.evaluate
-        return _as_tensor(evaluate(quantity, *map(_as_array, tensors)), tensors)
+    def forward(evaluate: Callable[..., Any], slopes: bool, *tensors: Any) -> Any:
+        return _as_tensor(evaluate(*map(_as_array, tensors), slopes=slopes), tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        ctx.model, ctx.quantity, ctx.slopes = inputs[:3]
-        ctx.save_for_backward(*inputs[3:])
+        ctx.evaluate, ctx.slopes = inputs[:2]
+        ctx.save_for_backward(*inputs[2:])
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
@@ -99,17 +107,16 @@ class _KernelFunction(torch.autograd.Function):
                 'equations PyTorch differentiates itself.'
             )
         tensors = ctx.saved_tensors
-        slopes = _KernelFunction.apply(ctx.model, ctx.quantity, True, *tensors)
-        letters = 'ab'[: slopes.ndim - tensors[0].ndim]
+        slopes = _KernelFunction.apply(ctx.evaluate, True, *tensors)
+        letters = 'abc'[: slopes.ndim - tensors[0].ndim]
         found = torch.einsum(f'...{letters},...{letters}k->...k', grad, slopes)
-        return (None, None, None, *found.split(tensors[0].shape[-1], -1))
+        return (None, None, *found.split(tensors[0].shape[-1], -1))
 
     @staticmethod
     def vmap(
         info: Any,
         in_dims: tuple[Any, ...],
-        model: BatchModel,
-        quantity: Quantity,
+        evaluate: Callable[..., Any],
         slopes: bool,
         *tensors: Any,
     ) -> Any:
@@ -118,6 +125,6 @@ class _KernelFunction(torch.autograd.Function):
             tensor.expand(info.batch_size, *tensor.shape)
             if dim is None
             else tensor.movedim(dim, 0)
-            for tensor, dim in zip(tensors, in_dims[3:])
+            for tensor, dim in zip(tensors, in_dims[2:])
         ]
-        return _KernelFunction.apply(model, quantity, slopes, *stacked), 0
+        return _KernelFunction.apply(evaluate, slopes, *stacked), 0

@@ -25,6 +25,7 @@ from ..arm import ArmDescription
 from ..dynamics.body_tree import BASE, BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.regressor import chosen_columns, PER_LINK
 from ..errors import InertiaError, member, SettingsError
 from ..urdf.source import described
 
@@ -208,12 +209,15 @@ def customised_equations(
     SettingsError
         If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
         parameters at run time, or another quantity than inverse dynamics a terminal wrench.
+    BaseParameterError
+        If a column of a regressor does not exist or is named twice.
     InertiaError
         If forward dynamics are asked for and the mass matrix is singular at every position.
 
     """
     if not isinstance(description, BodyTree):
         description = described(description)
+    columns = chosen_columns(columns, PER_LINK * description.n)
     quantity = member(Quantity, quantity, 'quantity', SettingsError)
     parameters = member(Parameters, parameters, 'parameters', SettingsError)
     at_run_time = parameters is Parameters.RUN_TIME

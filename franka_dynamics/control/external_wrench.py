@@ -89,7 +89,7 @@ class WrenchEstimator:
     through kinematically singular configurations", Journal of Robotic Systems 5(6)); d then grows
     from zero, so that the wrench does not jump.
 
-    `frame` is a DH frame's number, 1 to n + 1, or 'flange'. `offset`, shape (3,), is the point in
+    `frame` is a frame as `Model.jacobian` takes it. `offset`, shape (3,), is the point in
     `frame` at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame`
     does not exist, and SettingsError if `offset` is not three numbers within 10 m.
     """
@@ -98,7 +98,7 @@ class WrenchEstimator:
         self, model: PinocchioModel, frame: int | str = FLANGE, offset: ArrayLike | None = None
     ) -> None:
         self._model, self._frame = model, frame
-        self._place = frame_index(frame, model.description.n)
+        self._place = frame_index(frame, model.description)
         self._offset = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
         if self._offset.shape != (3,) or not (np.abs(self._offset) <= _FARTHEST).all():
             raise SettingsError(

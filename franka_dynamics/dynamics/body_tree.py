@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arm import ArmDescription, LinkInertia
-from ..arrays import freeze
+from ..arrays import ByValue, freeze
 from ..errors import InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array
@@ -26,7 +26,7 @@ _UNIT_TWIST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BodyTree:
+class BodyTree(ByValue):
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 

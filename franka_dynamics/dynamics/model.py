@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arrays import checked, joint_values
-from ..errors import FrameError, InertiaError, JointVectorError
+from ..arm.link_names import link_names
+from ..arrays import broadcast_leading, checked, joint_values
+from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
 from ..typing import Array
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame; FCI's value
@@ -33,20 +34,31 @@ class Jointed(Protocol):
         ...
 
 
+class TorqueDerivatives(NamedTuple):
+    """Derivatives of the torques tau = M ddq + C dq + g, each of shape (..., n, n)."""
+
+    by_position: Any
+    by_velocity: Any
+    by_acceleration: Any
+
+
 class DynamicsModel(Protocol):
     """
     The rigid-body dynamics tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w of a serial arm.
 
     All quantities are in SI units and joint order; for a prismatic joint read N for N m and m for
-    rad. Frames are numbered 1..n (the DH frame of each joint) and n + 1 (the flange); poses are in
+    rad. Frames are numbered 1..n (the DH frame of each joint) and n + 1 (the flange), or named:
+    'flange', a joint's name or the name of a link in the arm's URDF ('fr3_link8'); poses are in
     the space frame {S}. Twists are (v, omega), wrenches (force, moment). `wrench` w is the force
     and moment that the surroundings exert on the flange, about the flange's origin, in the axes of
     {S}. Busellato 2023, section 3, has h_e = -w, the wrench that the arm exerts on its
     surroundings. Energies and the centre of mass leave out the fixed base.
 
-    Every method takes vectors of shape (n,) or stacks of shape (..., n), returns a new array with
-    the same leading axes, which the caller owns, and raises JointVectorError if a vector has
-    another shape or is not finite.
+    Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes
+    broadcast, returns a new array with these leading axes, which the caller owns, and raises
+    JointVectorError if a vector has another shape. Where a value is not finite `PinocchioModel`
+    gives NaN in that state's result alone, as batches do; `NewtonEulerModel` and
+    `ExponentialsModel`, with which it is compared, raise JointVectorError.
     """
 
     description: ArmDescription
@@ -132,22 +144,28 @@ def gravity_vector(gravity: ArrayLike) -> Array:
     return checked(gravity, (3,), words, JointVectorError)
 
 
-def frame_index(frame: int | str, n: int) -> int:
+def frame_index(frame: int | str, robot: Jointed) -> int:
     """
     Return a frame's index in the result of `frames`: 0..n - 1 for the joints, n for the flange.
 
     Raises
     ------
     FrameError
-        If `frame` is neither 1..n + 1 nor 'flange'.
+        If `frame` is neither 1..n + 1, 'flange', nor the name of a joint or a link.
 
     """
-    number = n + 1 if frame == FLANGE else frame
-    if not isinstance(number, (int, np.integer)) or not 1 <= number <= n + 1:
-        raise FrameError(
-            f'There is no frame {frame!r}: frames are 1..{n} (joints) and {n + 1} or {FLANGE!r}.'
-        )
-    return int(number) - 1
+    n = robot.n
+    if isinstance(frame, (int, np.integer)) and 1 <= frame <= n + 1:
+        return int(frame) - 1
+    links = link_names(robot.joint_names)
+    named = {name: i for i, name in enumerate((*links.moving, links.flange))}
+    named |= {name: i for i, name in enumerate(robot.joint_names)} | {FLANGE: n}
+    if isinstance(frame, str) and frame in named:
+        return named[frame]
+    raise FrameError(
+        f'There is no frame {shortened(repr(frame))}: frames are 1..{n} (joints) and {n + 1} or '
+        f'{FLANGE!r}, or have the names of joints and links: {listed(sorted(named))}.'
+    )
 
 
 def require_reference_frame(name: str) -> str:
@@ -159,60 +177,61 @@ def require_reference_frame(name: str) -> str:
     return name
 
 
-def joint_stack(description: Jointed, values: ArrayLike, name: str) -> Array:
+def joint_stack(
+    description: Jointed, values: ArrayLike | None, name: str, *, finite: bool = True
+) -> Array:
     """
     Return `values` as a float array of shape (..., n), after checking them.
 
     Raises
     ------
     JointVectorError
-        If the last axis is not n long or a value is not finite; the message names the joint.
+        If the last axis is not n long or, if they are to be `finite`, a value is not; the message
+        names the joint.
 
     """
     arm = getattr(description, 'name', '')  # a tree has none
-    return joint_values(values, name, description.joint_names, arm)
+    return joint_values(values, name, description.joint_names, arm, finite=finite)
 
 
-def wrench_stack(wrench: ArrayLike) -> Array:
+def wrench_stack(wrench: ArrayLike, *, finite: bool = True) -> Array:
     """
     Return a wrench (force [N], moment [N m]) as a float array of shape (..., 6).
 
     Raises
     ------
     JointVectorError
-        If `wrench` has another shape or is not finite.
+        If `wrench` has another shape or, if it is to be `finite`, is not.
 
     """
     words = 'A wrench, force [N] then moment [N m],'
-    return checked(wrench, (..., 6), words, JointVectorError)
+    return checked(wrench, (..., 6), words, JointVectorError, finite=finite)
 
 
-def broadcast_states(description: Jointed, **values: ArrayLike | None) -> list[Array]:
+def broadcast_states(
+    description: Jointed, *, finite: bool = True, **values: ArrayLike | None
+) -> list[Array]:
     """
     Return the given arrays (q=..., dq=..., wrench=...), broadcast to common leading axes.
 
-    Arguments that are None are left out of the list.
+    A wrench that is None is left out of the list.
 
     Raises
     ------
     JointVectorError
-        If a last dimension is not n (6 of a wrench), a value is not finite, or the leading axes
-        do not broadcast.
+        If a last dimension is not n (6 of a wrench), the leading axes do not broadcast, or values
+        are to be `finite` and one is not.
 
     """
     arrays = {
-        name: wrench_stack(value) if name == 'wrench' else joint_stack(description, value, name)
+        name: joint_stack(description, value, name, finite=finite)
         for name, value in values.items()
-        if value is not None
+        if name != 'wrench'
     }
-    try:
-        shape = np.broadcast_shapes(*(array.shape[:-1] for array in arrays.values()))
-    except ValueError:
-        shapes = ', '.join(f'{name} {array.shape}' for name, array in arrays.items())
-        raise JointVectorError(
-            f'The arrays do not broadcast: {shapes}. Give one row per state '
-            'in each of them, or one for all.'
-        ) from None
+    wrench = values.get('wrench')
+    if wrench is not None:
+        arrays['wrench'] = wrench_stack(wrench, finite=finite)
+    shape = broadcast_leading({name: array.shape for name, array in arrays.items()})
     return [
         np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()
     ]

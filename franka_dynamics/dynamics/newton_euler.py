@@ -234,7 +234,7 @@ class NewtonEulerModel:
         """Return the geometric Jacobian (v, omega) of a frame, shape (..., 6, n)."""
         n = self.description.n
         reference = require_reference_frame(reference_frame)
-        target = frame_index(frame, n)
+        target = frame_index(frame, self.description)
         poses = self.frames(q)
         point = poses[..., target, :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import functools
 import inspect
 from pathlib import Path
@@ -25,9 +25,10 @@ from .model import (
     require_reference_frame,
     SINGULAR,
     singular_mass_matrix,
+    TorqueDerivatives,
     total_mass,
-    wrench_stack,
 )
+from .regressor import chosen_columns, PER_LINK
 from ..arm import ArmDescription, JointKind, LinkInertia
 from ..typing import Array
 from ..urdf.source import described
@@ -90,46 +91,71 @@ _VECTORS = ('q', 'dq', 'ddq', 'tau', 'wrench')
 def _each_state(
     method: Callable[Concatenate[PinocchioModel, _Arguments], Array],
 ) -> Callable[Concatenate[PinocchioModel, _Arguments], Array]:
-    """Extend a method for one state to stacks of states, by calling Pinocchio for each state."""
+    """
+    Extend a method for one state of finite float arrays to all that can be read as states.
+
+    Stacks are broadcast, and Pinocchio is called for each state; a state with a value that is not
+    finite gives NaN.
+    """
     parameters = inspect.signature(method)
-    places = [place for place, name in enumerate(parameters.parameters) if name in _VECTORS]
+    # An argument's place after self, and its length if that is not the number of joints.
+    vectors = [
+        (place, 6 if name == 'wrench' else None)
+        for place, name in enumerate(list(parameters.parameters)[1:])
+        if name in _VECTORS
+    ]
 
     @functools.wraps(method)
     def asked(
         self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
     ) -> Array:
-        # Fast path for control loops at 1 kHz: positional 1-dimensional arrays skip `_over_stack`.
-        for place in places[: len(args)]:
-            if getattr(args[place - 1], 'ndim', 0) != 1:
-                break
-        else:
-            if not kwargs:
+        # Fast path for control loops at 1 kHz: arrays of one state, given by place.
+        if not kwargs:
+            for place, length in vectors[: len(args)]:
+                if not _is_state(args[place], length or self.description.n):
+                    break
+            else:
                 return method(self, *args, **kwargs)
         return _over_stack(method, self, parameters.bind(self, *args, **kwargs))
 
     return asked
 
 
+def _is_state(value: object, length: int) -> bool:
+    return (
+        type(value) is np.ndarray
+        and value.shape == (length,)
+        and value.dtype == np.float64
+        and bool(np.isfinite(value).all())
+    )
+
+
 def _over_stack(
     method: Callable[..., Array], model: PinocchioModel, given: inspect.BoundArguments
 ) -> Array:
     """Return a method's results for arguments of shape (..., n), broadcast to one stack."""
-    names = [
-        name for name, value in given.arguments.items() if name in _VECTORS and value is not None
-    ]
+    vectors = {name: value for name, value in given.arguments.items() if name in _VECTORS}
     others = {
-        name: value for name, value in given.arguments.items() if name not in (*names, 'self')
+        name: value for name, value in given.arguments.items() if name not in (*vectors, 'self')
     }
-    stacks = broadcast_states(model.description, **{name: given.arguments[name] for name in names})
+    stacks = broadcast_states(model.description, finite=False, **vectors)
+    named = dict(zip(vectors, stacks))  # the wrench, which may be None and left out, is last
     shape = stacks[0].shape[:-1]
-    results = [
-        method(model, **dict(zip(names, (stack[at] for stack in stacks))), **others)
+    finite = np.all([np.isfinite(stack).all(axis=-1) for stack in stacks], axis=0)
+    results = {
+        at: method(model, **{name: stack[at] for name, stack in named.items()}, **others)
         for at in np.ndindex(shape)
-    ]
-    if not results:  # an empty stack: the shape of a result is taken from q = 0
-        zeros = {name: np.zeros(stack.shape[-1]) for name, stack in zip(names, stacks)}
-        return np.empty((*shape, *np.shape(method(model, **zeros, **others))))
-    return np.array(results).reshape((*shape, *np.shape(results[0])))
+        if finite[at]
+    }
+    if results:
+        one = next(iter(results.values()))
+    else:  # the shape of a result is taken from q = 0
+        zeros = {name: np.zeros(stack.shape[-1]) for name, stack in named.items()}
+        one = method(model, **zeros, **others)
+    out = np.full((*shape, *np.shape(one)), np.nan)
+    for at, result in results.items():
+        out[at] = result
+    return out
 
 
 class PinocchioModel:
@@ -138,6 +164,7 @@ class PinocchioModel:
 
     Every method takes vectors of shape (n,) or stacks of shape (..., n), which are broadcast;
     Pinocchio computes the states of a stack one by one. For millions of states use `BatchModel`.
+    A state with a value that is not finite gives NaN in this state's result alone.
 
     Parameters
     ----------
@@ -175,37 +202,41 @@ class PinocchioModel:
         """Restore the attributes from a pickled state."""
         vars(self).update(state, _own=threading.local())
 
-    def _q(self, q: ArrayLike) -> Array:
-        return self.description.joint_vector(q, 'q')
-
     @_each_state
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
-        pin.framesForwardKinematics(self.model, self.data, self._q(q))
+        pin.framesForwardKinematics(self.model, self.data, q)
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
+
+    def flange_pose(self, q: ArrayLike) -> Array:
+        """Return the pose of the flange in {S}, shape (4, 4)."""
+        return self.frames(q)[..., -1, :, :]
 
     @_each_state
     def jacobian(
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
-        """Return the (6, n) Jacobian of a frame's twist: v [m/rad; 1 if prismatic], omega [1]."""
-        place = self._frame_ids[frame_index(frame, self.description.n)]
+        """
+        Return the (6, n) Jacobian of a frame's twist: v [m/rad; 1 if prismatic], omega [1].
+
+        `frame` is 1..n, n + 1 or 'flange', or the name of a joint or a link ('fr3_link8').
+        """
+        place = self._frame_ids[frame_index(frame, self.description)]
         reference = getattr(pin.ReferenceFrame, require_reference_frame(reference_frame))
-        jacobian = pin.computeFrameJacobian(self.model, self.data, self._q(q), place, reference)
+        jacobian = pin.computeFrameJacobian(self.model, self.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian.reshape(6, self.description.n).copy()
 
     @_each_state
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
-        upper = np.triu(pin.crba(self.model, self.data, self._q(q)))
+        upper = np.triu(pin.crba(self.model, self.data, q))
         return upper + np.triu(upper, 1).T
 
     @_each_state
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
-        velocity = self.description.joint_vector(dq, 'dq')
-        return pin.computeCoriolisMatrix(self.model, self.data, self._q(q), velocity).copy()
+        return pin.computeCoriolisMatrix(self.model, self.data, q, dq).copy()
 
     @_each_state
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -215,26 +246,22 @@ class PinocchioModel:
     @_each_state
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.model, self.data, self._q(q)).copy()
+        return pin.computeGeneralizedGravity(self.model, self.data, q).copy()
 
     @_each_state
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
-        velocity = self.description.joint_vector(dq, 'dq')
-        return pin.nonLinearEffects(self.model, self.data, self._q(q), velocity).copy()
+        return pin.nonLinearEffects(self.model, self.data, q, dq).copy()
 
     @_each_state
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
-        position = self._q(q)
-        velocity = self.description.joint_vector(dq, 'dq')
-        acceleration = self.description.joint_vector(ddq, 'ddq')
         if wrench is None:
-            return pin.rnea(self.model, self.data, position, velocity, acceleration).copy()
-        forces = self._forces(position, wrench)
-        return pin.rnea(self.model, self.data, position, velocity, acceleration, forces).copy()
+            return pin.rnea(self.model, self.data, q, dq, ddq).copy()
+        forces = self._forces(q, wrench)
+        return pin.rnea(self.model, self.data, q, dq, ddq, forces).copy()
 
     @_each_state
     def forward_dynamics(
@@ -249,39 +276,97 @@ class PinocchioModel:
             If the mass matrix is singular.
 
         """
-        position = self._q(q)
-        velocity = self.description.joint_vector(dq, 'dq')
-        torque = self.description.joint_vector(tau, 'tau')
-        given = () if wrench is None else (self._forces(position, wrench),)
-        pushes = pin.aba(self.model, self.data, position, velocity, torque, *given).copy()
+        given = () if wrench is None else (self._forces(q, wrench),)
+        pushes = pin.aba(self.model, self.data, q, dq, tau, *given).copy()
         # Reciprocals of the inertias that joints move while the later joints are free.
         reciprocals = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
         if not np.isfinite(pushes).all() or SINGULAR * max(reciprocals) > min(reciprocals):
             raise singular_mass_matrix()
         return pushes
 
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
+    ) -> TorqueDerivatives:
+        """
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M), each (n, n).
+
+        Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
+        """
+        slopes = self._derivatives(q, dq, ddq)
+        return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+
+    @_each_state
+    def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        by_q, by_dq, upper = pin.computeRNEADerivatives(self.model, self.data, q, dq, ddq)
+        n = self.description.n
+        # For n = 1 Pinocchio's Python bindings return vectors.
+        by_ddq = np.triu(upper.reshape(n, n))
+        return np.stack((by_q.reshape(n, n), by_dq.reshape(n, n), by_ddq + np.triu(by_ddq, 1).T))
+
+    def regressor(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        *,
+        columns: Sequence[int] | None = None,
+    ) -> Array:
+        """
+        Return the regressor H of tau = H X, shape (n, 10 n), without rotors.
+
+        The columns, or those chosen, are in the order of `parameter_names`, each link's about the
+        origin of its DH frame.
+
+        Raises
+        ------
+        BaseParameterError
+            If a column is not one of the 10 n, or is named twice.
+
+        """
+        chosen = chosen_columns(columns, PER_LINK * self.description.n)
+        whole = self._regressor(q, dq, ddq)
+        return whole if chosen is None else whole[..., list(chosen)]
+
+    @_each_state
+    def _regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        n = self.description.n
+        whole = pin.computeJointTorqueRegressor(self.model, self.data, q, dq, ddq)
+        links = np.einsum('ika,kab->ikb', whole.reshape(n, n, PER_LINK), self._to_joint_frames)
+        return links.reshape(n, PER_LINK * n)
+
+    @functools.cached_property
+    def _to_joint_frames(self) -> Array:
+        """Matrices (10, 10) from a link's parameters to Pinocchio's, in its joint's frame."""
+        units = [LinkInertia.from_parameters(unit) for unit in np.eye(PER_LINK)]
+        return np.array(
+            [
+                np.stack([unit.expressed_in(offset).parameters() for unit in units], axis=-1)[
+                    list(TO_PINOCCHIO)
+                ]
+                for _, offset in self.description.joint_placements()
+            ]
+        )
+
     @_each_state
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         total_mass(self.description)
-        return pin.centerOfMass(self.model, self.data, self._q(q)).copy()
+        return pin.centerOfMass(self.model, self.data, q).copy()
 
     @_each_state
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
-        velocity = self.description.joint_vector(dq, 'dq')
-        return np.asarray(pin.computeKineticEnergy(self.model, self.data, self._q(q), velocity))
+        return np.asarray(pin.computeKineticEnergy(self.model, self.data, q, dq))
 
     @_each_state
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
-        return np.asarray(pin.computePotentialEnergy(self.model, self.data, self._q(q)))
+        return np.asarray(pin.computePotentialEnergy(self.model, self.data, q))
 
     @_each_state
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
-        velocity = self.description.joint_vector(dq, 'dq')
-        pin.forwardKinematics(self.model, self.data, self._q(q), velocity)
+        pin.forwardKinematics(self.model, self.data, q, dq)
         reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
         return np.array(
             [
@@ -295,7 +380,7 @@ class PinocchioModel:
         """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)
         # pin.rnea stores the joints' wrenches in `data.f`, but computes no poses in the world.
-        pin.framesForwardKinematics(self.model, self.data, self._q(q))
+        pin.framesForwardKinematics(self.model, self.data, q)
         wrenches = []
         for i, place in enumerate(self._frame_ids[:-1]):
             # The wrench in `data.f` is about the origin and in the axes of the joint's frame.
@@ -304,12 +389,12 @@ class PinocchioModel:
             wrenches.append(turn.act(local).vector)
         return np.array(wrenches)
 
-    def _forces(self, q: Array, wrench: ArrayLike) -> pin.StdVec_Force:
+    def _forces(self, q: ArrayLike, wrench: ArrayLike) -> pin.StdVec_Force:
         """Return Pinocchio's external forces (in joint frames) for a wrench on the flange."""
         pin.framesForwardKinematics(self.model, self.data, q)
         flange = self._frame_ids[-1]
         turn = pin.SE3(self.data.oMf[flange].rotation, np.zeros(3))
-        local = turn.actInv(pin.Force(wrench_stack(wrench)))
+        local = turn.actInv(pin.Force(wrench))
         forces = pin.StdVec_Force()
         for _ in range(self.model.njoints - 1):
             forces.append(pin.Force.Zero())

@@ -113,7 +113,7 @@ class ExponentialsModel:
         self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """Return the Jacobian J_i of a frame (n + 1: flange), (..., 6, n), rows (v, omega)."""
-        target = frame_index(frame, self.description.n)
+        target = frame_index(frame, self.description)
         reference = require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
         jacobian[..., target + 1 :] = 0.0

@@ -162,7 +162,7 @@ def torque_regressor(
     JointVectorError
         If a last dimension is not n, shapes do not broadcast, or a value is not finite.
     BaseParameterError
-        If a column does not exist.
+        If a column does not exist, or is named twice.
 
     """
     tree = as_tree(robot)
@@ -170,7 +170,7 @@ def torque_regressor(
     g = gravity_vector(gravity)
     n = tree.n
     width = (PER_LINK + int(rotor_inertia)) * n
-    chosen = _chosen(columns, width)
+    chosen = chosen_columns(columns, width)
     flat = [values.reshape(-1, n) for values in states]
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
     for start in range(0, len(out), _BLOCK):
@@ -181,7 +181,7 @@ def torque_regressor(
             joints = np.arange(n)
             part[:, joints, PER_LINK * n + joints] = flat[2][block]
         if chosen is not None:
-            out[block] = part[:, :, chosen]
+            out[block] = part[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
 
 
@@ -218,14 +218,26 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
         out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
 
 
-def _chosen(columns: Sequence[int] | None, width: int) -> list[int] | None:
+def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
+    """
+    Return the columns that are asked for; None stands for all.
+
+    Raises
+    ------
+    BaseParameterError
+        If a column is not one of 0..width - 1, or is named twice.
+
+    """
     if columns is None:
         return None
-    chosen = [int(column) for column in columns]
-    for column in chosen:
-        if not 0 <= column < width:
+    for column in columns:
+        if not isinstance(column, (int, np.integer)) or not 0 <= column < width:
             raise BaseParameterError(
-                f'Column {column} does not exist: the regressor has columns '
-                f'0..{width - 1}. Rotor columns need rotor_inertia=True.'
+                f'Column {column} of the regressor does not exist; there are 0 to {width - 1}, '
+                'and rotor columns with rotor_inertia=True.'
             )
-    return chosen
+        if list(columns).count(column) > 1:
+            raise BaseParameterError(
+                f'Column {column} is named twice; give different numbers from 0 to {width - 1}.'
+            )
+    return tuple(map(int, columns))

@@ -47,7 +47,7 @@ class TermPublishers:
         self._controller, self._external = controller, external
         description = controller.description
         self._names = list(description.joint_names)
-        self._frame_index = frame_index(frame, description.n)
+        self._frame_index = frame_index(frame, description)
         self._base_frame = base_frame_id(self._names[0])
         square = [f'{row}/{column}' for row in self._names for column in self._names]
         twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]

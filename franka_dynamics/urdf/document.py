@@ -43,8 +43,9 @@ class UrdfJoint:
     A joint of a URDF.
 
     `limits` is None if `moves` is False, and for a continuous joint without <limit>. A missing
-    lower or upper bound is zero, as the URDF format says; a continuous joint has infinite
-    bounds. `mimics` is the name of the joint that this joint follows, or None.
+    lower or upper bound is zero, as the URDF format says; if both are missing, or the joint is
+    continuous, they are infinite. `mimics` is the name of the joint that this joint follows, or
+    None.
     """
 
     name: str
@@ -343,9 +344,17 @@ class _Parser:
                 stated = self._number(limit, key, f'{where}, <limit>')
             return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
 
-        unbounded = kind == 'continuous'
+        unstated = not {'lower', 'upper'} & set(limit.attrib)
+        unbounded = kind == 'continuous' or unstated
+        if unstated and kind != 'continuous':
+            self._notes.append(
+                f'{where} has neither a lower nor an upper limit, which URDF reads as 0 to 0: it '
+                'could not move. It is taken for unlimited; give both.'
+            )
         lower = -math.inf if unbounded else value('lower', 0.0)
         upper = math.inf if unbounded else value('upper', 0.0)
+        if lower == upper:
+            self._notes.append(f'{where} is limited to the one position {lower:g}.')
         velocity, effort = value('velocity', math.inf), value('effort', math.inf)
         if MOST_EFFORT < effort < math.inf:
             self._notes.append(f'{where} has an effort limit of {effort:g}, taken for none.')

@@ -91,11 +91,6 @@ def described(arm: ArmDescription | str | Path) -> ArmDescription:
         If `arm` is no description, string or path, or `load` refuses it.
 
     """
-    if isinstance(arm, ArmDescription):
-        return arm
-    if isinstance(arm, (str, Path)):
+    if isinstance(arm, (str, Path)) and is_urdf(arm):
         return load(arm)
-    raise DescriptionError(
-        f'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
-        f'arm or the path of a file; got a {type(arm).__name__}.'
-    )
+    return arm_file.described(arm)

@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
-import re
-from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -31,6 +29,7 @@ from .source import described
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
+from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
 from ..errors import DescriptionError
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
@@ -41,36 +40,7 @@ _DECIMALS = 15
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
-_NUMBERED = re.compile(r'^(.*)joint(\d+)$')
 Element = ElementTree.Element
-
-
-class LinkNames(NamedTuple):
-    """Names of the links: the base's, one per joint, and the flange's."""
-
-    base: str
-    moving: tuple[str, ...]
-    flange: str
-
-
-def link_names(joint_names: Sequence[str]) -> LinkNames:
-    """
-    Return the names of the links for given joint names.
-
-    For joint1, joint2, ..., with any prefix, the links are link0, link1, ... with that prefix, as
-    Franka's. For other joint names, also for numbers that begin at 0, '_link' is appended to each
-    joint's name, and base and flange are 'base_link' and 'flange'.
-    """
-    matches = [_NUMBERED.match(name) for name in joint_names]
-    numbers = [int(match.group(2)) for match in matches if match]
-    stems = {match.group(1) for match in matches if match}
-    first = numbers[0] if numbers else 0
-    in_order = numbers == list(range(first, first + len(joint_names)))
-    if len(stems) == 1 and in_order and first > 0:  # the base link's number is first - 1
-        stem = stems.pop()
-        names = [f'{stem}link{first + k}' for k in range(-1, len(joint_names) + 1)]
-        return LinkNames(names[0], tuple(names[1:-1]), names[-1])
-    return LinkNames('base_link', tuple(f'{name}_link' for name in joint_names), 'flange')
 
 
 def write_urdf(
@@ -102,6 +72,8 @@ def write_urdf(
     str
         The XML of the URDF.
 
+        URDF has no rotor inertias; a comment names those that the text lacks.
+
     Raises
     ------
     InertiaError
@@ -113,6 +85,15 @@ def write_urdf(
     names = link_names(description.joint_names)
     shapes = shapes or {}
     robot = Element('robot', name=description.name)
+    rotors = ', '.join(
+        f'{joint.name} {number_text(joint.rotor_inertia)}'
+        for joint in description.joints
+        if joint.rotor_inertia
+    )
+    if rotors:
+        robot.append(
+            ElementTree.Comment(f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} ')
+        )
     base_link = _STANDING if description.base_link is None else description.base_link
     _add_link(robot, root, None, ())
     _add_fixed(robot, f'{names.base}_joint', root, names.base, np.eye(4))
@@ -151,7 +132,7 @@ def _add_link(
 ) -> None:
     link = ElementTree.SubElement(robot, 'link', name=name)
     add_shapes(link, shapes)
-    if inertia is not None and inertia.mass > 0.0:
+    if inertia is not None and inertia.parameters().any():
         add_inertial(link, inertia)
 
 

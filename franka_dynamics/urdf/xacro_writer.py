@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
-from .writer import add_inertial, add_shapes, link_names, write_mjcf, write_urdf, xml_text
+from .writer import add_inertial, add_shapes, write_mjcf, write_urdf, xml_text
 from ..arm.arm_file import AS_LISTED, available_sets, load
 from ..arm.hand_file import available_hands, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
+from ..arm.link_names import link_names
 from ..arm.shapes import load_hand_shapes, load_shapes
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'

@@ -19,7 +19,7 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text, save
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
@@ -155,12 +155,9 @@ def test_what_load_would_refuse_is_not_written(arm, sentence, tmp_path):
     assert not file.exists()
 
 
-def test_an_arms_name_is_not_an_arm(tmp_path):
-    sentence = "An ArmDescription is needed, got 'fer'; franka_dynamics.load"
-    with pytest.raises(DescriptionError, match=sentence):
-        save('fer', tmp_path / 'arm.yaml')
-    with pytest.raises(DescriptionError, match=sentence):
-        sample_states('fer', 3)
+def test_a_shipped_arm_is_saved_by_its_name(tmp_path):
+    save('fer', tmp_path / 'arm.yaml')
+    assert load(tmp_path / 'arm.yaml').links == load('fer').links
 
 
 @pytest.mark.parametrize(

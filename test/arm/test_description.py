@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ArmDescription: inconsistent arms are refused; velocity bounds and physical consistency."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,8 @@ from franka_dynamics.arm import (
     load,
 )
 from franka_dynamics.arm.bodies import Box
-from franka_dynamics.errors import DescriptionError
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.errors import DescriptionError, SettingsError, UnknownArmError
 
 from ..arms import with_link
 
@@ -78,3 +81,27 @@ def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count
     found = with_link(rpr, 1, ball).inconsistencies()
     assert len(found) == count
     assert all(f'behind {rpr.joint_names[1]} is denser than any metal' in one for one in found)
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'stanford'])
+def test_arms_are_equal_by_value_and_hash_alike(name):
+    arm, again = load(name), load(name)
+    assert arm == again and hash(arm) == hash(again) and len({arm, again}) == 1
+    other = with_link(arm, 0, arm.links[1])
+    assert arm != other and arm != replace(arm, name='another') and arm != name
+    friction = arm.friction
+    if friction is not None:
+        first = next(iter(vars(friction)))
+        doubled = replace(friction, **{first: 2.0 * np.asarray(getattr(friction, first))})
+        assert replace(arm, friction=doubled) != arm
+
+
+def test_states_are_drawn_for_a_name_and_their_number_is_checked():
+    for found, expected in zip(sample_states('fer', 3), sample_states(load('fer'), 3)):
+        np.testing.assert_array_equal(found, expected)
+    assert sample_states('fer', 0).q.shape == (0, 7)
+    for count in (-1, 2.5, None):
+        with pytest.raises(SettingsError, match=str(count)):
+            sample_states('fer', count)
+    with pytest.raises(UnknownArmError):
+        sample_states('fer3', 1)

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches against Pinocchio, state by state; NaN, layouts, threads and wrong input."""
 
+import gc
 import os
 import pickle
 import subprocess
 import sys
 
 import numpy as np
-import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import Convention, load
@@ -16,10 +16,11 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch import batch_model, compiled
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import STATES_PER_THREAD
-from franka_dynamics.codegen.equations import form, Quantity
+from franka_dynamics.codegen.equations import customised_equations, form, Quantity
+from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.errors import JointVectorError
+from franka_dynamics.errors import BaseParameterError, FrameError, JointVectorError
 from franka_dynamics.identification.base_parameters import base_parameters
 
 from ..agreement import assert_close, differences
@@ -63,38 +64,52 @@ def fer(engine):
     return BatchModel(load('fer'))
 
 
-# Methods that Pinocchio's model has too, and how many of (q, dq, ddq) they take.
-EQUAL = {
-    'inverse_dynamics': 3,
-    'gravity': 1,
-    'mass_matrix': 1,
-    'coriolis_matrix': 2,
-    'jacobian': 1,
+# The methods of `Model`, how many of (q, dq, ddq) they take, and their bounds.
+METHODS = {
+    'inverse_dynamics': (3, RTOL),
+    'nonlinear_effects': (2, RTOL),
+    'coriolis': (2, RTOL),
+    'gravity': (1, RTOL),
+    'mass_matrix': (1, RTOL),
+    'coriolis_matrix': (2, RTOL),
+    'kinetic_energy': (2, RTOL),
+    'jacobian': (1, RTOL),
+    'flange_pose': (1, RTOL),
+    'forward_dynamics': (3, 1e-9),
+    'inverse_dynamics_derivatives': (3, RTOL),
+    'regressor': (3, RTOL),
 }
 
 
 @every_arm
-def test_every_quantity_of_any_arm_agrees_with_pinocchio(name, engine):
+def test_every_method_of_any_arm_agrees_with_pinocchio(name, engine):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=2)
-    ours = BatchModel(description, TILTED)
+    ours, model = BatchModel(description, TILTED), PinocchioModel(description, TILTED)
+    for method, (count, bound) in METHODS.items():
+        found, expected = (
+            np.asarray(getattr(one, method)(*states[:count])) for one in (ours, model)
+        )
+        assert_close(found, expected, bound)
+    wrench = np.array([3.0, -4.0, 5.0, 0.6, -0.7, 0.8])
+    for method, bound in (('inverse_dynamics', RTOL), ('forward_dynamics', 1e-9)):
+        found, expected = (getattr(one, method)(*states, wrench) for one in (ours, model))
+        assert_close(found, expected, bound)
+
+
+@every_arm
+def test_pinocchios_derivatives_and_regressor_are_those_of_the_recursions(name, engine):
+    description = ARMS[name]
+    states = sample_states(description, 5, seed=2)
     model = PinocchioModel(description, TILTED)
-    for quantity, count in EQUAL.items():
-        found, expected = (getattr(one, quantity)(*states[:count]) for one in (ours, model))
+    tau = differentiate(description, *states, gravity=TILTED).tau
+    for found, expected in zip(
+        model.inverse_dynamics_derivatives(*states), (tau.by_q, tau.by_dq, tau.by_ddq)
+    ):
         assert_close(found, expected, RTOL)
-    each = list(zip(*states))
-    accelerations = [pin.aba(model.model, model.data, *state) for state in each]
-    assert_close(ours.forward_dynamics(*states), accelerations, 1e-9)
-    slopes = ours.inverse_dynamics_derivatives(*states)
-    expected = np.array(
-        [np.array(pin.computeRNEADerivatives(model.model, model.data, *one)[:2]) for one in each]
-    )
-    assert_close(slopes.by_position, expected[:, 0], RTOL)
-    assert_close(slopes.by_velocity, expected[:, 1], RTOL)
-    assert_close(slopes.by_acceleration, model.mass_matrix(states.q), RTOL)
-    assert_close(ours.flange_pose(states.q), model.frames(states.q)[:, -1], RTOL)
-    expected = torque_regressor(description, *states, gravity=TILTED)
-    assert_close(ours.regressor(*states), expected, RTOL)
+    whole = torque_regressor(description, *states, gravity=TILTED)
+    assert_close(model.regressor(*states), whole, RTOL)
+    assert_close(model.regressor(*states, columns=[3, 0]), whole[..., [3, 0]], RTOL)
 
 
 @pytest.mark.parametrize('count', [0, 1, 5, 1000, 2 * STATES_PER_THREAD + 3])
@@ -111,7 +126,7 @@ def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(eng
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
-def test_any_value_that_is_not_finite_makes_its_torques_nan(bad, engine):
+def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
     # One value of one state at a time, each joint's position, velocity and acceleration.
     description = ARMS['stanford']
     count = 3 * description.n
@@ -120,9 +135,11 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan(bad, engine):
     clean = model.inverse_dynamics(*states)
     for row in range(count):
         states[row % 3, row, row // 3] = bad
-    found = model.inverse_dynamics(*states)
-    assert np.isnan(found[:count]).all()
-    np.testing.assert_array_equal(found[count:], clean[count:])
+    for one in (model, PinocchioModel(description, TILTED)):
+        found = one.inverse_dynamics(*states)
+        assert np.isnan(found[:count]).all()
+        np.testing.assert_allclose(found[count:], clean[count:], rtol=0.0, atol=ATOL_FRANKA)
+    np.testing.assert_array_equal(model.inverse_dynamics(*states)[count:], clean[count:])
 
 
 def test_a_regressor_has_the_columns_that_are_named():
@@ -133,15 +150,20 @@ def test_a_regressor_has_the_columns_that_are_named():
     listed = base_parameters(description, TILTED).columns
     columns = [column for column in listed if column < 10 * description.n]
     assert_close(model.regressor(*states, columns=columns), whole[..., columns], RTOL)
-    out = np.full((COUNT, description.n, 3), np.nan)
-    assert model.regressor(*states, out, columns=columns[2::-1]) is out
-    assert_close(out, whole[..., columns[2::-1]], RTOL)
+    found = model.regressor(*states, columns=columns[2::-1])
+    assert_close(found, whole[..., columns[2::-1]], RTOL)
 
 
-@pytest.mark.parametrize('columns', [[70], [-1], [3, 3]])
+@pytest.mark.parametrize('columns', [[70], [-1], [3, 3], [0.5]])
 def test_columns_that_do_not_exist_are_refused(fer, columns):
-    with pytest.raises(JointVectorError, match='different numbers from 0 to 69'):
-        fer.regressor(*np.zeros((3, 2, 7)), columns=columns)
+    states = np.zeros((3, 2, 7))
+    for call in (
+        lambda: fer.regressor(*states, columns=columns),
+        lambda: torque_regressor(fer.description, *states, columns=columns),
+        lambda: customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
+    ):
+        with pytest.raises(BaseParameterError, match=f'{columns[0]}.* 0 to 69'):
+            call()
 
 
 def test_memory_layout_and_real_type_do_not_change_the_result(fer):
@@ -188,22 +210,6 @@ def test_a_forked_process_has_threads_of_its_own():
     assert (done.stdout, done.returncode) == ('0\n', 0), done.stderr
 
 
-@pytest.mark.parametrize(('place', 'read'), [(1, 0), (0, 0), (0, 1)])
-def test_no_state_is_read_after_its_memory_was_filled(fer, place, read):
-    # The output overlaps the input, one row further down or up.
-    states = sample_states(fer.description, 300, seed=12)
-    expected = fer.inverse_dynamics(*states)
-    memory = np.empty((302, 7))
-    ddq, out = memory[read : read + 300], memory[place : place + 300]
-    ddq[:] = states.ddq
-    fer.inverse_dynamics(states.q, states.dq, ddq, out)
-    np.testing.assert_array_equal(out, expected)
-    turned = np.array(states.ddq)
-    fer.inverse_dynamics(states.q, states.dq, turned[::-1], turned)
-    backwards = fer.inverse_dynamics(states.q, states.dq, np.array(states.ddq[::-1]))
-    np.testing.assert_array_equal(turned, backwards)
-
-
 ROWS = np.zeros((5, 7))
 
 
@@ -211,7 +217,7 @@ ROWS = np.zeros((5, 7))
     ('arrays', 'named'),
     [
         ((np.zeros((5, 6)),) * 3, r'q has shape \(5, 6\), expected \(\.\.\., 7\): one value'),
-        ((ROWS, np.zeros((4, 7)), ROWS), r'dq has shape \(4, 7\) and q has \(5, 7\)'),
+        ((ROWS, np.zeros((4, 7)), ROWS), r'do not broadcast: q \(5, 7\), dq \(4, 7\)'),
         ((ROWS, ROWS, ROWS + 0j), 'ddq has the type complex128'),
         (([[0.0] * 7, [0.0] * 6],) * 3, 'q is not an array of numbers'),
         ((np.ma.masked_equal(ROWS, 0.0),) * 3, 'q is a masked array, whose mask'),
@@ -220,12 +226,6 @@ ROWS = np.zeros((5, 7))
 def test_wrong_input_is_refused_naming_it(arrays, named):
     with pytest.raises(JointVectorError, match=named):
         BatchModel(load('fer')).inverse_dynamics(*arrays)
-
-
-@pytest.mark.parametrize('out', [ROWS[:4], np.float32(ROWS), np.zeros((7, 5)).T, ROWS.tolist()])
-def test_an_output_that_cannot_be_filled_is_refused(out):
-    with pytest.raises(JointVectorError, match=r'float64 and shape \(5, 7\)'):
-        BatchModel(load('fer')).gravity(ROWS, out)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_slopes_are_central_differences(quantity, engine):
         return model.evaluate(quantity, *states + change.reshape(len(names), 1, description.n))
 
     expected = differences(moved, len(names) * description.n, 1e-3)
-    found = model.slopes(quantity, *states)
+    found = model.evaluate(quantity, *states, slopes=True)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_SLOPES)
 
 
@@ -319,3 +319,44 @@ def test_machine_code_is_kept_and_made_anew_where_it_is_damaged(tmp_path):
     assert run() == first and run() == first[1:]
     path.write_bytes(b'')
     assert run() == first
+
+
+def test_one_vector_goes_with_many(fer):
+    # The same shapes as of `Model`: leading axes broadcast.
+    q, dq, ddq = sample_states(fer.description, 3, seed=4)
+    model = PinocchioModel(fer.description)
+    for states in ((q[0], dq, ddq), (q, dq[0], ddq[:, None]), (q[:, None], dq, ddq[0])):
+        expected = model.inverse_dynamics(*states)
+        found = fer.inverse_dynamics(*states)
+        assert found.shape == expected.shape
+        assert_close(found, expected, RTOL)
+
+
+@pytest.mark.parametrize('frame', [4, 'hand'])
+def test_a_frame_that_batches_do_not_have_is_refused_by_name(fer, frame):
+    with pytest.raises(FrameError, match=repr(frame)):
+        fer.jacobian(ROWS, frame)
+
+
+def test_machine_code_that_no_model_uses_is_given_back(monkeypatch):
+    pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
+    description = load('rpr')
+    before = len(compiled.loaded_functions())
+    model = BatchModel(description, (0.0, 0.0, -1.0))
+    model.gravity(np.zeros(3))
+    assert len(compiled.loaded_functions()) == before + 1
+    batch_model._function.cache_clear()
+    assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
+    del model
+    gc.collect()
+    assert len(compiled.loaded_functions()) == before
+
+
+def test_the_cache_folder_keeps_the_files_used_last(tmp_path, monkeypatch):
+    pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    monkeypatch.setattr(compiled, 'MOST_FILES', 3)
+    for k in range(5):
+        batch_model._function.cache_clear()
+        BatchModel(load('rpr'), (0.0, 0.0, -2.0 - k)).gravity(np.zeros(3))
+    assert len(list((tmp_path / 'franka_dynamics').iterdir())) == 3

@@ -13,6 +13,8 @@ from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 
+from .test_batch_model import METHODS as INTERFACE
+
 ATOL = 1e-10
 ARM = load('fer')
 # How many of (q, dq, ddq) a method takes, and its bounds in float32 as docs/howto/gradients.md
@@ -92,11 +94,26 @@ def library(request):
     return request.param()
 
 
-@pytest.mark.parametrize('name', ['inverse_dynamics', 'coriolis', 'gravity', 'mass_matrix'])
+@pytest.mark.parametrize('name', INTERFACE)
 def test_tensors_have_pinocchios_values(library, name):
-    states = arguments(name, 5)
+    states = list(sample_states(ARM, 5)[: INTERFACE[name][0]])
+    states[-1] = states[-1][:, None]  # leading axes broadcast
+    model = PinocchioModel(ARM)
     found = getattr(library.model, name)(*map(library.tensor, states))
-    expected = getattr(PinocchioModel(ARM), name)(*states)
+    expected = np.asarray(getattr(model, name)(*states))
+    found = np.asarray([np.asarray(x) for x in found] if isinstance(found, tuple) else found)
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=ATOL)
+
+
+def test_tensors_take_wrenches_and_columns(library):
+    states, wrench = sample_states(ARM, 3), np.arange(1.0, 7.0)
+    model, given = PinocchioModel(ARM), [*map(library.tensor, states)]
+    found = library.model.inverse_dynamics(*given, library.tensor(wrench))
+    expected = model.inverse_dynamics(*states, wrench)
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=0.0, atol=ATOL)
+    found = library.model.regressor(*given, columns=[69, 3])
+    expected = model.regressor(*states, columns=[69, 3])
     np.testing.assert_allclose(np.asarray(found), expected, rtol=0.0, atol=ATOL)
 
 
@@ -181,16 +198,15 @@ def test_mixed_precision_gives_the_wider_one(torch_model):
 
 
 @pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix'])
-def test_traced_columns_are_one_graph_to_compile(torch_model, name):
+def test_traced_methods_are_one_graph_to_compile(torch_model, name):
     torch = torch_model.torch
     states = [*map(torch.tensor, arguments(name, 4))]
     expected = getattr(torch_model.model, name)(*states)
-    columns = getattr(TracedModel(ARM, torch, columns=True), name)
-    turned = [x.T.contiguous() for x in states]
-    columns(*turned)  # generates
+    traced = getattr(TracedModel(ARM, torch), name)
+    traced(*states)  # generates
     # The backend `eager` traces without the minute of C++; a graph break is an error.
-    found = torch.compile(columns, backend='eager', fullgraph=True)(*turned)
-    torch.testing.assert_close(found.movedim(-1, 0), expected, rtol=0.0, atol=ATOL)
+    found = torch.compile(traced, backend='eager', fullgraph=True)(*states)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL)
 
 
 def test_no_states_give_no_rows(torch_model):

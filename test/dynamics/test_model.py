@@ -177,3 +177,23 @@ def test_threads_that_share_a_model_read_their_own_poses_alone():
 def test_a_pickled_model_computes_alike():
     model = pickle.loads(pickle.dumps(PinocchioModel(FER)))
     np.testing.assert_array_equal(model.frames(FER.home), PinocchioModel(FER).frames(FER.home))
+
+
+@pytest.mark.parametrize('engine', FORMULATIONS)
+@pytest.mark.parametrize(
+    ('method', 'states', 'missing'),
+    [('gravity', (None,), 'q'), ('coriolis', (FER.home, None), 'dq'), ('frames', (None,), 'q')],
+)
+def test_a_missing_vector_is_refused_by_name(engine, method, states, missing):
+    with pytest.raises(JointVectorError, match=f'^{missing} '):
+        getattr(FORMULATIONS[engine](FER, GRAVITY), method)(*states)
+
+
+@pytest.mark.parametrize(
+    ('names', 'frame'),
+    [(('flange', 'fer_link8', 8), 'flange'), (('fer_joint3', 'fer_link3'), 3)],
+)
+def test_frames_have_the_names_of_joints_and_links(model, names, frame):
+    expected = model.jacobian(FER.home, frame, 'LOCAL')
+    for name in names:
+        np.testing.assert_array_equal(model.jacobian(FER.home, name, 'LOCAL'), expected)

@@ -80,13 +80,13 @@ def test_a_text_at_fault_is_refused_in_one_sentence(text, sentence):
     assert '\n' not in str(raised.value)
 
 
-def test_bounds_left_out_are_those_of_the_format():
+def test_a_bound_left_out_is_that_of_the_format():
     joint = parse_urdf(
         '<robot name="a"><link name="a"/><link name="b"/><joint name="j" '
         'type="revolute"><parent link="a"/><child link="b"/>'
-        '<limit effort="5" velocity="1e9"/></joint></robot>'
+        '<limit upper="1" effort="5" velocity="1e9"/></joint></robot>'
     ).joints['j']
-    assert (joint.limits.lower, joint.limits.upper, joint.limits.effort) == (0.0, 0.0, 5.0)
+    assert (joint.limits.lower, joint.limits.upper, joint.limits.effort) == (0.0, 1.0, 5.0)
     assert joint.limits.velocity == math.inf
 
 
@@ -121,3 +121,23 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, name, s
     (tmp_path / 'latin.urdf').write_bytes(b'<robot name="\xff"/>')
     with pytest.raises(UrdfError, match=sentence):
         read_urdf(tmp_path / f'{name}.urdf')
+
+
+@pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
+def test_a_joint_without_both_bounds_is_noted_and_taken_as_unlimited(kind):
+    robot = ElementTree.fromstring(FER)
+    robot.find(JOINT3).set('type', kind)
+    limit = robot.find(f'{JOINT3}/limit')
+    del limit.attrib['lower'], limit.attrib['upper']
+    read = parse_urdf(ElementTree.tostring(robot, encoding='unicode'))
+    limits = read.joints['fer_joint3'].limits
+    assert (limits.lower, limits.upper) == (-math.inf, math.inf)
+    (note,) = (one for one in read.notes if 'fer_joint3' in one)
+    assert 'lower' in note and 'upper' in note
+
+
+def test_a_joint_whose_bounds_are_equal_is_noted():
+    read = parse_urdf(edited(FER, f'{JOINT3}/limit', lower='0.5', upper='0.5'))
+    limits = read.joints['fer_joint3'].limits
+    assert (limits.lower, limits.upper) == (0.5, 0.5)
+    assert any('fer_joint3' in note and '0.5' in note for note in read.notes)

@@ -10,11 +10,13 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import JointLimits, load
+from franka_dynamics.arm import JointLimits, LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
+from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_mjcf, write_urdf
 from franka_dynamics.urdf.xacro_writer import _link, generated_files, robot_text, SHIPPED
@@ -191,3 +193,28 @@ def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
     assert [float(joint.get('armature')) for joint in moving] == [0.2] * 3
     ranges = [[float(end) for end in joint.get('range').split()] for joint in moving]
     np.testing.assert_array_equal(ranges, np.clip(stops, -1e9, 1e9))
+
+
+def test_a_massless_link_keeps_its_inertia():
+    arm = load('fer', hand='none')
+    spinning = LinkInertia(0.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
+    arm = replace(arm, links=(*arm.links[:-1], spinning))
+    read = import_urdf(write_urdf(arm)).description
+    found, expected = (PinocchioModel(one).mass_matrix(arm.home) for one in (read, arm))
+    assert expected[6, 6] > 0.09
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
+
+
+def test_a_urdf_names_the_rotor_inertias_that_it_cannot_hold():
+    arm = load('fer')
+    joints = (*arm.joints[:-1], replace(arm.joints[-1], rotor_inertia=0.5))
+    text = write_urdf(replace(arm, joints=joints))
+    (comment,) = (
+        one.text
+        for one in ElementTree.fromstring(
+            text, ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
+        )
+        if one.tag is ElementTree.Comment
+    )
+    assert 'fer_joint7' in comment and '0.5' in comment and 'fer_joint6' not in comment
+    assert '<!--' not in write_urdf(arm)

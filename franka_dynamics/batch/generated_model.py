@@ -1,0 +1,148 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of all models that evaluate generated equations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..arm import ArmDescription
+from ..codegen.equations import Quantity
+from ..dynamics.body_tree import BodyTree
+from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
+from ..dynamics.regressor import chosen_columns, PER_LINK
+from ..errors import FrameError, JointVectorError
+from ..urdf.source import described
+
+
+def description_or_tree(
+    robot: ArmDescription | BodyTree | str | Path,
+) -> ArmDescription | BodyTree:
+    """Return a tree of bodies or an arm's description, loaded if a name or file is given."""
+    return robot if isinstance(robot, BodyTree) else described(robot)
+
+
+class GeneratedModel(ABC):
+    """
+    Base class of models of generated equations: the methods of `fd.Model`; subclasses give `_run`.
+
+    Arguments are arrays of shape (..., n), a wrench (..., 6), whose leading axes broadcast; a
+    state with a value that is not finite gives NaN in this state's result alone. `xp` is the
+    array library of arguments and results.
+    """
+
+    description: ArmDescription | BodyTree
+    xp: Any
+
+    @abstractmethod
+    def _run(
+        self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
+    ) -> Any:
+        """Return a quantity for given arrays, as an array of the same library."""
+
+    def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
+        """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
+        torque = self._run(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
+        return torque if wrench is None else torque - self._wrench_torque(q, wrench)
+
+    def forward_dynamics(self, q: Any, dq: Any, tau: Any, wrench: Any = None) -> Any:
+        """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
+        if wrench is not None:
+            tau = self.xp.asarray(tau) + self._wrench_torque(q, wrench)
+        return self._run(Quantity.FORWARD_DYNAMICS, q, dq, tau)
+
+    def nonlinear_effects(self, q: Any, dq: Any) -> Any:
+        """Return Coriolis plus gravity torques C dq + g, shape (..., n) [N m]."""
+        return self._run(Quantity.NONLINEAR_EFFECTS, q, dq)
+
+    def coriolis(self, q: Any, dq: Any) -> Any:
+        """Return Coriolis torques C dq, shape (..., n) [N m]."""
+        return self._run(Quantity.CORIOLIS, q, dq)
+
+    def gravity(self, q: Any) -> Any:
+        """Return gravity torques g, shape (..., n) [N m]."""
+        return self._run(Quantity.GRAVITY, q)
+
+    def mass_matrix(self, q: Any) -> Any:
+        """Return mass matrices M, rotors included, shape (..., n, n) [kg m^2]."""
+        return self._run(Quantity.MASS_MATRIX, q)
+
+    def coriolis_matrix(self, q: Any, dq: Any) -> Any:
+        """Return Coriolis matrices C (Christoffel; dM/dt = C + C^T), (..., n, n) [N m s/rad]."""
+        return self._run(Quantity.CORIOLIS_MATRIX, q, dq)
+
+    def kinetic_energy(self, q: Any, dq: Any) -> Any:
+        """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
+        rates = self.xp.asarray(dq)
+        return 0.5 * self.xp.einsum('...i,...ij,...j->...', rates, self.mass_matrix(q), rates)
+
+    def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> TorqueDerivatives:
+        """
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M).
+
+        The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
+        views of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.
+        """
+        slopes = self._run(Quantity.DERIVATIVES, q, dq, ddq)
+        return TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
+
+    def regressor(self, q: Any, dq: Any, ddq: Any, *, columns: Sequence[int] | None = None) -> Any:
+        """
+        Return the regressor H of tau = H X, shape (..., n, 10 n), X the inertial parameters.
+
+        H's columns are in the order of `parameter_names`: XX, XY, XZ, YY, YZ, ZZ, mX, mY, mZ, m
+        of each link, about the origin of its DH frame (Gautier and Khalil 1990, eqs. 3 and 12),
+        without rotors. At seven joints H takes 3.9 kB per state in float64. `columns` selects
+        columns of H, shape (..., n, len(columns)); for the regressor of the base parameters give
+        `base_parameters(arm, rotor_inertia=False).columns`. Each selection of columns is compiled
+        separately.
+
+        Raises
+        ------
+        BaseParameterError
+            If a column is not one of the 10 n, or is named twice.
+
+        """
+        chosen = chosen_columns(columns, PER_LINK * self.description.n)
+        return self._run(Quantity.REGRESSOR, q, dq, ddq, columns=chosen)
+
+    def flange_pose(self, q: Any) -> Any:
+        """Return the flange's poses in the space frame, shape (..., 4, 4)."""
+        return self._run(Quantity.FLANGE_POSE, q)
+
+    def jacobian(
+        self, q: Any, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+    ) -> Any:
+        """
+        Return the flange's Jacobians, shape (..., 6, n), in axes of the space frame.
+
+        Rows: velocity of the flange's origin, angular velocity of the flange. `fd.Model` has the
+        Jacobians of other frames, and in other axes.
+
+        Raises
+        ------
+        FrameError
+            If another frame or reference frame is asked for.
+
+        """
+        flange = frame_index(frame, self.description) == self.description.n
+        if not flange or reference_frame != 'LOCAL_WORLD_ALIGNED':
+            raise FrameError(
+                f'There is no Jacobian of frame {frame!r} in {reference_frame} here: models of '
+                "generated equations have the flange's in LOCAL_WORLD_ALIGNED; franka_dynamics."
+                'Model has every frame.'
+            )
+        return self._run(Quantity.JACOBIAN, q)
+
+    def _wrench_torque(self, q: Any, wrench: Any) -> Any:
+        """Return J^T w, shape (..., n)."""
+        pushed = self.xp.asarray(wrench)
+        if tuple(pushed.shape[-1:]) != (6,):
+            raise JointVectorError(
+                f'wrench has shape {tuple(pushed.shape)}, expected (..., 6): force [N] then '
+                'moment [N m] on the flange, in the axes of the space frame.'
+            )
+        return self.xp.einsum('...ai,...a->...i', self.jacobian(q), pushed)
