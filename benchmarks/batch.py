@@ -46,7 +46,7 @@ TURN_SECONDS = 0.03  # [s] for a candidate in a round; at least one call
 ROUNDS_SECONDS = 10.0  # [s] for all rounds at one size; at least three rounds
 QUIET = 0.1  # cores kept busy by other processes above which the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
-OURS, FILLED, SINGLE = 'ours', 'ours, out=', 'ours, float32'
+OURS, SINGLE = 'ours', 'ours, float32'
 FRAX = 'frax (JAX, jit and vmap)'
 # Methods of BatchModel, and how many of the arrays q, dq and ddq each is given.
 METHODS = {
@@ -70,10 +70,10 @@ class Candidate:
     states: int
 
 
-def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, Candidate]:
+def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
     """Return the functions to time, by name, with these states as their input."""
     description = load('fer')
-    count = len(out)
+    count = len(states.q)
     reference = PinocchioModel(description)
     model, data = reference.model, reference.data
     pool = pin.ModelPool(model, threads)
@@ -113,7 +113,6 @@ def candidates(states: JointStates, out: np.ndarray, threads: int) -> dict[str, 
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
         **({FRAX: Candidate(with_frax(rows), looped)} if has_frax() else {}),
         SINGLE: Candidate(lambda: generated.inverse_dynamics(*singles), count),
-        FILLED: Candidate(lambda: generated.inverse_dynamics(*states, out), count),
         OURS: Candidate(ours, count),
     }
 
@@ -191,23 +190,21 @@ def main() -> None:
     print(f'frax {"is" if has_frax() else "is not"} installed.\n')
     sizes = [10**k for k in range(2, int(np.log10(arguments.largest)) + 1)]
     for count in sizes:
-        out = np.empty((count, 7))
         states = sample_states(load('fer'), count, seed=0)
-        listed = candidates(states, out, arguments.threads)
+        listed = candidates(states, arguments.threads)
         found, foreign = measure(listed, arguments.least)
         if count == sizes[0]:
             print(
                 '| states | '
                 + ' | '.join(f'{name} [ns]' for name in listed)
-                + f' | {PARALLEL} / {OURS} | {OURS} / {FILLED} '
+                + f' | {PARALLEL} / {OURS} '
                 '| peak memory [MiB] | others busy [cores] |'
             )
-            print('|---' * (len(listed) + 5) + '|')
+            print('|---' * (len(listed) + 4) + '|')
         print(
             f'| {count:,} | '
             + ' | '.join(f'{np.median(found[name]):,.0f}' for name in listed)
             + f' | {np.median(found[PARALLEL] / found[OURS]):.1f}'
-            + f' | {np.median(found[OURS] / found[FILLED]):.2f}'
             + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
             f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
             flush=True,
