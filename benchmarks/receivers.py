@@ -9,10 +9,11 @@ Over DDS: a simulated arm and a feedforward node that moves it with PD gains. Th
 each torque for at most 20 ms, so that a slow machine does not count as a silent sender; after ten
 missing torques the arm no longer waits. The arm logs the torque that it applies in each simulation
 step. For every event the table has the largest difference between two successive torques, how long
-a silent sender's last torque was applied to a moving arm, how long the node took to notice another
-sender, the speed of the arm at the end, and the states of the receiver. Exit status 0 if no torque
-stepped by more than 1 N m or was held for longer than the time-out plus 5 ms, every other sender
-was noticed within 0.1 s, and no joint was faster than 0.05 rad/s at the end.
+a silent sender's last torque was applied to a moving arm, how long the receiver (for states the
+node) took to notice another sender, the speed of the arm at the end, and the states of the
+receiver. Exit status 0 if no torque stepped by more than 1 N m or was held for longer than the
+time-out plus 5 ms, every other sender was noticed within 0.1 s, and no joint was faster than 0.05
+rad/s at the end.
 """
 
 from __future__ import annotations
@@ -266,8 +267,8 @@ def result(bench: Bench, steps: Path, target: str, spoke_at: float | None) -> Re
     noticed = None
     if spoke_at is not None:
         told = re.search(
-            r'\[([\d.]+)\] \[feedforward\]: .*(somebody else commands|a second node publishes)',
-            bench.log('feedforward'),
+            r'\[([\d.]+)\] \[[\w.]+\]: .*(a second sender of torques|a second node publishes)',
+            bench.log('simulator') + bench.log('feedforward'),
         )
         noticed = float(told[1]) - spoke_at if told else np.inf
     return Result(

@@ -8,15 +8,16 @@ from contextlib import AbstractContextManager
 import time
 from typing import Any
 
+import numpy as np
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from .clearance import Clearance
 from .diagnostics import FeedforwardDiagnostics
 from .external_watch import ExternalWatch
-from .messages import motion_message
+from .messages import doubles, motion_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
-from .received import CommandSerializer, JointStateReader, OtherJointsError
-from .rivals import CommandWatch, publisher_names, PublisherCounts
+from .received import JointStateReader, OtherJointsError
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, reference_of
@@ -33,7 +34,6 @@ from ..typing import Array
 
 _SILENCE_CHECKS_PER_TIMEOUT = 2
 _SIMULATED_SILENCE_PERIOD_S = 0.02
-# A second sender must be detected within 0.1 s, including its discovery by the middleware.
 _REFRESH_PERIOD_S = 0.02
 _MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
 
@@ -60,7 +60,6 @@ class ConfiguredArm:
         self.controller = controller
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
-        self._serializer = CommandSerializer(len(self._names))
         self._latency = Durations()
         # ExternalWatch and TermPublishers refuse an unknown frame, so they come before the
         # publishers, which would otherwise have to be destroyed.
@@ -79,16 +78,17 @@ class ConfiguredArm:
         self._trajectory_publisher = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
-        self.command_watch = CommandWatch(
-            node, node.watch_group, self._command_publisher.topic_name
+        self.clearance = Clearance(
+            node, self._command_publisher, controller.settings.target, node.watch_group
         )
         self._missing_states = MissingStates(node)
         self._diagnostics = FeedforwardDiagnostics(
-            node, controller, self._latency, self.command_watch, self._external
+            node, controller, self._latency, self.clearance.topic, self._external
         )
         self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
         self._references = ReferenceReports(node, controller)
         self._last_publication = self._last_arrival = 0.0
+        self._last_command: Array = np.zeros(len(self._names))
         self.read_clock()
 
     def read_clock(self) -> None:
@@ -111,8 +111,9 @@ class ConfiguredArm:
         self._next_stop_step = now
         self._diagnostics.times.note_change()
         self.controller.reset()
-        self.controller.enable()
-        self._state_topic, self._state_senders = topic, PublisherCounts()
+        # It is enabled once nothing speaks against a first torque.
+        self.controller.refuse_activation('listening for other senders and for the receiver')
+        self.clearance.begin(topic, self._node.get_parameter('listen_before_activation').value)
         self._missing_states.begin(topic, time.monotonic())
         self._terms.refresh()
         self._state_log.activated(topic)
@@ -125,9 +126,9 @@ class ConfiguredArm:
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
-        """Wait at most `timeout` for subscribers to confirm commands; close `command_watch`."""
+        """Wait at most `timeout` for subscribers to confirm commands."""
         self._command_publisher.wait_for_all_acked(timeout)
-        self.command_watch.close()
+        self.clearance.close()
 
     def destroy(self) -> None:
         """Destroy all publishers of this arm; log that a latched fault is cleared."""
@@ -155,12 +156,8 @@ class ConfiguredArm:
             wrong = error
         # Another node may publish other joints, such as a gripper's, on the same topic.
         others = isinstance(wrong, OtherJointsError)
-        if number is not None and not others and self._state_senders.add(number):
-            self._stop_for_another(
-                f'a second node publishes {self._state_topic}, and states of two arms cannot be '
-                'told apart; stop or remap the other one',
-                self._state_topic,
-            )
+        if not others:
+            self._stop_for(self.clearance.note_state(number))
         if reading is None:
             if others and controller.latest is not None:
                 return
@@ -192,14 +189,36 @@ class ConfiguredArm:
             self._terms.publish(cycle.state, command, reading.stamp_message)
         self.note_state()
 
-    def _stop_for_another(self, reason: str, topic: str) -> None:
-        """Latch a fault that names the publishers of a topic, unless one is latched already."""
-        if not self.controller.fault:
-            names = ', '.join(publisher_names(self._node, topic))
+    def _stop_for(self, reason: str) -> None:
+        """Latch a fault for a reason that is not '', unless one is latched already."""
+        if reason and not self.controller.fault:
             with self._lock:
-                self.controller.latch_fault(
-                    f'{reason} (publishers listed: {names})', ClearedBy.ACTIVATION
-                )
+                self._enable()
+                self.controller.latch_fault(reason, ClearedBy.ACTIVATION)
+
+    def _enable(self) -> None:
+        if not self.controller.enabled:
+            self.clearance.close()
+            self.controller.enable()
+
+    def _look_at_receivers(self) -> None:
+        """Enable the controller, or stop if a receiver is not the target's."""
+        refused, listens = self.clearance.look(), self.clearance.listens
+        if refused and not self.controller.fault:
+            last = self._last_command.copy()
+            self._stop_for(refused)
+            # Whoever takes these torques must not go on with those that would hold the target.
+            with self._lock:
+                self.controller.stop(refused, brake=False)
+                while self.controller.stop_step(LONGEST_STEP_S) is not None:
+                    pass
+            for share in np.linspace(1.0, 0.0, 1 + int(np.ceil(np.abs(last).max())))[1:]:
+                self.publish_command(share * last)  # at most 1 N m less than the one before
+                time.sleep(LONGEST_STEP_S)
+            self.note_state()
+        elif not refused and not listens:
+            with self._lock:
+                self._enable()
 
     def _now(self) -> float:
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
@@ -210,12 +229,9 @@ class ConfiguredArm:
         )
 
     def publish_command(self, torque: Array) -> None:
-        """Publish a torque, shape (n,) [N m]; remember its bytes and the time."""
-        data = self._serializer.serialize(torque)
-        # The node can receive its own message before `publish` returns.
-        self.command_watch.sent(data)
-        self._command_publisher.publish(data)
-        self._last_publication = time.monotonic()
+        """Publish a torque, shape (n,) [N m]; remember it and the time."""
+        self._command_publisher.publish(Float64MultiArray(data=doubles(torque)))
+        self._last_publication, self._last_command = time.monotonic(), torque
 
     def publish_stop_step(self) -> bool:
         """Publish the next torque of the stop sequence; return False at its end."""
@@ -230,9 +246,9 @@ class ConfiguredArm:
         """
         Publish the stop sequence and run the checks that are due; return time to next call [s].
 
-        The checks detect missing joint states and other senders of commands. The control thread
-        calls `run_due` after each event and when due. Executor timers are not used, because on a
-        busy machine they were seen not to fire; the cause is unknown.
+        The checks detect missing joint states and receivers that are not the target's. The control
+        thread calls `run_due` after each event and when due. Executor timers are not used, because
+        on a busy machine they were seen not to fire; the cause is unknown.
         """
         now = time.monotonic()
         if self.controller.mode is Mode.STOPPING and now >= self._next_stop_step:
@@ -312,9 +328,7 @@ class ConfiguredArm:
     def _run_housekeeping(self) -> None:
         self._terms.refresh()
         now = time.monotonic()
-        rival = self.command_watch.check()
-        if rival:
-            self._stop_for_another(rival, self.command_watch.topic)
+        self._look_at_receivers()
         missing = self._missing_states.check(
             self.controller.supervisor.condition is Condition.WAITING, now
         )

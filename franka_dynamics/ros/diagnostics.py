@@ -13,7 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
 from .external_watch import ExternalWatch
-from .rivals import CommandWatch
+from .rivals import publisher_names
 from ..control.cycle_result import Durations, Mode
 from ..control.feedforward import FeedforwardController
 from ..control.possible_motion import Condition
@@ -100,13 +100,13 @@ class FeedforwardDiagnostics(StatusPublisher):
         node: Any,
         controller: FeedforwardController,
         latency: Durations,
-        watch: CommandWatch,
+        command_topic: str,
         external: ExternalWatch,
     ) -> None:
         super().__init__(node, controller.description.name)
         self._controller = controller
         self._latency = latency
-        self._watch = watch
+        self._topic = command_topic
         self._external = external
         self._refused = ''
         self.times = PublicationTimes()
@@ -163,12 +163,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         counters = controller.counters
         status = controller.status()
+        rivals = publisher_names(self._node, self._topic)
         level, message = WARN, status.reason
         if status.faulty:
             level, message = ERROR, str(status)
         if status.mode is Mode.RUNNING and not status.faulty:
             refused = f'reference refused: {self._refused}' if self._refused else ''
-            warning = refused or controller.unstable_gains()
+            second = f'{", ".join(rivals)} publishes on {self._topic}, too' if rivals else ''
+            warning = refused or controller.unstable_gains() or second
             level, message = (WARN, warning) if warning else (OK, status.reason)
         shares = {
             f'largest share of limit, {name} [%]': 100.0 * float(share)
@@ -192,8 +194,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                     f'references {state.value}': count
                     for state, count in controller.reference.counts.items()
                 },
-                'publishers of commands heard': self._watch.heard_publishers,
-                'foreign commands heard': self._watch.rivals_seen,
+                'other publishers of commands': ', '.join(rivals) or 'none',
                 'latency p50 [us]': 1e6 * self._latency.percentile(50),
                 'latency p99 [us]': 1e6 * self._latency.percentile(99),
                 **shares,

@@ -52,16 +52,16 @@ class FeedforwardNode(LifecycleNode):
     Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
 
     The control thread serves `control_part`, the subscription to joint states, and calls
-    `run_due`. The service thread serves `service_part`, which is all other callbacks except those
-    of CommandWatch, and calls `run_beside`. The service thread changes the controller only under a
+    `run_due`. The service thread serves `service_part`, which is all other callbacks except that
+    of Clearance, and calls `run_beside`. The service thread changes the controller only under a
     lock and in short steps, and runs the cross-check without the lock.
     """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
         self.refusal = ''
-        # The waits for robot_description and for another node's commands end when `should_stop`,
-        # which run_lifecycle sets, returns True.
+        # The wait for robot_description ends when `should_stop`, which run_lifecycle sets, returns
+        # True.
         self.should_stop: Callable[[], bool] = lambda: False
         # `serve_states` returns after a given time [s], in which joint states are processed by the
         # caller or by the control thread. The thread that stops the node calls `serve_states`
@@ -72,7 +72,7 @@ class FeedforwardNode(LifecycleNode):
         self.control_part = NodePart(
             self, lambda entity: entity.callback_group is self._state_group
         )
-        # No executor serves CommandWatch's group, because CommandWatch takes messages itself.
+        # No executor serves this group: Clearance takes the messages itself.
         self.watch_group = MutuallyExclusiveCallbackGroup()
         self.service_part = NodePart(
             self, lambda entity: entity.callback_group not in (self._state_group, self.watch_group)
@@ -133,23 +133,15 @@ class FeedforwardNode(LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Reconfigure if non-live parameters changed; subscribe unless another node commands.
+        Reconfigure if non-live parameters changed; subscribe to joint states and references.
 
-        Before subscribing, listen for commands for the time in the parameter
-        listen_before_activation.
+        The first torque waits until Clearance has nothing against it.
         """
         # The arm is None after an earlier activation failed to reconfigure the node.
         if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
             self._release()
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
-        seconds = self.get_parameter('listen_before_activation').value
-        self.refusal = self.arm.command_watch.listen(seconds, self.should_stop)
-        if self.refusal:
-            with self._lock:
-                self.controller.refuse_activation(self.refusal)
-            self.get_logger().error(self.controller.stop_reason)
-            return TransitionCallbackReturn.FAILURE
         # Exempt all present objects from later garbage collections, which would otherwise delay
         # control cycles.
         gc.collect()

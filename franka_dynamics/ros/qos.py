@@ -11,9 +11,6 @@ PUBLISHER_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 # For subscriptions to joint states and model terms: a subscriber that pauses gets only the newest
 # message afterwards.
 STATE_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# CommandWatch reads its queue fifty times a second. Between two readings about twenty of the
-# node's own commands come, which must not displace a message of another sender.
-WATCH_QOS = QoSProfile(depth=256, reliability=ReliabilityPolicy.BEST_EFFORT)
 # References must not be lost, and a few may come in a burst.
 REFERENCE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 # Late subscribers get the last ten reports on references.

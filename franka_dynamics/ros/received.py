@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rclpy._rclpy_pybind11 import RMWError
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
-from .messages import doubles, JointReading
+from .messages import JointReading
 from ..errors import FrankaDynamicsError, JointStateError, listed, shortened
 
 # Largest size of a joint state that is read: hundreds of joints with long names.
@@ -128,23 +127,3 @@ def is_measured(effort: Sequence[float]) -> bool:
     measures exactly zero at every joint.
     """
     return any(effort) and not all(map(math.isnan, effort))
-
-
-class CommandSerializer:
-    """
-    Serializes torques as std_msgs/Float64MultiArray.
-
-    A command is sent as bytes, by which CommandWatch recognises the node's own commands. The bytes
-    of two commands differ only in their doubles, so rclpy serializes one message, and `serialize`
-    exchanges its doubles. If rclpy serialized every command, the node would take 9 % longer to
-    answer a joint state (benchmarks/latency.py, p50).
-    """
-
-    def __init__(self, n: int) -> None:
-        values = np.arange(1.0, n + 1.0)
-        message = bytes(serialize_message(Float64MultiArray(data=doubles(values))))
-        self._before, _, self._after = message.partition(values.tobytes())
-
-    def serialize(self, torque: NDArray[np.float64]) -> bytes:
-        """Return the serialized message that carries a torque, shape (n,)."""
-        return self._before + torque.tobytes() + self._after

@@ -17,7 +17,7 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
 from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from rclpy.context import Context  # noqa: E402
@@ -208,6 +208,8 @@ class Probe(Node):
         self._own_executor = EventsExecutor(context=self._own_context)
         self._own_executor.add_node(self)
         self._known_clients: dict = {}
+        # By this topic a node takes it for a simulated arm, which may receive its torques.
+        self.create_publisher(DiagnosticStatus, '~/status', 1)
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 

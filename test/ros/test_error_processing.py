@@ -54,6 +54,8 @@ class RecordingNode(FeedforwardNode):
 
         self.arm.publish_command = record_and_publish
         with self._lock:  # the thread that checks for silence takes it too
+            self.arm.clearance.close()  # no joint state comes to listen by
+            self.controller.enable()
             for k in range(300):
                 cycle = self.controller.update(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
                 if cycle.command is not None:

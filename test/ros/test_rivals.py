@@ -8,18 +8,15 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.rivals import CommandWatch, PublisherCounts
+from franka_dynamics.ros.rivals import PublisherCounts
 
-from .conftest import COMMAND, FER, INCLINED, wait_for
+from .conftest import FER, INCLINED
 
 COMMANDS = 'feedforward: Command'
 
@@ -47,40 +44,6 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
     assert 'deactivate and activate the node' in answer.message
 
 
-def test_one_foreign_command_takes_the_torque_back(arm, probe, start_node, commands):
-    start_node(target='fci', **INCLINED)
-    arm.until(lambda: len(commands) > 100 and COMMANDS in probe.diagnostics, 'commands')
-    rival = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    # A publisher without messages does not count. From now on its messages reach the node.
-    heard = 'publishers of commands heard'
-    arm.until(lambda: probe.diagnostics[COMMANDS][2].get(heard) == '2', 'the rival is heard')
-    probe.until(lambda: rival.get_subscription_count() == 2, 'both sides know of each other')
-    assert not probe.says(COMMANDS, 'somebody else commands')
-    assert np.abs(commands[-1].data).max() > 1.0
-    rival.publish(Float64MultiArray(data=[0.5] * 7))
-    arm.until(lambda: not any(commands[-1].data), 'zero')
-    arm.until_says(COMMANDS, '(1 messages that are not ours)')
-    assert probe.says(COMMANDS, 'publishers listed: /probe)')  # without the node itself
-    level, said, _ = probe.diagnostics[COMMANDS]
-    # Level ERROR; the remedy is stated once.
-    assert (level, 'stop the other one' in said, said.count(' activate ')) == (2, True, 1)
-
-
-def test_a_message_that_is_repeated_or_out_of_order_is_not_ours():
-    # Some of our messages may be lost, and two may be equal.
-    watch = CommandWatch(None, None, '/command')
-    for _ in range(3):
-        for message in (b'a', b'a', b'b', b'c'):
-            watch.sent(message)
-        assert watch.is_own(b'a')
-        assert watch.is_own(b'c')
-    # A relay repeats a message that was skipped or already received.
-    assert not watch.is_own(b'b')
-    watch.sent(b'a')
-    assert watch.is_own(b'a')
-    assert not watch.is_own(b'a')
-
-
 @pytest.mark.parametrize(
     ('numbers', 'found'),
     [
@@ -94,24 +57,6 @@ def test_a_message_that_is_repeated_or_out_of_order_is_not_ours():
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
     counts = PublisherCounts()
     assert any(counts.add(number) for number in numbers) == found
-
-
-def test_our_own_commands_do_not_push_out_a_rivals_one(probe):
-    publisher = probe.create_publisher(Float64MultiArray, 'watched', 1)
-    rival = probe.create_publisher(Float64MultiArray, 'watched', 1)
-    watch = CommandWatch(probe, MutuallyExclusiveCallbackGroup(), publisher.topic_name)
-    # No executor serves the group, as in the node: the watch takes its messages itself.
-    wait_for(lambda: watch.check() == '' and watch.heard_publishers == 2, 'both are heard')
-    for one in (publisher, rival):
-        wait_for(lambda one=one: one.get_subscription_count() == 1, 'it is connected')
-    # Given one message of the rival and then a hundred of ours, before the watch checks.
-    ours = bytes(serialize_message(Float64MultiArray(data=[1.0] * 7)))
-    rival.publish(Float64MultiArray(data=[0.5] * 7))
-    for _ in range(100):
-        watch.sent(ours)
-        publisher.publish(ours)
-    wait_for(lambda: '(1 messages that are not ours)' in watch.check(), 'the other is found')
-    watch.close()
 
 
 @pytest.mark.parametrize('by', ['signal', 'transition'])

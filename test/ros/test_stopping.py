@@ -10,7 +10,6 @@ from lifecycle_msgs.msg import Transition
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from .conftest import FER, FER_GRAVITY, INCLINED, start_python
 
@@ -99,20 +98,6 @@ def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, star
     assert simulator.text.count('following') >= 2  # more often on a busy machine
 
 
-def test_activation_is_refused_while_somebody_else_commands(arm, probe, start_node):
-    rival = probe.create_publisher(Float64MultiArray, 'effort_controller/commands', 1)
-    timer = probe.create_timer(0.005, lambda: rival.publish(Float64MultiArray(data=[0.5] * 7)))
-    node = start_node(target='mujoco', listen_before_activation=10.0, autostart=False)
-    assert probe.transition(NODE, Transition.TRANSITION_CONFIGURE)
-    assert not probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
-    assert probe.lifecycle_state(NODE) == 'inactive'
-    refused = 'not activated: somebody else commands /effort_controller/commands'
-    assert refused in node.text
-    probe.until_says(COMMAND, refused)
-    assert probe.says(COMMAND, '(publishers listed: /probe)')
-    probe.destroy_timer(timer)
-
-
 def test_zero_is_reached_while_bad_states_come_without_a_pause(arm, probe, start_node, commands):
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 300, 'commands')
@@ -165,10 +150,3 @@ def test_a_signal_while_a_node_is_imported_ends_it_in_order(started, tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.communicate() == ('', '')
     assert process.returncode == 0
-
-
-def test_a_signal_ends_listening_for_other_commands(probe, start_node):
-    node = start_node(target='mujoco', listen_before_activation=10.0)
-    probe.until(lambda: 'agree to' in node.text, 'the cross-check at configure')
-    node.end()
-    assert 'not activated: the node was asked to end' in node.text

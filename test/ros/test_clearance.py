@@ -1,0 +1,139 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""No torque goes to a receiver of another target, or beside another sender."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import rclpy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.ros.clearance import EXPECTED, Receiver, refusal
+
+from .conftest import COMMAND, INCLINED
+
+COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
+ARM, SIMULATED, REAL, UNKNOWN = Receiver.ARM, Receiver.SIMULATED, Receiver.REAL, Receiver.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ('target', 'found', 'wrong'),
+    [
+        *[(target, [], None) for target in TARGETS],
+        ('mujoco', [ARM], None),
+        ('mujoco', [SIMULATED, UNKNOWN], None),  # such as `ros2 topic echo`
+        ('mujoco', [UNKNOWN], 0),
+        ('mujoco', [ARM, REAL], 1),
+        ('gz_ros2_control', [SIMULATED], None),
+        ('gz_ros2_control', [ARM], None),
+        ('gz_ros2_control', [REAL], 0),
+        ('franka_gazebo', [ARM], 0),
+        ('franka_gazebo', [REAL], 0),
+        ('fci', [REAL], None),
+        ('fci', [UNKNOWN], None),  # a driver without ros2_control
+        ('fci', [ARM], None),
+        ('fci', [SIMULATED], 0),
+        ('fci', [Receiver.ASKED], 0),
+    ],
+)
+def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):
+    said = refusal(target, TORQUES, {f'/node{i}': kind for i, kind in enumerate(found)})
+    assert [f'/node{i}' in said for i in range(len(found))] == [
+        i == wrong for i in range(len(found))
+    ]
+    assert set(EXPECTED) == set(TARGETS)
+
+
+@contextmanager
+def controller(probe, simulated):
+    """Stand in for a controller that takes torques, and for its controller manager."""
+    sim_time = ['-p', f'use_sim_time:={str(simulated).lower()}']
+    context = probe.context
+    nodes = [
+        rclpy.create_node(name, context=context, cli_args=['--ros-args', *sim_time])
+        for name in ('controller_manager', 'effort_controller')
+    ]
+    manager, own = nodes
+    # Its type does not matter here.
+    manager.create_service(Trigger, '~/list_controllers', lambda _, answer: answer)
+    torques = []
+    own.create_subscription(Float64MultiArray, COMMAND, torques.append, 10)
+    for node in nodes:
+        probe._own_executor.add_node(node)
+    yield torques
+    for node in nodes:
+        probe._own_executor.remove_node(node)
+        node.destroy_node()
+
+
+@pytest.mark.parametrize(
+    ('target', 'simulated', 'accepted'),
+    [('fci', False, True), ('fci', True, False), ('mujoco', True, True), ('mujoco', False, False)],
+)
+def test_only_the_targets_controller_gets_torques(
+    probe, arm, start_node, target, simulated, accepted
+):
+    more = INCLINED if target == 'fci' else {}
+    with controller(probe, simulated) as torques:
+        start_node(target=target, listen_before_activation=0.5, **more)
+        arm.wait_for_listener()
+        if accepted:
+            arm.until(lambda: len(torques) > 10, 'torques')
+            return
+        arm.until_says(COMMANDS, '/effort_controller')
+        arm.send(300)
+        assert not torques
+
+
+def test_a_stand_in_of_a_forward_controller_alone_gets_no_torque(probe, arm, start_node):
+    (status,) = (one for one in probe.publishers if one.topic_name == '/probe/status')
+    probe.destroy_publisher(status)
+    torques = probe.collect(Float64MultiArray, COMMAND, reliable=True)
+    start_node(target='mujoco')
+    arm.wait_for_listener()
+    arm.until_says(COMMANDS, '/probe')
+    assert not torques
+
+
+def test_torques_end_at_zero_when_a_real_arms_controller_comes_later(probe, arm, start_node):
+    start_node(target='mujoco')
+    commands = probe.collect(Float64MultiArray, COMMAND)
+    arm.wait_for_listener()
+    arm.until(lambda: len(commands) > 100, 'commands')
+    with controller(probe, simulated=False) as torques:
+        arm.until_says(COMMANDS, '/effort_controller')
+        probe.until(lambda: torques and not np.any(torques[-1].data), 'zero')
+
+
+@pytest.mark.parametrize('kind', [JointState, Float64MultiArray])
+def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, commands, kind):
+    topic = 'joint_states' if kind is JointState else COMMAND
+    other = probe.create_publisher(kind, topic, 1)
+
+    def speak():
+        # Slower than a real arm's states, as franka_ros2's merged topic.
+        other.publish(arm.message() if kind is JointState else Float64MultiArray(data=[0.5] * 7))
+
+    timer = probe.create_timer(1.0 / 30.0, speak)
+    start_node(target='fci', listen_before_activation=1.0, **INCLINED)
+    arm.wait_for_listener()
+    said = 'a second node publishes' if kind is JointState else 'somebody else commands'
+    arm.until_says(COMMANDS, said)
+    assert probe.says(COMMANDS, 'publishers listed: /probe')
+    arm.send(300)
+    assert all(np.array_equal(one.data, [0.5] * 7) for one in commands)
+    probe.destroy_timer(timer)
+
+
+def test_a_later_sender_of_torques_is_shown_and_the_node_goes_on(probe, arm, start_node, commands):
+    start_node(target='fci', **INCLINED)
+    arm.until(lambda: len(commands) > 100, 'commands')
+    other = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    arm.until_says(COMMANDS, f'/probe publishes on {TORQUES}, too')
+    count = len(commands)
+    arm.until(lambda: len(commands) > count + 100, 'more commands')
+    probe.destroy_publisher(other)
