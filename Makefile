@@ -89,14 +89,14 @@ $(VENV)/ready: $(VENV)/demo-ready $(REQUIREMENTS)
 	@$(call INSTALL,$(VENV)) $(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
 	@touch $@
 
-# With the versions of Pinocchio and numpy that apt has. uv alone can set aside that other
-# packages ask for a newer numpy.
+# With the versions of Pinocchio and numpy that apt has. uv alone can set aside that a library
+# asks for a newer numpy.
 NUMPY1_VENV ?= .venv-numpy1
 NUMPY1_BIN := $(CLEAN) $(NUMPY1_VENV)/bin
 
-$(NUMPY1_VENV)/ready: $(REQUIREMENTS) requirements/numpy1.txt setup.py
+$(NUMPY1_VENV)/ready: $(REQUIREMENTS) requirements/numpy1.toml setup.py
 	$(call MAKE_VENV,$(NUMPY1_VENV))
-	@$(call INSTALL,$(NUMPY1_VENV)) --override requirements/numpy1.txt \
+	@$(call INSTALL,$(NUMPY1_VENV)) --config-file requirements/numpy1.toml \
 		$(addprefix -r ,$(REQUIREMENTS)) -e '.[all]' $(BRIEF)
 	@touch $@
 
