@@ -36,13 +36,14 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs fuzz gazebo-check receivers sbom soak test test-libraries test-long test-numpy1 test-ros told-wrong lint setup clean
+.PHONY: help broken-logs demo docs fuzz gazebo-check receivers sbom soak test test-kernels test-libraries test-long test-numpy1 test-ros told-wrong lint setup clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make demo         set up, then run the demonstration, without a window (about a minute)'
 	@echo 'make test         set up, then run the test suite without its long tests'
 	@echo 'make test-numpy1  make test with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
+	@echo 'make test-kernels  tests of numbers with the BLAS kernels of two other kinds of processor (minutes)'
 	@echo 'make test-long    the long tests: soak, fuzz and statistics'
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
@@ -82,7 +83,7 @@ endef
 # What the demonstration needs; then all else, into the same environment.
 $(VENV)/demo-ready: requirements/ros-jazzy.txt setup.py
 	$(call MAKE_VENV,$(VENV))
-	@$(call INSTALL,$(VENV)) -r requirements/ros-jazzy.txt -e '.[sim,replay]' $(BRIEF)
+	@$(call INSTALL,$(VENV)) -r requirements/ros-jazzy.txt -e '.[sim,identify]' $(BRIEF)
 	@touch $@
 
 $(VENV)/ready: $(VENV)/demo-ready $(REQUIREMENTS)
@@ -105,6 +106,18 @@ demo: $(VENV)/demo-ready
 
 test: setup
 	@$(BIN)/python -m pytest $(TEST_ARGS)
+
+# BLAS adds in another order on each kind of processor: these are kernels that any x86-64 of the last
+# ten years runs. The rooms whose numbers come from BLAS, without what fits a whole recording.
+KERNELS := Nehalem Haswell
+KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/symbolic test/urdf test/validation \
+	test/test_spatial.py $(addprefix test/identification/,test_base_parameters.py \
+	test_direct_method.py test_letters.py test_prior.py test_samples.py test_solve.py)
+
+test-kernels: setup
+	@for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
+		$(CLEAN) OPENBLAS_CORETYPE=$$kernel $(VENV)/bin/python -m pytest $(TEST_ARGS) $(KERNEL_TESTS) \
+		|| exit; done
 
 test-long: setup fuzz
 	@$(BIN)/python -m pytest -q -m long

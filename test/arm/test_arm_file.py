@@ -84,7 +84,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     np.testing.assert_array_equal(arm.home, [0.5, 0.0])
     assert isinstance(arm.friction, ViscousCoulombFriction)
     np.testing.assert_allclose(
-        arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-15, atol=0.0
+        arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-14, atol=0.0
     )
     assert arm.hand == 'none'
 
@@ -152,7 +152,7 @@ def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
 )
 def test_given_an_angle_when_read_then_it_is_in_radians(text, expected, tmp_path):
     arm = load(write(tmp_path, changed('joints.1.dh.alpha', text)))
-    assert arm.joints[1].row.alpha == pytest.approx(expected, rel=1e-15, abs=0.0)
+    assert arm.joints[1].row.alpha == pytest.approx(expected, rel=1e-14, abs=0.0)
 
 
 @pytest.mark.parametrize(

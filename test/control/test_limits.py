@@ -29,7 +29,7 @@ def test_without_a_previous_torque_only_the_torque_limit_cuts():
 )
 def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, elapsed, step):
     limited = TorqueLimiter(*limits).limit(np.array(torque), np.zeros(2), elapsed)
-    np.testing.assert_allclose(limited.torque, [step, -step], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(limited.torque, [step, -step], rtol=0.0, atol=1e-14)
     assert limited.cut_by_rate.all()
 
 

@@ -140,7 +140,7 @@ def test_a_summary_is_as_large_for_any_number_of_samples(simulate):
     assert abs(short - long) < 100
 
 
-@pytest.mark.parametrize(('reaches', 'atol'), [((), 1e-15), ((0.004, 0.3), 1e-14)])
+@pytest.mark.parametrize(('reaches', 'atol'), [((), 1e-14), ((0.004, 0.3), 1e-14)])
 def test_friction_columns_times_values_are_the_models_torque_along_the_motion(reaches, atol):
     rng = np.random.default_rng(1)
     terms = FrictionTerms(3, width=0.05, reaches=reaches)

@@ -37,7 +37,7 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
     found = model.lowerPositionLimit, model.upperPositionLimit
     moved = [description.limit(limit) - start for limit in ('lower', 'upper')]
-    np.testing.assert_allclose(found, moved, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(found, moved, rtol=0.0, atol=1e-14)
 
 
 def test_a_start_is_home_with_pinocchios_gravity_torque():

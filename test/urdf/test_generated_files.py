@@ -104,7 +104,7 @@ def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
     model, fr3 = mujoco.MjModel.from_xml_path(str(committed('fr3.xml'))), load('fr3')
     limits = [fr3.limit(name) for name in ('lower', 'upper', 'effort')]
     np.testing.assert_array_equal((*model.jnt_range.T, model.actuator_ctrlrange[:, 1]), limits)
-    np.testing.assert_allclose(model.key_qpos[0], fr3.home, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(model.key_qpos[0], fr3.home, rtol=0.0, atol=1e-14)
     assert tuple(model.actuator(i).name for i in range(7)) == fr3.joint_names
     np.testing.assert_array_equal(model.actuator_gainprm[:, 0], 1.0)
 

@@ -43,5 +43,5 @@ def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown(
     ):
         state = ViewState(0.0, FER.home, torques)
         found = share_of_limit(state, FER)
-        np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-15)
+        np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
         assert [row[-1] for row in cells(state)] == last
