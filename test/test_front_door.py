@@ -73,6 +73,44 @@ def test_load_takes_every_form_of_an_arm(name, files):
     np.testing.assert_allclose(fd.Model(found).gravity(given.home), expected, rtol=0, atol=1e-11)
 
 
+def test_load_and_compare_take_the_text_of_a_urdf(files):
+    text = (files / 'arm.urdf').read_text()
+    found = fd.load(f'\n{text}')
+    assert found.joints == fd.load(files / 'arm.urdf').joints
+    assert found.links == fd.load(files / 'arm.urdf').links
+    assert fd.compare(files / 'arm.yaml', text).passed
+    with pytest.raises(fd.FrankaDynamicsError, match='the URDF') as error:
+        fd.load(text[:500])
+    assert len(str(error.value)) < 400
+
+
+PAYLOAD = (0.5, 0.0, 0.0, 0.1, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ('payload', 'count'),
+    [
+        (PAYLOAD, 10),
+        (PAYLOAD[:4], 4),
+        (', '.join(map(str, PAYLOAD)), 10),
+        (fd.LinkInertia.from_center_of_mass(0.5, PAYLOAD[1:4], PAYLOAD[4:]), 10),
+    ],
+)
+@pytest.mark.parametrize('name', ['fr3', 'arm.urdf'])
+def test_load_puts_a_payload_on_the_flange(payload, count, name, files):
+    arm = name if name == 'fr3' else files / name
+    inertia = PAYLOAD[4:] if count == 10 else np.zeros(6)
+    body = fd.LinkInertia.from_center_of_mass(0.5, PAYLOAD[1:4], inertia)
+    assert fd.load(arm, payload=payload).links == fd.load(arm).with_payload(body).links
+    assert fd.load(arm, payload=np.zeros(10)).links == fd.load(arm).links
+
+
+@pytest.mark.parametrize('payload', [PAYLOAD[:5], (0.5, 0.0, np.nan, 0.1), (-1.0, 0, 0, 0), 'x'])
+def test_a_payload_that_is_none_is_refused(payload):
+    with pytest.raises(fd.FrankaDynamicsError, match='payload'):
+        fd.load('fr3', payload=payload)
+
+
 def test_load_says_what_a_urdf_was_read_with(files):
     text = (files / 'arm.urdf').read_text().replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
     (files / 'arm.urdf').write_text(text)

@@ -237,12 +237,17 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
 
 
 def is_urdf(arm: object) -> bool:
-    """Return whether an arm is given as the path of a URDF or a xacro file."""
-    return isinstance(arm, (str, Path)) and str(arm).endswith(_URDF_ENDINGS)
+    """Return whether an arm is given as a URDF's text, or the path of a URDF or a xacro file."""
+    return isinstance(arm, (str, Path)) and (is_urdf_text(arm) or str(arm).endswith(_URDF_ENDINGS))
+
+
+def is_urdf_text(arm: object) -> bool:
+    """Return whether an arm is given as the text of a URDF: XML begins with <."""
+    return isinstance(arm, str) and arm.lstrip().startswith('<')
 
 
 def _arm_path(arm: str | Path) -> Path:
-    text = str(arm)
+    text = 'The text' if is_urdf_text(arm) else str(arm)
     if is_urdf(arm):
         raise DescriptionError(
             f'{text} is a URDF, and an arm file is needed here; write one with '

@@ -11,10 +11,12 @@ import re
 from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import decode, FieldError, of_length, read_typed, Vector
+from ..arrays import checked
 from ..errors import DescriptionError, InertiaError, unreadable
 from ..options import decimal
 from ..typing import Array
@@ -181,6 +183,31 @@ def read_payload(given: str) -> LinkInertia:
         return payload_body(np.append(numbers, np.zeros(10 - len(numbers))))
     except InertiaError as error:
         raise InertiaError(f'{given[:80]}: {error}') from error
+
+
+def as_payload(given: LinkInertia | ArrayLike | str | Path) -> LinkInertia:
+    """
+    Return a payload about the flange's origin, in the flange frame.
+
+    `given` is such an inertia, four or ten numbers in the order of PAYLOAD_ORDER [kg, m, kg m^2],
+    or text or a file as `read_payload` takes it. Ten zeros mean no payload.
+
+    Raises
+    ------
+    InertiaError
+        If there are neither four nor ten finite numbers, or no real body has them.
+    DescriptionError
+        If a file cannot be read or holds no payload.
+
+    """
+    if isinstance(given, LinkInertia):
+        return given
+    if isinstance(given, (str, Path)):
+        return read_payload(str(given))
+    count = 4 if np.size(given) == 4 else len(PAYLOAD_ORDER)
+    words = f'A payload, {", ".join(PAYLOAD_ORDER)} or the first four,'
+    numbers = checked(given, (count,), words, InertiaError)
+    return payload_body(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
 
 
 def read_desk_file(path: Path) -> LinkInertia:

@@ -7,9 +7,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from numpy.typing import ArrayLike
+
 from ..arm import arm_file
-from ..arm.arm_file import AS_LISTED, is_urdf, with_hand
+from ..arm.arm_file import AS_LISTED, is_urdf, is_urdf_text, with_hand
 from ..arm.description import ArmDescription
+from ..arm.inertia import LinkInertia
+from ..arm.payload import as_payload
 from ..errors import DescriptionError
 
 
@@ -20,17 +24,19 @@ def load(
     hand: str = AS_LISTED,
     prefix: str = '',
     repair: str | None = None,
+    payload: LinkInertia | ArrayLike | str | Path | None = None,
 ) -> ArmDescription:
     """
-    Load an arm by its shipped name, from an arm file, or from a URDF or xacro file.
+    Load an arm by its shipped name, from an arm file, or from a URDF: its text, or a file.
 
     Parameters
     ----------
     arm : str or Path
         'fer', 'fr3', ...; 'panda' is the fer with its joints named panda_joint1 ... Or the path
         of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro), which is
-        expanded with its default arguments. A URDF must hold one serial arm, or one whose joints
-        have the prefix; `import_urdf` has more choices.
+        expanded with its default arguments; or the text of a URDF, which begins with <. A URDF
+        must hold one serial arm, or one whose joints have the prefix; `import_urdf` has more
+        choices.
     inertial_set : str, optional
         Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a
         URDF, which has one set.
@@ -45,6 +51,11 @@ def load(
         'nearest_within_rounding' replaces physically impossible links by the nearest physical ones
         within the rounding that the set states. Not allowed for a URDF, which states none.
 
+    payload : LinkInertia, array_like, str or Path, optional
+        A body on the flange, in the flange frame: its inertia about the flange's origin; or mass,
+        centre of mass (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz,
+        yy, yz, zz) [kg, m, kg m^2]; or a payload file.
+
     Returns
     -------
     ArmDescription
@@ -57,17 +68,27 @@ def load(
     DescriptionError
         If the file cannot be read or is inconsistent; the message names file and field.
     InertiaError
-        If the requested repair is impossible, or a Desk file of the hand has impossible numbers.
+        If the payload or the requested repair is impossible, or a Desk file of the hand has
+        impossible numbers.
     MissingDependencyError
         If a repair is asked for and cvxpy is not installed.
 
     """
-    if not is_urdf(arm):
-        return arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
+    if is_urdf(arm):
+        description = _from_urdf(arm, inertial_set, hand, prefix, repair)
+    else:
+        description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
+    return description if payload is None else description.with_payload(as_payload(payload))
+
+
+def _from_urdf(
+    arm: str | Path, inertial_set: str | None, hand: str, prefix: str, repair: str | None
+) -> ArmDescription:
+    source = 'the URDF' if is_urdf_text(arm) else str(arm)
     for name, value in (('inertial_set', inertial_set), ('repair', repair)):
         if value is not None:
             raise DescriptionError(
-                f'{arm} is a URDF, which has one inertial set and states no rounding; leave '
+                f'{source} is a URDF, which has one inertial set and states no rounding; leave '
                 f'{name} out, or write it as an arm file (franka-dynamics arm import).'
             )
     # The URDF reader imports Pinocchio, which loading an arm by name or from an arm file does not
@@ -75,7 +96,8 @@ def load(
     from .document import read_urdf
     from .importer import import_urdf
 
-    read = import_urdf(read_urdf(Path(arm)), source=str(arm), prefix=prefix)
+    text = str(arm).strip() if is_urdf_text(arm) else read_urdf(Path(arm))
+    read = import_urdf(text, source=source, prefix=prefix)
     names = [prefix + name for name in read.description.joint_names]
     description = replace(read.description.with_joint_names(names), notes=read.notes)
     return with_hand(description, hand)

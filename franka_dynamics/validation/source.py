@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from .comparison import compare_described, Comparison, nearest_alignment, TEXT
 from .published_inertials import identify, known_sets
 from ..arm import ArmDescription
-from ..arm.arm_file import is_urdf
+from ..arm.arm_file import is_urdf, is_urdf_text
 from ..dynamics.model import GRAVITY
 from ..errors import UnknownArmError
 from ..urdf.document import parse_urdf, read_urdf
@@ -94,7 +94,11 @@ def read_pair(
         return described(first), described(second)
     if first is not None:
         first = described(first)
-    document = parse_urdf(read_urdf(Path(f'{second}')), f'{second}')
+    document = (
+        parse_urdf(f'{second}'.strip())
+        if is_urdf_text(second)
+        else parse_urdf(read_urdf(Path(f'{second}')), f'{second}')
+    )
     reference, names = detect_arm(document, arm=first, prefix=prefix)
     chain = read_chain(document, names)
     if first is None:
