@@ -122,9 +122,9 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .validation.crosscheck import Agreement as Agreement
     from .validation.crosscheck import compare_formulations as compare_formulations
     from .validation.crosscheck import crosscheck as crosscheck
+    from .validation.effect import Difference as Difference
+    from .validation.effect import JointEffect as JointEffect
     from .validation.source import compare as compare
-    from .validation.torque_effect import Difference as Difference
-    from .validation.torque_effect import JointEffect as JointEffect
 
 __version__ = '0.2.0'
 

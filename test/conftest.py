@@ -47,7 +47,6 @@ SLOWEST_FILES = (
     'examples/test_hand_guiding.py',
     'examples/test_notebooks.py',
     'ros/test_external.py',
-    'validation/test_fault_search.py',
     'ros/test_demo.py',
     'identification/test_payload.py',
     'cli/test_identify_plan.py',

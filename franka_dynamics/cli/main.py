@@ -44,7 +44,6 @@ WORDS: dict[str, str | dict[str, str]] = {
         'show': 'arm_show.Show',
         'check': 'arm_check.Check',
         'compare': 'arm_compare.Compare',
-        'explain': 'arm_explain.Explain',
         'import': 'arm_import.ImportUrdf',
         'export': 'arm_export.Export',
         'base-parameters': 'arm_base_parameters.BaseParameterTable',

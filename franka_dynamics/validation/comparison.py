@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares two arms parameter by parameter.
+Compares two arms by number, and by the effect on torque of what differs at each place.
 
 A joint with reversed direction is reported as one difference, although up to nine numbers of a
-FER change. A link's ten inertial parameters are compared in the `InertiaForm` (about the frame's
-origin or the centre of mass) in which the fewest differ.
+FER change. A link's ten inertial parameters are compared in the form (about the frame's origin or
+the centre of mass) in which the fewest differ.
 DH rows are not unique: the second arm is compared in those rows (`alignment`) in which the fewest
 parameters differ from the first arm's.
 """
@@ -14,25 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 import math
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from .alignment import alignments
+from .effect import Difference, JointEffect, TorqueProbe
 from .parameters import (
     friction_form,
     friction_parameters,
     geometry_parameters,
-    INERTIA_FORMS,
     inertia_parameters,
     limit_parameters,
     Parameter,
-    ROW_UNITS,
 )
-from .published_inertials import error_pattern
-from .torque_effect import Difference, JointEffect, TorqueProbe
 from ..arm import ArmDescription
 from ..arm.dh_conversion import with_joint_reversed
 from ..dynamics.model import GRAVITY
@@ -44,7 +40,6 @@ _SAME = 1e-9
 # Two numbers, one of them from the rounded text of a URDF, are equal within TEXT: pi/2 written as
 # 1.570796 is 3e-7 off.
 TEXT = 1e-6
-_COARSE_ANGLE = 2e-3  # [rad]; pi/2 written as 1.57 is 8e-4 off
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,52 +105,71 @@ def compare_described(
     tolerance = _SAME if isinstance(second, ArmDescription) else TEXT
     probe = TorqueProbe(first, gravity)
     unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
-    differing = _differing_pairs(limit_parameters, first, aligned, tolerance)
-    others, forms = [], (friction_form(first), friction_form(aligned))
-    if forms[0] == forms[1]:
-        differing += _differing_pairs(friction_parameters, first, aligned, tolerance)
-    else:
-        effect = probe.effect(replace(first, friction=aligned.friction)).largest
-        others.append(Difference('arm', 'friction model', *forms, '', effect))
-    geometry = _differing_pairs(geometry_parameters, first, aligned, tolerance)
+
+    def differences(
+        pairs: Sequence[tuple[Parameter, Parameter]],
+        changed: Callable[[str], ArmDescription | None],
+    ) -> tuple[Difference, ...]:
+        """Return a Difference of each pair; `changed(place)` is the first arm with its effect."""
+        arms = {place: changed(place) for place in dict.fromkeys(one.place for one, _ in pairs)}
+        effects = {
+            place: 0.0 if arm is None else probe.effect(arm).largest for place, arm in arms.items()
+        }
+        return tuple(
+            Difference(one.place, one.name, one.value, other.value, one.unit, effects[one.place])
+            for one, other in pairs
+        )
+
+    def reversed_at(place: str) -> ArmDescription:
+        return with_joint_reversed(first, first.joint_names.index(place))
+
+    def built_at(place: str) -> ArmDescription | None:
+        if place == 'flange':  # no torque depends on its row: a load is part of the last link
+            return None
+        if place == 'base':
+            return replace(first, base=aligned.base)
+        i = first.joint_names.index(place)
+        other = aligned.joints[i]
+        joint = replace(
+            first.joints[i], kind=other.kind, row=other.row, rotor_inertia=other.rotor_inertia
+        )
+        return replace(first, joints=(*first.joints[:i], joint, *first.joints[i + 1 :]))
+
+    def loaded_at(place: str) -> ArmDescription:
+        i = first.joint_names.index(place)
+        return replace(first, links=(*first.links[:i], aligned.links[i], *first.links[i + 1 :]))
+
+    names = [first.joint_names[i] for i in reversed_joints]
+    signs = [
+        (Parameter(name, 'joint sign', '', '+'), Parameter(name, 'joint sign', '', '-'))
+        for name in names
+    ]
+    geometry = _differing_pairs(
+        geometry_parameters(first), geometry_parameters(aligned), tolerance
+    )
+    links = [
+        pair for i in range(first.n) for pair in _differing_inertias(first, aligned, i, tolerance)
+    ]
+    limits = _differing_pairs(limit_parameters(first), limit_parameters(aligned), tolerance)
+    model, other = (
+        Parameter('arm', 'friction model', '', friction_form(arm)) for arm in (first, aligned)
+    )
+    friction = [(model, other)]
+    if model == other:
+        friction = _differing_pairs(
+            friction_parameters(first), friction_parameters(aligned), tolerance
+        )
+    rubbing = replace(first, friction=aligned.friction)
     return Comparison(
         first,
         aligned,
-        (*_sign_differences(first, reversed_joints, probe), *_with_effects(geometry, probe)),
-        tuple(_links(first, aligned, probe, tolerance)),
-        (*others, *_with_effects(differing, probe)),
+        (*differences(signs, reversed_at), *differences(geometry, built_at)),
+        differences(links, loaded_at),
+        (*differences(limits, lambda _: None), *differences(friction, lambda _: rubbing)),
         # In `unreversed` no joint is reversed to match the first arm: the effect of all
         # differences includes the effect of reversed joints.
         probe.effect(unreversed),
     )
-
-
-def _links(
-    first: ArmDescription, second: ArmDescription, probe: TorqueProbe, tolerance: float
-) -> list[Difference]:
-    """Return the differences of all links, each with the likeliest cause, if one is found."""
-    found = []
-    for i in range(first.n):
-        differing = _differing_inertias(first, second, i, tolerance)
-        pattern = error_pattern(first, second, i) if differing else None
-        cause, certain = (pattern.cause, pattern.certain) if pattern else ('', False)
-        found += [
-            replace(one, cause=cause, certain=certain) for one in _with_effects(differing, probe)
-        ]
-    return found
-
-
-def _sign_differences(
-    first: ArmDescription, reversed_joints: Sequence[int], probe: TorqueProbe
-) -> list[Difference]:
-    """Return a Difference for each joint with reversed direction."""
-    cause = 'its axis, or the sense in which it is counted, has the wrong sign'
-    found = []
-    for i in reversed_joints:
-        effect = probe.effect(with_joint_reversed(first, i)).largest
-        place = first.joint_names[i]
-        found.append(Difference(place, 'joint sign', '+', '-', '', effect, cause))
-    return found
 
 
 def nearest_alignment(
@@ -203,23 +217,19 @@ def _align_signs(
 
 def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> int:
     """Return the number of differences in geometry, limits and links."""
-    return (
-        len(_differing_pairs(geometry_parameters, first, second, tolerance))
-        + len(_differing_pairs(limit_parameters, first, second, tolerance))
-        + sum(len(_differing_inertias(first, second, i, tolerance)) for i in range(first.n))
-    )
+    return sum(
+        len(_differing_pairs(parameters(first), parameters(second), tolerance))
+        for parameters in (geometry_parameters, limit_parameters)
+    ) + sum(len(_differing_inertias(first, second, i, tolerance)) for i in range(first.n))
 
 
 def _differing_pairs(
-    parameters: Callable[[ArmDescription], list[Parameter]],
-    first: ArmDescription,
-    second: ArmDescription,
-    tolerance: float,
+    first: Sequence[Parameter], second: Sequence[Parameter], tolerance: float
 ) -> list[tuple[Parameter, Parameter]]:
     """Return the pairs of the first and second arm's parameters that differ."""
     return [
         (a, b)
-        for a, b in zip(parameters(first), parameters(second))
+        for a, b in zip(first, second)
         if not alike(a.value, b.value, tolerance, angle=a.unit == 'rad')
     ]
 
@@ -236,36 +246,17 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
 
 
 def _differing_inertias(
-    first: ArmDescription, second: ArmDescription, link: int, tolerance: float
+    first: ArmDescription, second: ArmDescription, i: int, tolerance: float
 ) -> list[tuple[Parameter, Parameter]]:
-    """Return a link's differing inertial parameters, in the form in which the fewest differ."""
-    if first.links[link] == second.links[link]:
+    """Return link i's differing parameters, in the form in which the fewest differ."""
+    if first.links[i] == second.links[i]:
         return []
-    forms = (partial(inertia_parameters, i=link, form=form) for form in INERTIA_FORMS)
-    return min((_differing_pairs(form, first, second, tolerance) for form in forms), key=len)
-
-
-def _with_effects(
-    differing: Sequence[tuple[Parameter, Parameter]], probe: TorqueProbe
-) -> list[Difference]:
-    """Return a Difference for each pair of parameters, with its effect on torques."""
-    found = []
-    for one, other in differing:
-        effect = 0.0 if one.write is None else probe.effect(one.write(other.value)).largest
-        cause = _row_cause(one, other) if one.name in ROW_UNITS else ''
-        values = one.value, other.value
-        found.append(Difference(one.place, one.name, *values, one.unit, effect, cause))
-    return found
-
-
-def _row_cause(one: Parameter, other: Parameter) -> str:
-    """Return the likeliest cause of a difference in a DH row; empty if none fits."""
-    here, there = float(one.value), float(other.value)
-    if one.unit == 'rad':
-        error = abs(math.remainder(there - here, math.tau))
-        return 'an angle written with too few digits' if error < _COARSE_ANGLE else ''
-    thousandfold = here != 0.0 and abs(there / here - 1000.0) < 1e-3
-    return 'millimetres in place of metres' if thousandfold else ''
+    place, links = first.joint_names[i], (first.links[i], second.links[i])
+    forms = [
+        [inertia_parameters(place, link, about_origin=about_origin) for link in links]
+        for about_origin in (False, True)
+    ]
+    return min((_differing_pairs(a, b, tolerance) for a, b in forms), key=len)
 
 
 def _name(arm: ArmDescription | SerialChain) -> str:

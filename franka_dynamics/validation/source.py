@@ -10,7 +10,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from .comparison import compare_described, Comparison, nearest_alignment, TEXT
-from .published_inertials import identify, known_sets
+from .published import identify, known_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
 from ..dynamics.model import GRAVITY

@@ -4,8 +4,8 @@
 Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
 The URDF's geometry must be that of the described arm's DH rows. The inertias are compared link by
-link, in DH frames, with the published sets (`known_sets`); differences are reported with their
-likeliest cause.
+link, in DH frames, with the published sets (`known_sets`); differences are reported by number and
+with their effect on torque.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from .alignment import STATED_LIMITS
 from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
+from .effect import Difference, TorqueProbe
 from .pinocchio_urdf import reading_differences
-from .published_inertials import identify, known_sets, Match, NearestSet
-from .torque_effect import Difference, TorqueProbe
+from .published import identify, known_sets, Match, NearestSet
 from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
@@ -163,9 +163,8 @@ def model_from_urdf(
     geometry = tuple(one for one in found.differences if one in found.geometry)
     if differences := tuple(one for one in geometry if not _is_rounding(one)):
         _refuse(UrdfVerdict(source, reference.name, findings=differences, notes=chain.notes))
-    different = _link_differences(nearest, found, chain, massless_hand)
     same, findings, notes = _judgement(
-        nearest, found, different, reference, accept_unknown_inertials
+        nearest, found, massless_hand, reference, accept_unknown_inertials
     )
     joints, limit_notes = _joints(chain, reference)
     verdict = UrdfVerdict(
@@ -202,54 +201,46 @@ def _is_rounding(one: Difference) -> bool:
     return alike(one.first, one.second, allowed, angle=one.unit == 'rad')
 
 
-def _link_differences(
-    nearest: NearestSet, found: Comparison, chain: SerialChain, massless_hand: Sequence[str]
-) -> list[Difference]:
-    """Return the differences from the published links that rounding does not explain."""
-    matches = dict(zip(found.first.joint_names, nearest.matches))
-    # A difference within rounding counts as an error if it fits a `certain` ErrorPattern.
-    different = [
-        one
-        for one in found.links
-        if matches[one.place] is Match.DIFFERENT
-        or (one.certain and matches[one.place] is Match.ROUNDED)
-    ]
-    if massless_hand:
-        cause = f'the URDF has a hand ({", ".join(massless_hand)}), but its mass is missing'
-        different = [replace(one, cause=cause, certain=False) for one in different]
-    if not all(one.has_effect for one in different):
-        tilted = compare_described(found.first, chain, _TILTED).links
-        effects = {(one.place, one.parameter): one.torque_effect for one in tilted}
-        different = [
-            one
-            if one.has_effect
-            else replace(one, torque_effect=effects[one.place, one.parameter], tilted=True)
-            for one in different
-        ]
-    return sorted(different, key=lambda one: -one.torque_effect)
-
-
 def _judgement(
     nearest: NearestSet,
     found: Comparison,
-    different: Sequence[Difference],
+    massless_hand: Sequence[str],
     reference: ArmDescription,
     accept_unknown: bool,
 ) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
-    """Return a UrdfVerdict's `same` and `findings`, and its notes on the inertials."""
-    second = replace(found.first, links=found.second.links)
-    has_effect = TorqueProbe(found.first, _TILTED).effect(second).largest > 0.0
-    same = nearest.worst is not Match.DIFFERENT or not has_effect
-    findings = [one for one in different if one.certain or has_effect]
+    """
+    Return a UrdfVerdict's `same` and `findings`, and its notes on the inertials.
+
+    A link that is not within rounding of the published one is a finding if its difference changes
+    a torque in some mounting of the arm, or if no real body has its parameters.
+    """
+    first, second = found.first, found.second
+    probe = TorqueProbe(first, _TILTED)
+    findings, notes, impossible = [], [], False
+    for i, place in enumerate(first.joint_names):
+        if nearest.matches[i] is not Match.DIFFERENT:
+            continue
+        link = second.links[i]
+        changed = replace(first, links=(*first.links[:i], link, *first.links[i + 1 :]))
+        remark = '' if link.is_physical() else 'no real body has these parameters'
+        if massless_hand and i == first.n - 1:
+            remark = f'the URDF has a hand ({", ".join(massless_hand)}), but its mass is missing'
+        differing = [replace(one, remark=remark) for one in found.links if one.place == place]
+        if probe.effect(changed).largest > 0.0 or not link.is_physical():
+            findings += differing
+            impossible = impossible or not link.is_physical()
+        else:
+            notes += [f'{one} Passed.' for one in differing]
+    findings.sort(key=lambda one: -one.torque_effect)
+    same = not findings
     if same and nearest.known.name != reference.name:
-        findings.append(_other_arm(nearest, reference, second))
-    refused = tuple(one for one in findings if one.certain or not accept_unknown)
-    notes = [f'{one} Accepted.' for one in findings if one not in refused]
-    notes += [f'{one} Passed.' for one in different if one not in findings]
-    if not refused and nearest.worst is not Match.EXACT:
-        together = found.together
-        notes.append(f'The difference to {nearest} acts on torques: {together}.')
-    return same, refused, tuple(notes)
+        findings.append(_other_arm(nearest, reference, replace(first, links=second.links)))
+    if findings and accept_unknown and not impossible:
+        notes = [*(f'{one} Accepted.' for one in findings), *notes]
+        findings = []
+    if not findings and nearest.worst is not Match.EXACT:
+        notes.append(f'The difference to {nearest} acts on torques: {found.together}.')
+    return same, tuple(findings), tuple(notes)
 
 
 def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) -> Difference:
@@ -261,8 +252,7 @@ def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) 
         str(nearest),
         '',
         TorqueProbe(arm, GRAVITY).effect(found).largest,
-        cause=f'the URDF is that of a {nearest.known.name}',
-        certain=False,
+        f'the URDF is that of a {nearest.known.name}',
     )
 
 
@@ -283,7 +273,7 @@ def _require_same_reading(
             f'{difference:.3g} N m off',
             '',
             difference,
-            cause='a reading error of this package; please report it with the URDF',
+            'a reading error of this package; please report it with the URDF',
         )
         _refuse(replace(verdict, findings=(finding,)))
 

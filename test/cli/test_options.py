@@ -134,8 +134,6 @@ payload-from-mesh tool.stl --mass 1 --density 2700
         ('arm check --arm .', '. is a folder; give'),
         ('arm compare .', '. is a folder; give'),
         ('arm check --hand empty.yaml', 'a hand file starts with name, source'),
-        ('arm explain empty.yaml', "empty.yaml: files that end in '.yaml' cannot be"),
-        ('arm explain missing.npz', 'missing.npz does not exist, or is a folder'),
         ('arm check --payload=-1,0,0,0', 'a mass cannot be negative'),
     ],
 )

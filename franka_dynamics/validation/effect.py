@@ -55,10 +55,9 @@ class Difference:
     `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction)
     or 'the arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of
     `parameter`, in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in
-    the motions of `TorqueProbe` if the first value is replaced by the second; 0.0 if no torque
-    changes by more than rounding. `tilted` says that `torque_effect` was found with a base tilted
-    about two axes, because no torque changes in the given gravity. `cause` is the likeliest cause,
-    if one is known; `certain` is false if a link's difference may be intended.
+    the motions of `TorqueProbe` if what differs at this place (the base, a joint's row, kind and
+    rotor, a link, the friction) is taken from the second arm; 0.0 if no torque changes by more
+    than rounding. `remark` says more of the difference, if there is more to say.
     """
 
     place: str
@@ -67,9 +66,7 @@ class Difference:
     second: float | str
     unit: str
     torque_effect: float
-    cause: str = ''
-    certain: bool = True
-    tilted: bool = False
+    remark: str = ''
 
     @property
     def has_effect(self) -> bool:
@@ -80,15 +77,14 @@ class Difference:
         """Return the difference as one sentence."""
         effect = (
             f'torque changes by up to {self.torque_effect:.3g} N m'
-            f'{" where the base is tilted" if self.tilted else ""}'
             if self.has_effect
             else 'no effect on torque'
         )
-        cause = f'; likeliest cause: {self.cause}' if self.cause else ''
         here, there = _texts(self.first, self.second)
         return (
             f'{self.place}: {self.parameter} is {there} instead of {here}'
-            f'{f" [{self.unit}]" if self.unit else ""}; {effect}{cause}.'
+            f'{f" [{self.unit}]" if self.unit else ""}; {effect}'
+            f'{f"; {self.remark}" if self.remark else ""}.'
         )
 
 
