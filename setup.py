@@ -70,7 +70,6 @@ setup(
         'pin>=3.0',
         'click>=8.1',
         'rich',
-        'ruckig>=0.12',
     ],
     extras_require={
         **EXTRAS,

@@ -33,7 +33,7 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message, seconds
 from franka_dynamics.ros.node_client import NodeClient
@@ -265,9 +265,9 @@ class Session:
             states = self.simulate(self._seconds + 0.5)
             reached = (states[-1][0] - states[0][0]) / (time.monotonic() - began)
             errors = [
-                q - planned.sample(stamp).q
+                q - planned.at(stamp).q
                 for stamp, q in states
-                if planned.times[0] <= stamp <= planned.end
+                if planned.begin <= stamp <= planned.end
             ]
             rms = 1e3 * float(np.sqrt(np.mean(np.square(errors))))
             label = 'g + M ddq + C dq + PD' if with_terms else 'g + PD alone'

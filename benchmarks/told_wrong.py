@@ -32,7 +32,7 @@ from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.guard import FirstTorque, Guard
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
+from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.errors import FrankaDynamicsError
@@ -248,10 +248,7 @@ def moves(arm: ArmDescription) -> Hook:
 
     def hook(bench: Bench) -> None:
         if bench.step == 700:
-            follow_request(
-                bench.controller,
-                TrajectoryRequest(joint_names=arm.joint_names, times=times, positions=path),
-            )
+            bench.controller.follow(path, times)
 
     return hook
 
@@ -262,14 +259,8 @@ def chases(ahead: float | Sequence[float]) -> Callable[[ArmDescription], Hook]:
     def begin(arm: ArmDescription) -> Hook:
         def hook(bench: Bench) -> None:
             if bench.step > 700:
-                follow_request(
-                    bench.controller,
-                    TrajectoryRequest(
-                        joint_names=arm.joint_names,
-                        times=np.zeros(1),
-                        positions=np.array([bench.arm.position + np.asarray(ahead)]),
-                    ),
-                )
+                q = bench.arm.position + np.asarray(ahead)
+                bench.controller.follow(q, dq=np.zeros_like(q))
 
         return hook
 
@@ -474,7 +465,7 @@ def healthy(family: str, seed: int) -> list[str]:
             cycle = controller.update(*state, effort=measured)
             controller.update_monitors(cycle)
             if step == AT and controller.mode is Mode.RUNNING:
-                follow_request(controller, replace(request, start=reading.time + STEP_S))
+                controller.follow(**request.arguments(arm))
             command = command if cycle.command is None else cycle.command
             simulation.step(command, fresh=cycle.command is not None)
         why = controller.fault or _waits_for(controller)

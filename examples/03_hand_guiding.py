@@ -24,7 +24,6 @@ import pinocchio as pin
 from franka_dynamics.arm import load, MaxwellSlipFriction
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -136,12 +135,7 @@ class Follower:
         self._velocity = self._velocity + share * ((q - before) / elapsed - self._velocity)
         at = np.clip(q, LOWER, UPPER)
         velocity = np.clip(self._velocity, -FASTEST, FASTEST)
-        follow_request(
-            self._controller,
-            TrajectoryRequest(
-                ARM.joint_names, np.zeros(1), at[None], velocity[None], np.zeros((1, ARM.n))
-            ),
-        )
+        self._controller.follow(at, dq=velocity, ddq=np.zeros(ARM.n))
 
 
 def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:

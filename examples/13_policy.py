@@ -26,7 +26,6 @@ except ImportError as error:
 
 import franka_dynamics as fd
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 from franka_dynamics.simulation.model_trial import draw_plant
@@ -54,23 +53,21 @@ def policy(arm, time):
     return arm.home + x**3 * (10.0 - 15.0 * x + 6.0 * x**2) * swing
 
 
-def request_of(arm, k, way):
-    """Return the set-point or chunk to send at the policy's k-th target; None between chunks."""
-    if way == 'stream':  # one position at time zero: a set-point
-        return TrajectoryRequest(arm.joint_names, np.zeros(1), policy(arm, k * PERIOD_S)[None, :])
-    if k % CHUNK_EVERY:
-        return None
-    ahead = PERIOD_S * np.arange(1, CHUNK + 1)  # replaces the rest of the previous chunk
-    return TrajectoryRequest(
-        arm.joint_names, ahead, np.array([policy(arm, k * PERIOD_S + t) for t in ahead])
-    )
+def send(controller, k, way):
+    """Send the policy's k-th target, or every CHUNK_EVERY targets the next chunk."""
+    arm, now = controller.description, k * PERIOD_S
+    if way == 'stream':
+        controller.follow(policy(arm, now))
+    elif k % CHUNK_EVERY == 0:
+        ahead = PERIOD_S * np.arange(1, CHUNK + 1)  # replaces the rest of the previous chunk
+        controller.follow([policy(arm, now + t) for t in ahead], ahead)
 
 
 def follow(arm, way):
     """Return one controller's times (k,) [s], positions [rad] and torques [N m], (k, n) each."""
     plant = draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
-    settings = Settings(target='fci', kp=KP, kd=KD, stream_period=PERIOD_S)
+    settings = Settings(target='fci', kp=KP, kd=KD)
     controller = FeedforwardController(arm, settings)
     controller.enable()
     every, rows = round(PERIOD_S / STEP_S), []
@@ -81,9 +78,7 @@ def follow(arm, way):
             torque = KP * (target - state.position) - KD * state.velocity
         else:
             if count >= 0 and count % every == 0:
-                asked = request_of(arm, count // every, way)
-                if asked is not None:
-                    follow_request(controller, asked)
+                send(controller, count // every, way)
             cycle = controller.update(
                 state.time, state.position, state.velocity, state.time, effort=state.effort
             )

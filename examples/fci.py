@@ -23,19 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from franka_dynamics.arm import ArmDescription, load
+from franka_dynamics.arm import load
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S, TorqueLimiter
-from franka_dynamics.control.planning import plan, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference import ReferencePoint, Trajectory
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.validation.crosscheck import crosscheck
 
-LEAD_S = 1.0  # time from planning to the start of the motion
+LEAD_S = 1.0  # time at rest before the motion, and after it [s]
 MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
 # Used fraction of the torque rate limits, because a rounding error above a limit stops the robot.
 RATE_SHARE = 0.999
@@ -43,20 +41,6 @@ RATE_SHARE = 0.999
 # it, from libfranka's communication_test.cpp and joint_impedance_control.cpp.
 TORQUES = [20.0, 20.0, 18.0, 18.0, 16.0, 14.0, 12.0]
 FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
-
-
-def out_and_back(
-    arm: ArmDescription, way: np.ndarray, duration: float, stamp: float, q: np.ndarray
-) -> Trajectory:
-    """Return quintics from q (n,) to q + `way` and back [rad], from LEAD_S after `stamp` on."""
-    positions, still = np.array([q, q + way, q]), np.zeros((3, arm.n))
-    times = duration * np.array([0.0, 0.5, 1.0])
-    request = TrajectoryRequest(
-        arm.joint_names, times, positions, still, still, start=stamp + LEAD_S
-    )
-    planned = plan(request, arm, stamp, ReferencePoint.at_rest(q), q)
-    assert isinstance(planned, Trajectory), 'a set-point has one point'
-    return planned
 
 
 class TorqueLoop:
@@ -78,32 +62,37 @@ class TorqueLoop:
         """Make the loop brake the arm and end."""
         self._stop = self._stop or reason
 
-    def wait_until_trusted(self) -> tuple[float, np.ndarray]:
-        """Read states until the controller trusts them; return the last stamp [s] and q [rad]."""
+    def wait_until_trusted(self) -> np.ndarray:
+        """Read states until the controller trusts them; return the last position [rad]."""
         controller = self._controller
         while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
             if self._stop or controller.fault:
                 raise SystemExit(f'nothing was commanded: {self._stop or controller.fault}')
             self._take(self._robot.read_once())
-        stamp, q, _ = controller.latest
-        return stamp, q
+        return controller.latest[1]
 
-    def follow(self, planned: Trajectory) -> str:
-        """Command torques until the motion, a stop or a fault ends them; return why they ended."""
+    def move(self, way: np.ndarray, duration: float) -> str:
+        """
+        Move by `way`, (n,) [rad], and back within `duration` [s]; return why the torques ended.
+
+        A motion, a stop or a fault ends them.
+        """
         # Collect garbage now, because a full collection takes longer than a cycle.
         gc.collect()
         gc.freeze()
-        controller, followed = self._controller, False
+        controller, end = self._controller, np.inf
         motion = self._robot.start_torque_control()
         controller.enable()
         while True:
             state, _ = motion.readOnce()
             try:
                 wanted = self._take(state)
-                if controller.mode is Mode.RUNNING and not followed:
-                    controller.follow(planned)
-                    followed = True
-                if state.time.to_sec() > planned.end + LEAD_S:
+                if controller.mode is Mode.RUNNING and end == np.inf:
+                    q, still = np.array(state.q), np.zeros((3, len(way)))
+                    times = LEAD_S + duration * np.array([0.0, 0.5, 1.0])
+                    planned = controller.follow([q, q + way, q], times, still, still)
+                    end = planned.end
+                if state.time.to_sec() > end + LEAD_S:
                     self.stop('the motion has ended')
                 if self._stop:
                     controller.disable(self._stop)
@@ -162,10 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         robot = library.Robot(options.address, library.RealtimeConfig.kIgnore)
         robot.set_collision_behavior(TORQUES, TORQUES, FORCES, FORCES)
         loop = TorqueLoop(library, robot, controller)
-        stamp, q = loop.wait_until_trusted()
+        q = loop.wait_until_trusted()
         way = options.angle * np.eye(arm.n)[options.joint - 1]
-        planned = out_and_back(arm, way, options.duration, stamp, q)
-        reason = loop.follow(planned)
+        reason = loop.move(way, options.duration)
     except (library.FrankaException, RuntimeError) as error:
         print(f'the robot or its connection ended the motion: {error}', file=sys.stderr)
         return 1

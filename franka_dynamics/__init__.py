@@ -54,8 +54,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .control.guard import GuardLimits as GuardLimits
     from .control.limits import LimitedTorque as LimitedTorque
     from .control.possible_motion import Condition as Condition
-    from .control.reference import ReferencePoint as ReferencePoint
-    from .control.reference import Trajectory as Trajectory
     from .control.running_crosscheck import RunningCrosscheck as RunningCrosscheck
     from .control.settings import Settings as Settings
     from .control.settings import StateSource as StateSource
@@ -65,6 +63,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .control.supervision import SupervisionLimits as SupervisionLimits
     from .control.terms import StateTerms as StateTerms
     from .control.terms import TermModel as TermModel
+    from .control.trajectory import ReferencePoint as ReferencePoint
+    from .control.trajectory import Trajectory as Trajectory
     from .dynamics.body_tree import BodyTree as BodyTree
     from .dynamics.closed_chain import ClosedChain as ClosedChain
     from .dynamics.closed_chain import Loop as Loop

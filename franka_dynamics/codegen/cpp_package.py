@@ -86,7 +86,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
 
 
 # Parameters of torque.yaml and motion.yaml (config/parameters) that the C++ controller lacks.
-_NOT_HERE = ('max_flange_error', 'stream_period')
+_NOT_HERE = ('max_flange_error',)
 _BRACES = str.maketrans('[]', '{}')
 _KINDS = {
     'bool': 'bool',

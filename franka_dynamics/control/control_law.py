@@ -15,18 +15,13 @@ import numpy as np
 
 from .default_gains import home_pose
 from .oscillation import damping_rate
-from .reference import ReferencePoint, Trajectory
 from .settings import Settings, StateSource
 from .terms import StateTerms, TermModel
+from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
-from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import distinct
 from ..typing import Array
 from ..urdf.source import described
-
-# Number of trajectory points for which one call computes torques; other threads run between the
-# calls.
-_POINTS_AT_ONCE = 500
 
 
 class ControlLaw:
@@ -122,36 +117,21 @@ class ControlLaw:
 
         Each returned torque is clipped to its joint's torque limit.
         """
-        rows = range(0, len(trajectory.times), _POINTS_AT_ONCE)
-        efforts = np.vstack(
-            [self._efforts(trajectory, slice(row, row + _POINTS_AT_ONCE)) for row in rows]
-        )
+        settings, switches, terms = self.settings, self.settings.terms, self.terms
+        efforts = np.zeros_like(trajectory.positions)
+        for row, (q, dq, ddq) in zip(efforts, trajectory.states):
+            if switches.coriolis:
+                row += settings.scale * terms.coriolis(q, dq)
+            if switches.inertia:
+                row += settings.scale * terms.inertia(q, ddq)
+            row += self.gravity(q, terms.gravity(q))
         # Maxwell-slip friction depends on displacement, so it is computed for the whole motion at
         # once.
-        if self.terms.friction is not None:
-            efforts = efforts + self.settings.scale * self.terms.friction.torque_along(
+        if terms.friction is not None:
+            efforts += settings.scale * terms.friction.torque_along(
                 trajectory.positions, trajectory.velocities
             )
         return np.clip(efforts, -self._effort, self._effort)
-
-    def _efforts(self, trajectory: Trajectory, rows: slice) -> Array:
-        part = trajectory.part(rows)
-        q, dq, ddq = part.positions, part.velocities, part.accelerations
-        settings, switches, terms = self.settings, self.settings.terms, self.terms
-        # Unlike Pinocchio, the Newton-Euler model computes all points in one call; both models
-        # agree up to rounding.
-        weightless = NewtonEulerModel(terms.loaded, (0.0, 0.0, 0.0))
-        efforts = np.zeros_like(q)
-        if switches.coriolis:
-            efforts = efforts + weightless.coriolis(q, dq)
-        if switches.inertia:
-            efforts = efforts + weightless.inverse_dynamics(q, np.zeros_like(q), ddq)
-        efforts = settings.scale * efforts
-        if switches.gravity:
-            efforts = efforts + np.array(
-                [terms.gravity_to_command(row, terms.gravity(row)) for row in q]
-            )
-        return efforts
 
     def astray(self, q: Array, desired: Array) -> str:
         """Return a sentence if the tracking error of a joint or flange is too large, else ''."""

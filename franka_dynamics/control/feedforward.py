@@ -10,11 +10,11 @@ FeedforwardController decides whether a torque may be published.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from copy import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .braking import Braking, REST_SPEED, resting_torque
 from .control_law import ControlLaw
@@ -24,13 +24,14 @@ from .guard import FirstTorque, Guard, GuardLimits
 from .limits import all_finite, CommandOutput, LimitedTorque
 from .oscillation import MOST_PHASE, OscillationWatch
 from .possible_motion import Condition
-from .reference import ReferencePoint, ReferenceSource, Trajectory
+from .reference import Reference
 from .running_crosscheck import RunningCrosscheck
 from .settings import Settings
 from .supervision import Observation, StateSupervisor, SupervisionLimits
 from .terms import StateTerms, TermModel
+from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
-from ..errors import SettingsError
+from ..errors import ReferenceRefusedError, SettingsError
 from ..typing import Array
 from ..urdf.source import described
 
@@ -100,7 +101,7 @@ class FeedforwardController:
         description = described(description)
         self.description = description
         self.supervisor = StateSupervisor(description, supervision)
-        self.reference = ReferenceSource()
+        self.reference = Reference(description)
         self.counters = Counters(largest_share=np.zeros(description.n))
         self.faults = FaultLatch(supervision.max_restarts)
         self.mode = Mode.SILENT
@@ -131,7 +132,7 @@ class FeedforwardController:
         self._swings = OscillationWatch(self._effort)
         self._feedback: Array | None = None  # feedback torque in the last command [N m]
         # Torque law and reference before a change, from whose torque the next command ramps.
-        self._before_change: tuple[ControlLaw, ReferenceSource] | None = None
+        self._before_change: tuple[ControlLaw, Trajectory | None] | None = None
         self._first_torque = FirstTorque.NOT_YET
         self._waits_for = ''  # why no first torque is allowed yet
         self.law = self.prepare(settings or Settings())  # the torque law in use
@@ -279,7 +280,7 @@ class FeedforwardController:
         counted = age is not None and self.supervisor.limits.max_state_age > 0.0
         self._age = max(age, 0.0) if counted and age is not None else 0.0
         self._forget_if_moved(q)
-        reference = self.reference.sample(stamp) if observation.trusted else None
+        reference = self.reference.at(stamp) if observation.trusted else None
         state = terms.at(stamp, q, dq, None if reference is None else reference.ddq)
         limited = None
         if self._follow_up(observation):
@@ -354,26 +355,48 @@ class FeedforwardController:
 
     # References --------------------------------------------------------------------------------
 
-    def follow(self, planned: Trajectory | ReferencePoint, mark: str = '') -> None:
+    def follow(
+        self,
+        q: ArrayLike,
+        times: ArrayLike | None = None,
+        dq: ArrayLike | None = None,
+        ddq: ArrayLike | None = None,
+        *,
+        start: float | None = None,
+        mark: str = '',
+    ) -> Trajectory:
         """
-        Follow a planned motion; do nothing before the first valid joint state.
+        Follow a trajectory, a chunk or a set-point from any thread; return the motion.
 
-        In any mode but RUNNING only add the events `accepted` and `interrupted`: perhaps another
-        controller follows the motion, with the torques of ~/feedforward_trajectory. `mark` is the
-        sender's identifier of the motion.
+        The parameters, and the errors raised, are those of `Reference.follow`. If joint states
+        come too slowly for commands, a trajectory is planned but not followed, which its events
+        say: perhaps another controller follows it, with the torques of ~/feedforward_trajectory.
+        Raises ReferenceRefusedError if no torque is commanded.
         """
         if self.latest is None:
-            return
-        stamp = self.latest[0]
-        if self.mode is not Mode.RUNNING:
-            reason = 'torques were added to it, but it is not followed here: '
-            self.reference.pass_by(planned, stamp, reason + self.supervisor.reason, mark)
-            return
-        # A set-point of a running stream needs no ramp; any other reference can begin with a
-        # torque step.
-        if not self.reference.continues(planned):
-            self._note_change()
-        self.reference.follow(planned, stamp, mark)
+            raise ReferenceRefusedError(
+                'The reference came before any joint state; wait until the arm publishes its '
+                'state.'
+            )
+        stamp, measured, _ = self.latest
+        status = self.status()
+        if status.mode is not Mode.RUNNING:
+            if self.supervisor.condition is not Condition.TOO_SLOW or times is None:
+                raise ReferenceRefusedError(
+                    'No torque is being commanded, so nothing would follow the reference '
+                    f'({status}). Send it again once torques are commanded.'
+                )
+            beside = Reference(self.description)
+            beside.at(stamp)
+            planned = beside.follow(q, times, dq, ddq, start=start, measured=measured)
+            reason = f'torques were added to it, but it is not followed here: {status.reason}'
+            self.reference.pass_by(planned, stamp, reason, mark)
+            return planned
+        if not self.law.has_gains:
+            self.reference.hold(None)  # a person may have guided the arm away
+        if times is None and dq is not None and not self.reference.active:
+            self._note_change()  # a set-point with velocity may begin with a step of torque
+        return self.reference.follow(q, times, dq, ddq, start=start, mark=mark, measured=measured)
 
     def refuse_reference(self, reason: str, mark: str = '') -> None:
         """Add the event of a refused reference."""
@@ -383,15 +406,15 @@ class FeedforwardController:
     def _note_change(self) -> None:
         """Remember torque law and reference before a change, for a ramp from their torque."""
         if self.mode is Mode.RUNNING and self._before_change is None:
-            self._before_change = self.law, copy(self.reference)
+            self._before_change = self.law, self.reference.motion
 
     def _torque_before(self, state: StateTerms) -> Array | None:
         """Return the torque of law and reference before a change, once; None without a change."""
         if self._before_change is None:
             return None
-        law, references = self._before_change
+        law, motion = self._before_change
         self._before_change = None
-        reference = references.at(state.stamp)
+        reference = None if motion is None else motion.at(state.stamp)
         ddq = None if reference is None else reference.ddq
         return law.torque(law.terms.at(state.stamp, state.q, state.dq, ddq), reference)[1]
 

@@ -116,7 +116,6 @@ class Settings:
     max_payload: float = 0.0  # [kg]
     scale: float = 1.0
     ramp_time: float = 0.2  # [s]
-    stream_period: float = 0.0  # [s]
 
     def __post_init__(self) -> None:
         """Convert a state_source given by value to StateSource; raise SettingsError if unknown."""

@@ -3,23 +3,23 @@
 """
 Fills a trajectory controller's goal with feedforward torques.
 
-`planning.plan` checks a goal by the rules for references, `ControlLaw.trajectory_efforts` computes
-the torques. The error codes are those of control_msgs/FollowJointTrajectory.
+`Reference` checks a goal by its rules, `ControlLaw.trajectory_efforts` computes the torques. The
+error codes are those of control_msgs/FollowJointTrajectory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .control_law import ControlLaw
 from .limits import MOST_RATE
-from .motion_limits import LIMIT_SLACK
-from .planning import MOST_LATENESS_S, plan, TrajectoryRequest
-from .reference import ReferencePoint, Trajectory
+from .reference import Reference
+from .request import MOST_LATENESS_S, Points, TrajectoryRequest
+from .trajectory import LIMIT_SLACK, ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
@@ -50,7 +50,7 @@ def fill(
     law: ControlLaw,
     stamp: float,
     q: Array,
-    current: ReferencePoint | None = None,
+    followed: Trajectory | None = None,
 ) -> FilledGoal:
     """
     Return a FollowJointTrajectory goal's motion, the torque at each of its points, and its start.
@@ -59,21 +59,20 @@ def fill(
     point at rest at time zero is accepted if the arm is within MOST_STEP of this point.
 
     `law` gives the arm's limits and the torques. The latest joint state has the stamp `stamp` [s]
-    and the positions `q`, shape (n,) [rad or m]. `current` is the desired state when the goal
-    starts; None: the arm is at rest at `q`. Raises ReferenceRefusedError if the motion cannot be
+    and the positions `q`, shape (n,) [rad or m]. `followed` is the motion that the goal replaces;
+    None: the arm is at rest at `q`. Raises ReferenceRefusedError if the motion cannot be
     followed.
     """
-    planned = plan(
-        request,
-        law.description,
-        stamp,
-        ReferencePoint.at_rest(q) if current is None else current,
-        q,
-    )
-    if isinstance(planned, ReferencePoint):
-        planned = _rest_here(planned, law.description, stamp, q)
-    start = 0.0 if request.start is None else float(planned.times[0])
-    return FilledGoal(*with_torques(planned, law.trajectory_efforts), start)
+    arm = law.description
+    arguments = request.arguments(arm)
+    if request.is_set_point:
+        motion = _resting_here(arm, arguments, stamp, q)
+    else:
+        reference = Reference(arm, followed)
+        reference.at(stamp)
+        motion = reference.follow(**arguments, measured=q)
+    start = 0.0 if request.start is None else motion.begin
+    return FilledGoal(*with_torques(motion, law.trajectory_efforts), start)
 
 
 # Shortest time between the end of the motion and the added point at rest [s].
@@ -95,16 +94,15 @@ def with_torques(
     """
     if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
         return motion, torques(motion)
-    rest = ReferencePoint.at_rest(motion.positions[-1])
-    rested = motion.then(Trajectory.at(motion.end + _SHORTEST_REST_S, rest))
-    efforts = torques(rested)
+    rested = np.append(motion.states, [ReferencePoint.at_rest(motion.positions[-1])], axis=0)
+    efforts = torques(Trajectory(np.append(motion.times, motion.times[-1]), rested))
     change = float(np.abs(efforts[-1] - efforts[-2]).max())
-    rested.times[-1] = motion.end + max(_SHORTEST_REST_S, change / MOST_RATE)
-    return rested, efforts
+    end = motion.times[-1] + max(_SHORTEST_REST_S, change / MOST_RATE)
+    return Trajectory(np.append(motion.times, end), rested, motion.zero), efforts
 
 
-def _rest_here(
-    point: ReferencePoint, description: ArmDescription, stamp: float, q: Array
+def _resting_here(
+    arm: ArmDescription, arguments: dict[str, Any], stamp: float, q: Array
 ) -> Trajectory:
     """
     Return the motion of a goal with one point at time zero: the arm rests at this point.
@@ -112,20 +110,22 @@ def _rest_here(
     MoveIt's time parametrisation makes a plan with one point at time zero if start and goal are
     equal.
     """
+    point = Points(**arguments).checked(arm)
+    point.require_on_time(stamp)
     away = np.abs(point.q - q)
     joint = int(away.argmax())
     if away[joint] > MOST_STEP:
         raise ReferenceRefusedError(
             f'The goal is one point at time_from_start zero, which is a step of '
-            f'{away[joint]:.3g} rad at {description.joint_names[joint]}; give it a '
-            'time_from_start above zero, and the arm moves there in that time.'
+            f'{away[joint]:.3g} rad at {arm.joint_names[joint]}; give it a time_from_start above '
+            'zero, and the arm moves there in that time.'
         )
-    if np.abs(point.dq).max() > LIMIT_SLACK:
+    if point.dq is not None and np.abs(point.dq).max() > LIMIT_SLACK:
         raise ReferenceRefusedError(
             'The goal is one point at time_from_start zero that is not at rest; leave its '
             'velocities zero, or send a motion that comes to rest.'
         )
-    return Trajectory.at(stamp, point)
+    return Trajectory.resting(point.q, stamp).require_within(arm)
 
 
 def code_of_refusal(

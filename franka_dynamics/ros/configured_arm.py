@@ -25,9 +25,7 @@ from ..control.cycle_result import Durations, Mode
 from ..control.fault_latch import ClearedBy
 from ..control.feedforward import FeedforwardController
 from ..control.limits import LONGEST_STEP_S
-from ..control.planning import follow_request
 from ..control.possible_motion import Condition
-from ..control.reference import Trajectory
 from ..control.trajectory_goal import with_torques
 from ..errors import JointStateError, ReferenceRefusedError
 from ..typing import Array
@@ -308,7 +306,9 @@ class ConfiguredArm:
             # A joint trajectory needs no frame, so the sender may use frame_id to mark a
             # trajectory and recognise the reports about it.
             mark = message.header.frame_id[:_MOST_MARK]
-            planned = follow_request(self.controller, reference_of(message), self._lock, mark)
+            request = reference_of(message)
+            arguments = request.arguments(self.controller.description)
+            planned = self.controller.follow(**arguments, mark=mark)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
             with self._lock:
@@ -316,13 +316,11 @@ class ConfiguredArm:
                 self._references.note()
             return
         self._diagnostics.note_refused_reference('')
-        if (
-            isinstance(planned, Trajectory)
-            and self._trajectory_publisher.get_subscription_count() > 0
-        ):
+        set_point = request.is_set_point
+        if not set_point and self._trajectory_publisher.get_subscription_count() > 0:
             filled, efforts = with_torques(planned, self.controller.law.trajectory_efforts)
             self._trajectory_publisher.publish(
-                motion_message(self._names, filled, efforts, float(filled.times[0]))
+                motion_message(self._names, filled, efforts, filled.begin)
             )
 
     def _run_housekeeping(self) -> None:

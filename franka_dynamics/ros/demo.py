@@ -38,7 +38,7 @@ from .trajectories import trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import weak_gains
 from ..control.multisine import multisine
-from ..control.reference import Trajectory
+from ..control.trajectory import Trajectory
 from ..errors import FrankaDynamicsError
 from ..recordings.recording import Recording
 from ..simulation.demo_figures import DemoRates

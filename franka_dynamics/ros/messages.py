@@ -17,8 +17,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from ..typing import Array
 
 if TYPE_CHECKING:
-    from ..control.planning import TrajectoryRequest
-    from ..control.reference import Trajectory
+    from ..control.request import TrajectoryRequest
+    from ..control.trajectory import Trajectory
 
 
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'

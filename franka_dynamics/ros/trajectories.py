@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import POINT_FIELDS, request_message, seconds
 from .received import received, UnreadableMessageError
 from ..arm.strict_yaml import read_mapping
-from ..control.planning import MOST_POINTS, require_count, TrajectoryRequest
-from ..control.reference import Trajectory
+from ..control.request import MOST_POINTS, require_count, TrajectoryRequest
+from ..control.trajectory import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
 from ..typing import Array
@@ -110,12 +110,8 @@ def trajectory_of(message: JointTrajectory) -> Trajectory:
     """Return the motion of a message whose points hold positions, velocities, accelerations."""
     request = request_of(message)
     assert request.velocities is not None and request.accelerations is not None
-    return Trajectory(
-        (request.start or 0.0) + request.times,
-        request.positions,
-        request.velocities,
-        request.accelerations,
-    )
+    states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
+    return Trajectory(request.times, states, request.start or 0.0)
 
 
 def _request(names: Sequence[str], times: Array, rows: _Rows, start: float) -> TrajectoryRequest:

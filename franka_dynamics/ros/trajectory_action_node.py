@@ -37,7 +37,7 @@ from .realtime import OFF
 from .received import JointStateReader
 from .trajectories import request_of
 from ..control.control_law import ControlLaw
-from ..control.reference import ReferencePoint, Trajectory
+from ..control.trajectory import Trajectory
 from ..control.trajectory_goal import code_of_refusal, fill, GoalError
 from ..errors import (
     FrankaDynamicsError,
@@ -242,20 +242,15 @@ class TrajectoryActionNode(Node):
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )
         stamp, q = self._state()
-        begin = stamp if request.start is None else max(stamp, request.start)
+        with self._lock:
+            followed = None if self._followed is None else self._followed.motion
         try:
-            filled = fill(request, law, stamp, q, self._desired(begin))
+            filled = fill(request, law, stamp, q, followed)
         except ReferenceRefusedError as error:
             code = code_of_refusal(request, self._description, stamp)
             raise _RefusedError(str(error), code) from error
         relay.motion = filled.motion
         return motion_message(self._description.joint_names, *filled)
-
-    def _desired(self, stamp: float) -> ReferencePoint | None:
-        """Return the followed motion's state at a stamp [s]; None if no motion has begun."""
-        with self._lock:
-            motion = None if self._followed is None else self._followed.motion
-        return motion.sample(stamp) if motion is not None and stamp >= motion.times[0] else None
 
     def _state(self) -> tuple[float, Array]:
         """

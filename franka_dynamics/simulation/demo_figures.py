@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..control.reference import Trajectory
+from ..control.trajectory import Trajectory
 from ..errors import RecordingError
 from ..recordings.recording import Recording
 from ..typing import Array
@@ -83,14 +83,14 @@ def demo_figures(
 
 
 def _tracking(steps: Recording, motion: Trajectory) -> Tracking:
-    stamps = 1e-9 * steps.stamp_ns
-    during = (stamps >= motion.times[0]) & (stamps <= motion.end)
+    stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
+    during = (stamps >= motion.begin) & (stamps <= motion.end)
     if not during.any():
         raise RecordingError(
-            f'No step of the arm is from {motion.times[0]:.3f} to {motion.end:.3f} s.'
+            f'No step of the arm is from {motion.begin:.3f} to {motion.end:.3f} s.'
         )
-    desired = np.array([motion.sample(time).q for time in stamps[during]])
-    return Tracking(stamps[during] - motion.times[0], desired, steps.q[during])
+    desired = motion.at_times(stamps[during] - motion.zero)[:, 0]
+    return Tracking(stamps[during] - motion.begin, desired, steps.q[during])
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,10 @@ from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import weak_gains
 from ..control.feedforward import FeedforwardController
 from ..control.multisine import multisine
-from ..control.planning import follow_request, TrajectoryRequest
-from ..control.reference import ReferencePoint, Trajectory
+from ..control.request import TrajectoryRequest
 from ..control.settings import Settings, Terms
 from ..control.supervision import SupervisionLimits
+from ..control.trajectory import Trajectory
 from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
@@ -208,17 +208,17 @@ def _follow(
     )
     controller.enable()
     rows, errors, times = [], [], []
-    planned: Trajectory | ReferencePoint | None = None
+    planned: Trajectory | None = None
     duration = float(request.times[-1])
     for _ in range(round((_SETTLE_S + duration) / TIMESTEP_S)):
         time = simulation.time
         reading = simulation.read()
         cycle = controller.update(time, reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLE_S:
-            planned = follow_request(controller, replace(request, start=time + TIMESTEP_S))
-        if isinstance(planned, Trajectory) and time >= planned.times[0]:
-            times.append(time - float(planned.times[0]))
-            errors.append(planned.sample(time).q - simulation.position)
+            planned = controller.follow(**request.arguments(arm))
+        if planned is not None and time >= planned.begin:
+            times.append(time - planned.begin)
+            errors.append(planned.at(time).q - simulation.position)
         # The brakes hold the arm until the first torque.
         simulation.step(cycle.command)
         if simulation.ran_away or controller.stop_reason:

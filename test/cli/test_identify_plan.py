@@ -13,8 +13,8 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import main
-from franka_dynamics.control.planning import plan, TrajectoryRequest
-from franka_dynamics.control.reference import ReferencePoint
+from franka_dynamics.control.reference import Reference
+from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
@@ -56,11 +56,13 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
         for field in ('positions', 'velocities', 'accelerations')
     ]
     request = TrajectoryRequest(tuple(message['joint_names']), times, *columns)
-    zeros = np.zeros(7)
-    planned = plan(request, arm, 0.0, ReferencePoint(arm.home, zeros, zeros))
+    reference = Reference(arm)
+    reference.at(0.0)
+    reference.hold(arm.home)
+    planned = reference.follow(**request.arguments(arm))
     # Between points 0.04 s apart the interpolation is close to the planned series.
     middle = 0.5 * (columns[0][100] + columns[0][101])
-    np.testing.assert_allclose(planned.sample(4.02).q, middle, rtol=0.0, atol=2e-3)
+    np.testing.assert_allclose(planned.at(planned.begin + 4.02).q, middle, rtol=0.0, atol=2e-3)
     np.testing.assert_allclose(columns[1][[0, -1]], 0.0, rtol=0.0, atol=1e-6)
 
 

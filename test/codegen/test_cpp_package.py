@@ -19,7 +19,6 @@ from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.guard import GuardLimits
 from franka_dynamics.control.limits import TorqueLimiter
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings, StateSource, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.errors import DescriptionError, SettingsError
@@ -228,7 +227,8 @@ def recorded(arm, settings, ops):
 
     def note(reading, cycle):
         nonlocal given, what, before
-        point = controller.reference.at(reading.time)
+        motion = controller.reference.motion
+        point = None if motion is None else motion.at(reading.time)
         if not (before or controller.reference.active):
             point = None
         torque = loop.published[-1] if len(loop.published) > given else none
@@ -255,10 +255,8 @@ def go(offset, seconds):
 
     def ask(loop):
         arm, rest = loop.controller.description, np.zeros((2, 7))
-        ends = np.stack([loop.controller.reference.at(loop.arm.time).q, arm.home + offset])
-        times = np.array([0.0, seconds])
-        request = TrajectoryRequest(arm.joint_names, times, ends, rest, rest)
-        follow_request(loop.controller, request)
+        ends = np.stack([loop.controller.reference.motion.at(loop.arm.time).q, arm.home + offset])
+        loop.controller.follow(ends, [0.0, seconds], rest, rest)
 
     return ask
 

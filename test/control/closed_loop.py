@@ -10,7 +10,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -67,14 +66,17 @@ class Loop:
 
     def move(self, joint, by, seconds=1.2):
         """Request a motion of one joint from rest to rest."""
-        q, names = self.controller.latest[1], self.controller.description.joint_names
+        q = self.controller.latest[1]
         path = q + np.outer([0.0, by], np.eye(len(q))[joint])
-        request = TrajectoryRequest(names, np.array([0.0, seconds]), path, np.zeros_like(path))
-        follow_request(self.controller, request)
+        self.controller.follow(path, [0.0, seconds], np.zeros_like(path))
+
+    def follow(self, request):
+        """Follow a requested motion; return the planned one."""
+        return self.controller.follow(**request.arguments(self.controller.description))
 
     def swing(self, period=4.0, speed=0.5):
         """Swing all joints until one of them is fast enough."""
-        follow_request(self.controller, multisine(self.controller.description, period, 0.4))
+        self.follow(multisine(self.controller.description, period, 0.4))
         while self.speed < speed:
             self.run(0.005)
         return self

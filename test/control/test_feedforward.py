@@ -12,9 +12,8 @@ from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.feedforward import FeedforwardController
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.reference import ReferencePoint, Trajectory
+from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -49,7 +48,7 @@ def test_an_arm_at_rest_stays_there_under_feedforward_alone(target):
 def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     def error_of(terms):
         loop = Loop(replace(MUJOCO, terms=terms, **GAINS)).run(0.3)
-        follow_request(loop.controller, multisine(FER, 2.0, 0.4))
+        loop.follow(multisine(FER, 2.0, 0.4))
         desired, errors = loop.controller.reference.at, []
         loop.run(2.0, lambda one, _: errors.append(desired(one.time).q - one.position))
         return np.sqrt(np.mean(np.square(errors)))
@@ -64,7 +63,7 @@ def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding():
     loop = Loop(Settings(target='fci', **GAINS), gravity_compensation=True)
     start = loop.arm.position
     loop.run(1.0)
-    held = loop.controller.reference.sample(0.9).q
+    held = loop.controller.reference.at(0.9).q
     np.testing.assert_allclose(held, start, rtol=0, atol=1e-12)
     loop.controller.apply(Settings(target='fci'))
     loop.run(0.1)
@@ -116,20 +115,19 @@ def test_a_live_payload_change_glides_over_the_ramp_time():
 
 def test_a_reference_before_any_joint_state_is_refused():
     with pytest.raises(ReferenceRefusedError, match='before any joint state'):
-        follow_request(FeedforwardController(FER), multisine(FER, 1.0, 0.1))
+        FeedforwardController(FER).follow(FER.home)
 
 
 def test_the_command_ramps_to_a_set_point_that_replaces_a_trajectory():
     loop = Loop(replace(MUJOCO, ramp_time=0.5, **GAINS)).run(0.3)
-    follow_request(loop.controller, multisine(FER, 2.0, 0.1))
+    loop.follow(multisine(FER, 2.0, 0.1))
     loop.run(0.5)
-    beyond = TrajectoryRequest(FER.joint_names, np.ones(1), FER.home[None] + 5.0)
     with pytest.raises(ReferenceRefusedError):
-        follow_request(loop.controller, beyond)
+        loop.controller.follow([FER.home + 5.0], [1.0])
     assert loop.controller.reference.active  # the trajectory goes on
     before = loop.command
     aside = loop.controller.reference.at(loop.controller.latest[0]).q + 0.05
-    follow_request(loop.controller, TrajectoryRequest(FER.joint_names, np.zeros(1), aside[None]))
+    loop.controller.follow(aside)
     loop.run(2 * LONGEST_STEP_S)
     # Without a ramp the stiffness torque of 60 N m/rad times 0.05 rad takes three cycles.
     assert np.abs(loop.command - before).max() < 0.2
@@ -213,7 +211,8 @@ class HostileWorld:
             request(at_once, home[:1] * np.nan, start=self.stamp),
         )
         try:
-            follow_request(self.controller, requests[self.rng.integers(len(requests))])
+            asked = requests[self.rng.integers(len(requests))]
+            self.controller.follow(**asked.arguments(FER))
         except ReferenceRefusedError:
             pass
 
@@ -254,13 +253,12 @@ def test_changes_without_pause_leave_the_feedback_whole(what, every):
     # When every ramp began at the last published torque, frequent changes cancelled the PD.
     settings = replace(MUJOCO, ramp_time=0.5, **GAINS)
     loop = Loop(settings, push=Push((10.0, 5.0, 0.0), 0.7, 0.1)).run(0.5)
-    there = ReferencePoint.at_rest(loop.arm.position.copy())
+    there = loop.arm.position.copy()
     for k in range(2000 // every):
         if what == 'settings':
             loop.controller.apply(replace(settings, scale=1.0 - 0.01 * (k % 2)))
         else:
-            now = loop.arm.time
-            loop.controller.follow(Trajectory.at(now, there).then(Trajectory.at(now + 1.0, there)))
+            loop.controller.follow([there, there], [0.0, 1.0])
         loop.run(1e-3 * every)
     assert loop.speed < 0.02
-    np.testing.assert_allclose(loop.arm.position, there.q, rtol=0.0, atol=1e-3)
+    np.testing.assert_allclose(loop.arm.position, there, rtol=0.0, atol=1e-3)

@@ -1,147 +1,436 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Interpolation against SciPy's Bernstein polynomials; references and their events."""
+"""Motions from points, chunks and streams against the motion that they were taken from."""
 
-from dataclasses import replace
+import itertools
 
 import numpy as np
 import pytest
-from scipy.interpolate import BPoly
+from scipy.interpolate import CubicSpline
 
-from franka_dynamics.control.reference import (
-    ReferencePoint,
-    ReferenceSource,
-    STREAM_TIMEOUT_S,
-    Trajectory,
-)
+from franka_dynamics.arm import load
+from franka_dynamics.control.reference import LEADS_S, Reference, SET_POINT_TIMEOUT_S
+from franka_dynamics.control.request import MOST_POINTS
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import ReferenceRefusedError
 
-N, POINTS = 3, 6
-# Polynomials of degree five with values of order one. The second derivative divides rounding
-# errors by the square of a duration of 0.1 to 1 s.
-ATOL = 1e-7
+from .closed_loop import limited, require_continuous
 
-
-@pytest.fixture
-def points():
-    rng = np.random.default_rng(3)
-    times = 100.0 + np.cumsum(rng.uniform(0.1, 1.0, POINTS))
-    rows = rng.uniform(-1.0, 1.0, (3, POINTS, N))
-    rows[1, -1] = 0.0
-    return times, *rows
+ARM = load('fr3')
+HOME = ARM.home
+RATE = np.array([2.4, 2.6, 2.9, 3.1, 3.6, 4.0, 4.4])  # rad/s
+ZERO = np.zeros(7)
 
 
-def test_segments_are_the_quintics_of_their_ends(points):
-    times, *rows = points
-    trajectory = Trajectory(*points)
-    polynomial = BPoly.from_derivatives(times, np.stack(rows, axis=1))
-    sampled, states = trajectory.sample_many(40)
-    assert len(sampled) == 40 * (POINTS - 1) + 1
-    for order, many in enumerate(states):
-        expected = polynomial.derivative(order)(sampled)
-        if order == 2:
-            expected[-1] = 0.0  # after its last point a trajectory rests
-        np.testing.assert_allclose(many, expected, rtol=0.0, atol=ATOL)
-        single = [trajectory.sample(time)[order] for time in sampled]
-        np.testing.assert_allclose(single, expected, rtol=0.0, atol=ATOL)
+def swing(times, amplitude=0.35):
+    """Return position, velocity and acceleration of a smooth motion, known in closed form."""
+    phase = np.multiply.outer(np.asarray(times), RATE)
+    return (
+        HOME + amplitude * np.sin(phase),
+        amplitude * RATE * np.cos(phase),
+        -amplitude * RATE**2 * np.sin(phase),
+    )
 
 
-def test_outside_its_times_a_trajectory_holds_its_ends_at_rest(points):
-    times, positions, *_ = points
-    for time, row in ((times[0] - 1.0, 0), (times[-1] + 1.0, -1)):
-        expected = positions[row], np.zeros(N), np.zeros(N)
-        np.testing.assert_array_equal(Trajectory(*points).sample(time), expected)
+def held(stamp=0.0, q=HOME, arm=ARM):
+    """Return the reference of an arm that is held at rest."""
+    reference = Reference(arm)
+    reference.at(stamp)
+    reference.hold(q)
+    return reference
 
 
-def test_a_stream_that_stops_is_held_at_its_last_position():
-    source = ReferenceSource()
-    point = ReferencePoint(np.ones(N), np.full(N, 0.5), np.full(N, 2.0))
-    source.follow(point, 10.0)
-    assert source.sample(10.0 + 0.9 * STREAM_TIMEOUT_S) is point
-    held = source.sample(10.0 + 1.1 * STREAM_TIMEOUT_S)
-    np.testing.assert_array_equal(held, (point.q, np.zeros(N), np.zeros(N)))
-    assert not source.active
+def swinging(amplitude=0.35, duration=3.0, stamp=0.0):
+    """Return a reference that swings, and the time after which it is swing(time) [s]."""
+    reference = held(stamp)
+    times = np.arange(0.0, duration + 1e-9, 0.02)
+    reference.follow(swing(times, amplitude)[0], times)
+    return reference, LEADS_S[0]
 
 
-@pytest.mark.parametrize('after_its_end', [False, True])
-def test_a_trajectory_stamped_ahead_lets_the_current_one_go_on(points, after_its_end):
-    times, positions, *rates = points
-    first = Trajectory(*points)
-    shift = 1.0 + times[-1 if after_its_end else 1] - times[0]
-    later = Trajectory(times + shift, positions + 5.0, *rates)
-    source = ReferenceSource()
-    source.follow(first, times[0])
-    source.follow(later, times[0])
-    for before in later.times[0] - [0.5, 1e-6]:  # `first` may have ended, and rests
-        np.testing.assert_array_equal(source.sample(before), first.sample(before))
-    np.testing.assert_array_equal(source.at(later.times[1]).q, later.sample(later.times[1]).q)
-    np.testing.assert_array_equal(source.sample(later.times[0]).q, positions[0] + 5.0)
-    assert source.active
+def run(reference, begin, seconds):
+    """Pass by each millisecond of some seconds; return q, dq, ddq, (k, 7) each."""
+    stamps = begin + 1e-3 * np.arange(round(1e3 * seconds))
+    return [np.array(rows) for rows in zip(*(reference.at(stamp) for stamp in stamps))]
 
 
-STILL = np.zeros((2, 2))
-MOTION = Trajectory(np.array([1.0, 3.0]), np.array([[0.0, 0.0], [0.5, -0.2]]), STILL, STILL)
+def require_within_limits(q, dq, ddq, share=1.0):
+    low, high = ARM.velocity_bounds(q)
+    assert (q <= ARM.limit('upper') + 1e-6).all() and (q >= ARM.limit('lower') - 1e-6).all()
+    assert (dq <= high + 1e-3).all() and (dq >= low - 1e-3).all()
+    assert (np.abs(ddq) <= share * ARM.limit('acceleration') * 1.01).all()
 
 
-def told(source):
-    """Return the number, state and mark of each event since the last call."""
-    events = [source.events.popleft() for _ in range(len(source.events))]
-    return [(event.number, event.state.value, event.mark) for event in events]
+def require_smooth(states, share=1.0):
+    require_within_limits(*states, share)
+    require_continuous(*states, 1e-5, 2e-3)
+
+
+def torques(q, ddq):
+    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
+    return np.einsum('kij,kj->ki', inertia, ddq)
+
+
+# Rest and trajectories ---------------------------------------------------------------------------
+
+
+def test_nothing_is_desired_before_something_is_held_or_followed():
+    reference = Reference(ARM)
+    assert reference.at(0.0) is None and reference.motion is None
+    with pytest.raises(ReferenceRefusedError, match='No position is desired'):
+        reference.follow([HOME], [1.0])
+    reference.hold(HOME + 0.1)
+    np.testing.assert_array_equal(reference.at(1.0), (HOME + 0.1, ZERO, ZERO))
+    reference.hold(None)
+    assert reference.at(2.0) is None
+    reference.follow([HOME + 0.1], [1.0], measured=HOME)
+    np.testing.assert_array_equal(reference.at(2.0).q, HOME)
+    np.testing.assert_allclose(reference.at(9.0).q, HOME + 0.1, rtol=0.0, atol=1e-15)
+    with pytest.raises(ReferenceRefusedError, match='before any joint state'):
+        Reference(ARM).follow(HOME, measured=HOME)
+
+
+# `share` is the largest error of the inertia torque relative to the largest inertia torque. For
+# the fastest joint, (w h)^2 / 12 is 1.6 % at 10 Hz.
+@pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.02), (50.0, 0.001)])
+def test_the_torque_is_nearly_that_of_the_motion_the_points_were_taken_from(rate, share):
+    reference, times = held(), np.arange(0.0, 3.01, 1.0 / rate)
+    reference.follow(swing(times)[0], times)
+    states = run(reference, 0.0, 4.0)
+    require_smooth(states)
+    inner = np.arange(1000, 2500)
+    q, _, ddq = swing(1e-3 * inner - LEADS_S[0])
+    found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
+    assert np.abs(found - true).max() < share * np.abs(true).max()
+    assert np.abs(true).max() > 1.0
+
+
+def test_positions_are_joined_by_scipys_spline_and_braked_after_the_last():
+    reference, times = held(), np.arange(0.0, 1.3, 0.05)
+    points = swing(times, 0.2)[0]
+    assert np.abs(swing(times, 0.2)[1][-1]).max() > 0.5
+    motion = reference.follow(points, times)
+    inner = np.linspace(0.7, 1.2, 50)
+    expected = CubicSpline(times, points)(inner)
+    found = motion.at_times(inner + motion.times[0])[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-5)
+    states = run(reference, 0.0, 3.0)
+    require_smooth(states)
+    assert motion.end > times[-1] + 0.1
+    assert not states[1][-1].any()
+
+
+def test_a_motion_with_velocities_is_met_at_every_point():
+    reference, times = held(), np.linspace(0.0, np.pi, 60)
+    phase = 2.0 * times[:, None]
+    q, dq = HOME + 0.3 * (1.0 - np.cos(phase)), 0.6 * np.sin(phase) * np.ones(7)
+    ddq = 1.2 * np.cos(phase) * np.ones(7)
+    motion = reference.follow(q, times, dq)
+    np.testing.assert_allclose(motion.at_times(motion.times[0] + times)[:, 0], q, atol=1e-12)
+    # Missing accelerations are nearly those of the motion.
+    inner = motion.at_times(motion.times[0] + times[1:-1])[:, 2]
+    np.testing.assert_allclose(inner, ddq[1:-1], rtol=0.0, atol=0.01)
+
+
+def test_the_arm_moves_to_a_first_point_in_the_future():
+    reference = held()
+    with pytest.raises(ReferenceRefusedError, match=r'is 0\.2 rad away'):
+        reference.follow([HOME + 0.2, HOME], [0.0, 2.0])
+    reference.follow([HOME + 0.2, HOME], [1.0, 2.0])
+    states = run(reference, 0.0, 3.0)
+    require_smooth(states)
+    np.testing.assert_allclose(states[0][1020], HOME + 0.2, rtol=0.0, atol=1e-6)
+
+
+def test_the_way_to_a_first_point_keeps_to_the_limits():
+    # 4 rad in 2.5 s would need 3 rad/s.
+    far = HOME - np.array([2.0, 0, 0, 0, 0, 0, 0])
+    reference = held(q=HOME + np.array([2.0, 0, 0, 0, 0, 0, 0]))
+    with pytest.raises(ReferenceRefusedError, match=r'fr3_joint1 to a velocity'):
+        reference.follow([far], [2.5])
+    reference.follow([far], [4.0])
+
+
+@pytest.mark.parametrize('clock', [0.0, 1.76e9])
+@pytest.mark.parametrize('offset', [1e-6, 1e-4, 0.01, 0.06])
+def test_an_arm_beside_a_motion_joins_it_within_limits(offset, clock):
+    reference, times = held(clock, HOME + offset), np.arange(0.0, 1.5, 0.02)
+    reference.follow(swing(times)[0], times)
+    states = run(reference, clock, 1.3)
+    require_smooth(states)
+    late = np.arange(900, 1300)
+    true = swing(1e-3 * late - LEADS_S[0])[0]
+    np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=1e-4)
+
+
+def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
+    reference = held()
+    away = HOME + 0.11 * np.eye(7)[2]
+    for q, times in ((HOME, None), ([HOME], [1.0])):
+        with pytest.raises(ReferenceRefusedError, match=r'fr3_joint3 is 0\.11 rad'):
+            reference.follow(q, times, measured=away)
+    reference.follow([HOME], [1.0], start=5.0, measured=away)  # until then it may arrive
+
+
+@pytest.mark.parametrize('speed', [0.0, 0.3, 2.0])
+def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
+    reference, _ = swinging(0.5 * speed / RATE.max(), 9.0)
+    before = run(reference, 0.0, 1.0)
+    motion = reference.follow(np.zeros((0, 7)), [])
+    states = run(reference, 1.0, 3.0)
+    require_smooth([np.vstack(pair) for pair in zip(before, states)])
+    assert motion.end - 1.0 < 2.1
+    assert not states[1][-1].any()
+
+
+@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (MOST_POINTS, False)])
+def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
+    reference, _ = swinging(0.1)
+    before = run(reference, 0.0, 0.8)
+    later = np.linspace(0.0, 3.0, count)
+    phase = np.pi * later[:, None] / 3.0 * np.ones(7)
+    q, dq = before[0][-1] + 0.1 * (1.0 - np.cos(phase)), 0.1 * np.pi / 3.0 * np.sin(phase)
+    reference.follow(q, later, dq if velocities else None)
+    after = run(reference, 0.8, 2.0)
+    require_smooth([np.vstack(pair) for pair in zip(before, after)])
+
+
+def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_then():
+    reference, _ = swinging(0.1)
+    states, stamps = [], itertools.count()
+
+    def pass_by(seconds):
+        for _ in range(round(1e3 * seconds)):
+            states.append(reference.at(1e-3 * next(stamps)))
+
+    pass_by(0.5)
+    planned, slow = reference._planned, iter((0.05, 0.0))
+
+    def plan(*arguments):
+        motion = planned(*arguments)
+        pass_by(next(slow))
+        return motion
+
+    reference._planned = plan
+    reference.follow(swing(np.arange(0.5, 1.5, 0.05), 0.1)[0], np.arange(0.0, 0.975, 0.05))
+    pass_by(2.0)
+    require_smooth([np.array(rows) for rows in zip(*states)])
+    assert next(slow, None) is None
+
+
+def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
+    reference = held()
+    planned = reference._planned
+
+    def plan(*arguments):
+        reference.clear(0.0, 'stopped')
+        return planned(*arguments)
+
+    reference._planned = plan
+    with pytest.raises(ReferenceRefusedError, match='stopped'):
+        reference.follow([HOME], [1.0], measured=HOME)
+    assert reference.at(0.1) is None and not reference.active
+
+
+# Chunks ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('noise', [0.0, 0.001, 0.003])
+def test_chunks_of_a_policy_replace_each_other_and_none_is_refused(noise):
+    # A policy at 30 Hz plans 8 points, and is asked again after 3 of them, in motion.
+    reference, rng, states = held(), np.random.default_rng(1), []
+    for k in range(40):
+        times = np.arange(1, 9) / 30.0
+        ramp = np.clip((0.1 * k + times) / 2.0, 0.0, 1.0)[:, None]
+        points = HOME + ramp**2 * (swing(0.1 * k + times, 0.15)[0] - HOME)
+        reference.follow(points + rng.normal(0.0, noise, points.shape), times)
+        states.append(run(reference, 0.1 * k, 0.1))
+    states = [np.vstack(rows) for rows in zip(*states)]
+    require_smooth(states)
+    inner = np.arange(2500, 4000)
+    error = states[0][inner] - swing(1e-3 * inner - LEADS_S[0], 0.15)[0]
+    assert np.abs(error).max() < 0.005 + 6.0 * noise
+
+
+def test_a_chunk_whose_points_must_move_far_to_be_followed_is_refused():
+    points = HOME + 0.15 * np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
+    with pytest.raises(ReferenceRefusedError, match=r'fr3_joint1 to an? '):
+        held().follow(points, np.arange(6) / 20.0)
+
+
+# Set-points --------------------------------------------------------------------------------------
+
+
+def stream(arrivals, points, seconds):
+    """Send set-points as they arrive; return desired states by ms, and how many were refused."""
+    reference, coming = held(), list(zip(arrivals, points))
+    found, refused = [], 0
+    for now in 1e-3 * np.arange(round(1e3 * seconds)):
+        found.append(reference.at(now))
+        while coming and coming[0][0] <= now:
+            try:
+                reference.follow(coming.pop(0)[1])
+            except ReferenceRefusedError:
+                refused += 1
+    return [np.array(rows) for rows in zip(*found)], refused
+
+
+# The motion follows two periods later, and after LEADS_S[0] and the next joint state.
+@pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.1), (30.0, 0.02), (100.0, 0.02)])
+def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(rate, share):
+    arrivals = np.arange(0.0, 3.0, 1.0 / rate)
+    states, refused = stream(arrivals, swing(arrivals, 0.25)[0], 3.0)
+    assert refused == 0
+    require_smooth(states, 2.0)  # while the arm catches up
+    require_within_limits(*(rows[1500:2900] for rows in states))
+    inner = np.arange(1500, 2900)
+    q, _, ddq = swing(1e-3 * inner - 2.0 / rate - LEADS_S[0] - 5e-4, 0.25)
+    np.testing.assert_allclose(states[0][inner], q, rtol=0.0, atol=6e-3)
+    found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
+    assert np.abs(found - true).max() < (share + 2e-3 * rate) * np.abs(true).max()
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
+    # Points drift, jump, are missing, and come late.
+    rng = np.random.default_rng(seed)
+    period = (0.1, 0.05, 0.02)[seed]
+    count = round(3.0 / period)
+    points = HOME + np.cumsum(rng.normal(0.0, 0.4 * period, (count, 7)), axis=0)
+    points[count // 2 :] += rng.uniform(-0.08, 0.08, 7)
+    arrivals = np.arange(count) * period + rng.uniform(0.0, 0.4 * period, count)
+    kept = np.flatnonzero(rng.random(count) > 0.1)
+    states, refused = stream(arrivals[kept], points[kept], 6.0)
+    require_smooth(states, 2.0)
+    assert refused == 0
+    assert not states[1][-1].any()
+    assert np.abs(states[0][-1] - points[kept][-1]).max() < 0.3
+
+
+def test_a_stream_begins_within_a_tenth_of_a_radian():
+    reference = held()
+    with pytest.raises(ReferenceRefusedError, match=r'is 0\.11 rad away'):
+        reference.follow(HOME + 0.11)
+    reference.follow(HOME + 0.09)
+    require_smooth(run(reference, 0.0, 2.0))
+
+
+def test_a_set_point_with_velocity_is_followed_as_it_is():
+    reference, found = held(), []
+    stamps = 0.004 * np.arange(250)
+    for stamp, *point in zip(stamps, *swing(stamps, 0.2)):
+        reference.at(stamp)
+        point[0] = point[0] if stamp else HOME
+        reference.follow(point[0], dq=point[1], ddq=point[2])
+        found.append(np.abs(np.subtract(reference.at(stamp), point)).max())
+        reference.at(stamp + 0.001)
+    assert max(found) < 1e-12
+
+
+def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
+    # A step to rest would be a step of velocity of 1 rad/s.
+    reference = held()
+    reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
+    states = run(reference, 0.0, 2.0)
+    require_smooth(states)
+    fades = slice(1, round(1e3 * SET_POINT_TIMEOUT_S))
+    assert (states[1][fades, 0] > 0.94).all()
+    assert not states[1][-1].any()
+
+
+def test_a_set_point_with_velocity_beyond_a_limit_or_without_room_to_brake_is_refused():
+    reference = held()
+    with pytest.raises(ReferenceRefusedError, match=r'fr3_joint1 to a velocity of 3'):
+        reference.follow(HOME, dq=3.0 * np.eye(7)[0])
+    near = np.where(np.eye(7)[3], ARM.limit('upper') - 0.01, HOME)
+    reference = held(q=near)
+    with pytest.raises(ReferenceRefusedError, match=r'fr3_joint4'):
+        reference.follow(near, dq=0.5 * np.eye(7)[3])
+    with pytest.raises(ReferenceRefusedError, match=r'fr3_joint4'):
+        reference.follow(near + 0.02 * np.eye(7)[3], dq=ZERO)
+
+
+def test_an_arm_without_stated_limits_is_led_too():
+    arm = limited(ARM, acceleration=np.inf, velocity=np.inf, jerk=np.inf)
+    reference = held(arm=arm)
+    reference.follow([HOME + 0.2], [0.5])
+    np.testing.assert_allclose(reference.at(9.0).q, HOME + 0.2, rtol=0.0, atol=1e-15)
+
+
+# Events ------------------------------------------------------------------------------------------
+
+
+def told(reference):
+    """Return number, state and mark of each event since the last call."""
+    events = [reference.events.popleft() for _ in range(len(reference.events))]
+    return [f'{event.number} {event.state.value} {event.mark}' for event in events]
 
 
 def test_a_followed_motion_tells_each_event_once():
-    source = ReferenceSource()
-    source.follow(MOTION, 0.5, 'a')
-    source.sample(0.9)
-    assert told(source) == [(1, 'accepted', 'a')]
-    source.sample(1.0)
-    assert source.events[0].remaining == 2.0
-    source.sample(2.0)
-    assert told(source) == [(1, 'following', 'a')]
-    source.sample(3.0)
-    np.testing.assert_array_equal(source.events[0].goal, [0.5, -0.2])
-    source.clear(4.0, 'silence')
-    assert told(source) == [(1, 'finished', 'a')]
+    reference = held()
+    reference.follow([HOME, HOME + 0.1], [0.0, 2.0], np.zeros((2, 7)), start=1.0, mark='a')
+    reference.at(0.9)
+    assert told(reference) == ['1 accepted a']
+    reference.at(1.0)
+    assert reference.events[0].remaining == 2.0
+    reference.at(2.0)
+    assert told(reference) == ['1 following a']
+    reference.at(3.0)
+    np.testing.assert_allclose(reference.events[0].goal, HOME + 0.1, rtol=0.0, atol=1e-15)
+    reference.clear(4.0, 'silence')
+    assert told(reference) == ['1 finished a']
+    assert sum(reference.counts.values()) == 3
 
 
-def test_a_stop_drops_a_motion_and_the_next_with_its_reason_and_the_time_left():
-    source = ReferenceSource()
-    source.follow(MOTION, 1.0)
-    source.follow(replace(MOTION, times=MOTION.times + 2.0), 1.5)
-    source.clear(2.0, 'stale')
-    found = [(one.number, one.reason, one.remaining) for one in list(source.events)[-2:]]
-    assert found == [(1, 'stale', 1.0), (2, 'stale', 3.0)]
-    assert told(source)[-2:] == [(1, 'interrupted', ''), (2, 'interrupted', '')]
-    assert source.sample(3.5) is None
+def test_a_stop_ends_a_motion_and_the_next_with_its_reason_and_the_time_left():
+    reference = held()
+    for start in (1.0, 4.0):
+        reference.follow([HOME, HOME + 0.01], [0.0, 2.0], np.zeros((2, 7)), start=start)
+    reference.at(2.0)
+    reference.clear(2.0, 'stale')
+    found = [(one.number, one.reason, one.remaining) for one in list(reference.events)[-2:]]
+    assert found == [(1, 'stale', 1.0), (2, 'stale', 4.0)]
+    assert told(reference)[-2:] == ['1 interrupted ', '2 interrupted ']
+    assert reference.at(3.5) is None
 
 
-def test_a_stream_of_points_counts_as_one_reference():
-    source = ReferenceSource()
-    for k in range(50):
-        source.follow(ReferencePoint.at_rest(np.zeros(2)), 1e-3 * k)
-        source.sample(1e-3 * k)
-    source.sample(0.2)
-    assert told(source) == [(1, 'accepted', ''), (1, 'following', ''), (1, 'finished', '')]
-    assert sum(source.counts.values()) == 3
+def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
+    reference = held()
+    for k in range(20):
+        reference.at(0.02 * k)
+        reference.follow(HOME, mark='s')
+    reference.follow([HOME], [1.0], mark='m')
+    reference.at(0.5)
+    assert told(reference) == [
+        '1 accepted s',
+        '1 following s',
+        '2 accepted m',
+        '1 interrupted s',
+        '2 following m',
+    ]
+    reference.at(9.0)
+    assert told(reference) == ['2 finished m']
 
 
 def test_each_event_has_the_mark_of_its_own_reference():
-    source = ReferenceSource()
-    source.follow(MOTION, 1.0, 'a')
-    source.refuse(1.5, 'too far', 'b')
-    source.follow(MOTION, 2.0, 'c')
-    source.follow(replace(MOTION, times=MOTION.times + 2.0), 2.5, 'd')
-    source.sample(3.5)  # the state at 3 s, at which one motion ends and the next begins, was lost
-    events = [f'{number} {state} {mark}' for number, state, mark in told(source)]
-    assert events[:4] == ['1 accepted a', '1 following a', '2 refused b', '3 accepted c']
-    assert events[4:7] == ['1 interrupted a', '3 following c', '4 accepted d']
-    assert events[7:] == ['3 finished c', '4 following d']
+    reference, rest = held(), [HOME, HOME]
+    reference.follow(rest, [0.0, 2.0], np.zeros((2, 7)), start=1.0, mark='a')
+    reference.refuse(1.0, 'too far', 'b')
+    reference.at(1.5)
+    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=2.0, mark='c')
+    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.5, mark='d')
+    reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.0, mark='e')
+    reference.at(3.2)  # the states at which motions end and begin were lost
+    events = told(reference)
+    assert events[:4] == ['1 accepted a', '2 refused b', '1 following a', '3 accepted c']
+    assert events[4:7] == ['4 accepted d', '4 interrupted d', '5 accepted e']
+    assert events[7:] == ['1 interrupted a', '3 following c', '3 finished c', '5 following e']
 
 
 def test_holding_leaves_a_motion_that_is_to_come():
-    source = ReferenceSource()
-    source.follow(MOTION, 0.5)
-    source.hold(np.ones(2))
-    np.testing.assert_array_equal(source.sample(0.9).q, np.ones(2))
-    source.hold(None)
-    assert source.sample(0.95) is None
-    np.testing.assert_array_equal(source.sample(2.0).q, [0.25, -0.1])
+    reference = held()
+    reference.follow([HOME, HOME + 0.1], [0.0, 2.0], np.zeros((2, 7)), start=1.0)
+    reference.hold(HOME + 1.0)
+    reference.hold(None)
+    np.testing.assert_array_equal(reference.at(0.9).q, HOME)
+    np.testing.assert_allclose(reference.at(2.0).q, HOME + 0.05, rtol=0.0, atol=1e-12)

@@ -10,7 +10,6 @@ import pytest
 from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.fault_latch import ClearedBy
 from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.planning import follow_request, TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import ReferenceRefusedError
 
@@ -92,20 +91,18 @@ def test_a_fault_names_what_clears_it_and_only_that_does(controller, until, way)
 
 def test_a_refused_reference_is_refused_by_the_status(controller):
     controller.latch_fault('too heavy', ClearedBy.CONFIGURATION)
-    request = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
     with pytest.raises(ReferenceRefusedError, match='too heavy; to command again: clean the nod'):
-        follow_request(controller, request)
+        controller.follow(FER.home)
 
 
 def test_with_slow_states_a_trajectory_ends_when_it_is_accepted_and_a_set_point_is_refused():
     controller = enabled(FCI)
     commands_at_rest(controller, 60, begin=0.0, period=0.05)
     assert controller.status().reason.startswith('too_slow')
-    set_point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
     with pytest.raises(ReferenceRefusedError, match='too_slow: joint states come at 20 Hz'):
-        follow_request(controller, set_point)
+        controller.follow(FER.home)
     assert not controller.reference.events
-    follow_request(controller, replace(set_point, times=np.array([2.0])), mark='mine')
+    controller.follow([FER.home], [2.0], mark='mine')
     accepted, ended = controller.reference.events
     assert [one.state.value for one in (accepted, ended)] == ['accepted', 'interrupted']
     assert (accepted.number, accepted.mark) == (ended.number, ended.mark) == (1, 'mine')

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
-from franka_dynamics.control.planning import TrajectoryRequest
+from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.trajectory_goal import code_of_refusal, fill, GoalError
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.planning import TrajectoryRequest
+from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.ros.messages import request_message
 
 from .conftest import (

@@ -10,7 +10,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from franka_dynamics.control.planning import MOST_POINTS
+from franka_dynamics.control.request import MOST_POINTS
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.ros.trajectories import (
     read_trajectory,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.reference import Trajectory
+from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.simulation.demo_figures import demo_figures
 
@@ -59,13 +59,14 @@ def planted_steps(error):
 def test_planted_drift_and_error_are_found(error):
     times = EPOCH + np.array([1.0, 3.0])
     still = np.zeros((2, 7))
-    motion = Trajectory(times, 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7), still + 0.1, still)
+    positions = 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7)
+    motion = Trajectory(times, np.stack((positions, still + 0.1, still), axis=1))
     figures = demo_figures(planted_steps(error), (0.2, 0.9), (motion, motion))
     assert figures.drift == pytest.approx(0.7e-5, rel=1e-2)
     assert figures.with_feedforward.rms == pytest.approx(error, rel=1e-3)
 
 
 def test_a_motion_without_steps_is_refused():
-    late = Trajectory(EPOCH + np.array([5.0, 6.0]), *np.zeros((3, 2, 7)))
+    late = Trajectory(np.array([5.0, 6.0]), np.zeros((2, 3, 7)), EPOCH)
     with pytest.raises(RecordingError, match='No step of the arm is from'):
         demo_figures(planted_steps(0.0), (0.2, 0.9), (late, late))

@@ -1,0 +1,202 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Requested motions: their joints, numbers and times are checked before anything is planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arm import ArmDescription
+from ..errors import listed, ReferenceRefusedError
+from ..typing import Array
+
+# Transport delays a request by less than MOST_LATENESS_S [s]; a request whose start lies further
+# before the latest joint state is refused.
+MOST_LATENESS_S = 0.1
+# A trajectory that starts more than MOST_LEAD_S [s] after the latest joint state is refused,
+# because its stamp comes from another clock. A set-point's bound is MOST_LATENESS_S.
+MOST_LEAD_S = 600.0
+_LONGEST_S = 86400.0
+# rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
+# are late: by 3 ms for 2000 points (benchmarks/services.py).
+MOST_POINTS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRequest:
+    """
+    The contents of a trajectory message, with joints in the order of the message.
+
+    `times`, shape (k,), are seconds after `start`. `start` [s] is by the clock of the joint
+    states' stamps; None: the motion starts on arrival. `positions`, `velocities`, `accelerations`
+    and `effort` have shape (k, n) [rad or m, per s, per s^2, N m or N], a column for each of
+    `joint_names`; all but the positions are None where the message leaves them out. Efforts are
+    checked, because an effort beyond a limit reveals a faulty sender, but not used.
+    """
+
+    joint_names: tuple[str, ...]
+    times: Array
+    positions: Array
+    velocities: Array | None = None
+    accelerations: Array | None = None
+    start: float | None = None
+    effort: Array | None = None
+
+    @property
+    def ends_motion(self) -> bool:
+        """Whether the request has no points, which ends the present motion and holds the arm."""
+        return len(self.times) == 0
+
+    @property
+    def is_set_point(self) -> bool:
+        """Whether the request is a single point at time zero."""
+        return len(self.times) == 1 and bool(self.times[0] == 0.0)
+
+    def arguments(self, arm: ArmDescription) -> dict[str, Any]:
+        """
+        Return the arguments of `Reference.follow` for this request, joints in the arm's order.
+
+        Raises ReferenceRefusedError unless the request names the arm's joints, once each, and its
+        efforts are within their limits.
+        """
+        if self.ends_motion:
+            return {'q': np.zeros((0, arm.n)), 'times': np.zeros(0)}
+        expected, given = arm.joint_names, self.joint_names
+        if sorted(given) != sorted(expected):
+            missing = [name for name in expected if name not in given]
+            foreign = [name for name in given if name not in expected]
+            lacks = f'; it lacks {", ".join(missing)}' if missing else ''
+            has = f'; it has {listed(foreign)}' if foreign else ''
+            raise ReferenceRefusedError(
+                f'The reference must name exactly the joints {", ".join(expected)}, once each, '
+                f'in any order{lacks}{has}.'
+            )
+        order = [given.index(name) for name in expected]
+
+        def ordered(name: str) -> Array | None:
+            rows = getattr(self, name)
+            if rows is None:
+                return None
+            _require_shape(name, rows, (len(self.times), len(given)))
+            return np.asarray(rows, dtype=float)[:, order]
+
+        q, dq, ddq = map(ordered, ('positions', 'velocities', 'accelerations'))
+        effort, limit = ordered('effort'), arm.limit('effort')
+        # NaN counts as beyond the limit.
+        if effort is not None and not (np.abs(effort) <= limit).all():
+            point, joint = np.argwhere(~(np.abs(effort) <= limit))[0]
+            raise ReferenceRefusedError(
+                f"The reference's effort of {expected[joint]} at point {point + 1} is "
+                f'{effort[point, joint]:.4g}, beyond its limit of {limit[joint]:g}; leave '
+                'efforts out, they are computed here.'
+            )
+        points = {'q': q, 'dq': dq, 'ddq': ddq}
+        if self.is_set_point:
+            rows = {name: None if rows is None else rows[0] for name, rows in points.items()}
+            return {**rows, 'start': self.start}
+        return {**points, 'times': self.times, 'start': self.start}
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """
+    The points of a motion, with joints in an arm's order, as `Reference.follow` takes them.
+
+    A set-point has q, shape (n,), and no times; a motion has q, shape (k, n), at `times`, shape
+    (k,) [s], after `start` [s] by the clock of the joint states' stamps (None: now). Velocities
+    `dq` and accelerations `ddq` are None or have the shape of `q`.
+    """
+
+    q: Array
+    times: Array | None = None
+    dq: Array | None = None
+    ddq: Array | None = None
+    start: float | None = None
+
+    def checked(self, arm: ArmDescription) -> Points:
+        """Return the points as float arrays; raise ReferenceRefusedError if they are unusable."""
+        q = np.asarray(self.q, dtype=float)
+        times = None if self.times is None else np.asarray(self.times, dtype=float)
+        shape = (arm.n,) if times is None else (len(times), arm.n)
+        given = {'positions': q, 'velocities': self.dq, 'accelerations': self.ddq}
+        for name, rows in given.items():
+            if rows is not None:
+                given[name] = rows = np.asarray(rows, dtype=float)
+                _require_shape(name, rows, shape)
+                _require_finite(name, rows)
+        if self.ddq is not None and self.dq is None:
+            raise ReferenceRefusedError(
+                'The reference has accelerations but no velocities; a quintic needs both.'
+            )
+        if times is not None:
+            _require_times(times)
+        return Points(q, times, given['velocities'], given['accelerations'], self.start)
+
+    def require_on_time(self, stamp: float) -> None:
+        """Raise ReferenceRefusedError if the points are too late or too early for a stamp [s]."""
+        if self.start is None:
+            return
+        late, duration = stamp - self.start, 0.0 if self.times is None else float(self.times[-1])
+        if late - duration > MOST_LATENESS_S:
+            raise ReferenceRefusedError(
+                f'The reference ended {late - duration:.3g} s ago; leave its stamp zero to start '
+                'it on arrival, or stamp it in the clock of the joint states.'
+            )
+        if late > MOST_LATENESS_S:
+            raise ReferenceRefusedError(
+                f'The reference should have started {late:.3g} s ago, which is later than '
+                f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on '
+                'arrival.'
+            )
+        if -late > (MOST_LATENESS_S if self.times is None else MOST_LEAD_S):
+            raise ReferenceRefusedError(
+                f'The reference is stamped {-late:.3g} s ahead of the joint states; leave its '
+                'stamp zero to start it on arrival, or stamp it in the clock of the joint states.'
+            )
+
+
+def require_count(points: int) -> None:
+    """Raise ReferenceRefusedError for a reference without points or with more than MOST_POINTS."""
+    if not 1 <= points <= MOST_POINTS:
+        raise ReferenceRefusedError(
+            f'The reference has {points or "no"} points; send between one and {MOST_POINTS}.'
+        )
+
+
+def _require_shape(name: str, rows: Array, shape: tuple[int, ...]) -> None:
+    if np.shape(rows) != shape:
+        raise ReferenceRefusedError(
+            f"The reference's {name} have shape {np.shape(rows)}, expected {shape}: a value for "
+            'every joint in every point.'
+        )
+
+
+def _require_finite(name: str, rows: Array) -> None:
+    if not np.isfinite(rows).all():
+        point = int(np.argwhere(~np.isfinite(np.atleast_2d(rows)))[0][0])
+        raise ReferenceRefusedError(
+            f"The reference's {name} of point {point + 1} hold a value that is not finite."
+        )
+
+
+def _require_times(times: Array) -> None:
+    if len(times) == 0:
+        return
+    require_count(len(times))
+    _require_finite('times', times)
+    if times[-1] > _LONGEST_S:
+        raise ReferenceRefusedError(
+            f'The reference ends {times[-1]:.4g} s after it begins; at most {_LONGEST_S:g} s, a '
+            'day, are followed.'
+        )
+    steps = np.diff(times, prepend=-np.inf)
+    wrong = (steps <= 0.0) | (times < 0.0)
+    if wrong.any():
+        point = int(wrong.argmax())
+        raise ReferenceRefusedError(
+            f"The reference's time_from_start must increase from point to point and not be "
+            f'negative; point {point + 1} has {times[point]:.6g} s.'
+        )
