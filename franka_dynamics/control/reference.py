@@ -398,7 +398,7 @@ class _Stream:
         return _Stream(longer.points, max(slope, _FASTEST_S))
 
 
-# A stream has ended if no point came for _MOST_MISSING periods, or, before its period is known, for
+# A stream has ended if no point came for _MOST_MISSING periods; while its period is unknown, for
 # STREAM_TIMEOUT_S. The period of points that come in a burst is _FASTEST_S [s].
 _MOST_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
