@@ -4,134 +4,70 @@
 The chain of joints and bodies that equations are generated for.
 
 An arm is treated as a tree of bodies, and every body's frame is moved so that its z axis is the
-joint's axis. Inertia is kept as the second moment S (the integral of r r' dm), a block of the
-pseudo-inertia; the inertia tensor is tr(S) 1 - S.
+joint's axis. Vectors and matrices are NumPy arrays of numbers or expressions (dtype object). A
+body's inertia is its pseudo-inertia [[S, h], [h', m]], shape (4, 4): S is the second moment, the
+integral of r r' dm, h the first moment, m the mass; the inertia tensor is tr(S) 1 - S.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .expression import Graph, Number
-from ..arm import ArmDescription, JointKind, LinkInertia
+from ..arm import ArmDescription
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.tree_rows import frames_along_z, tree_rows, TreeRow, with_axes_along_z
-from ..spatial import cos_sin, inverse_transform
-from ..typing import Array
+from ..dynamics.tree_rows import frames_along_z, with_axes_along_z
+from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
 
-# Components of gravity below this fraction of |gravity| are rounding errors of rotations by
-# quarter turns, and count as zero.
-_ZERO = 1e-15
+# An array of numbers or expressions.
+Values = np.ndarray[Any, Any]
 
-
-@dataclass(frozen=True)
-class Moments:
-    """
-    Mass, first moment and second moment of a body about its frame's origin.
-
-    `second` holds the second moments xx, xy, xz, yy, yz, zz. All moments are numbers or
-    expressions.
-    """
-
-    mass: Number
-    first: tuple[Number, Number, Number]
-    second: tuple[Number, Number, Number, Number, Number, Number]
-
-    @classmethod
-    def of(cls, link: LinkInertia) -> Moments:
-        """Return a link's mass, first and second moment as numbers."""
-        pseudo = link.pseudo_inertia()
-        xx, xy, xz, yy, yz, zz = (float(pseudo[i, j]) for i, j in _SIX)
-        hx, hy, hz = (float(h) for h in link.first_moment)
-        return cls(link.mass, (hx, hy, hz), (xx, xy, xz, yy, yz, zz))
-
-    @classmethod
-    def parameters(cls, graph: Graph, link: int) -> Moments:
-        """Return a link's moments from symbols of its inertia tensor, first moment and mass."""
-        xx, xy, xz, yy, yz, zz, hx, hy, hz, mass = (
-            graph.parameter(name) for name in link_parameter_names(link)
-        )
-        half = 0.5 * (xx + yy + zz)
-        return cls(mass, (hx, hy, hz), (half - xx, -xy, -xz, half - yy, -yz, half - zz))
-
-    def expressed_in(
-        self, rotation: Sequence[Sequence[float]], origin: Sequence[Number]
-    ) -> Moments:
-        """Return the moments in another frame, where a point r is at rotation @ r + origin."""
-        rows = [[float(entry) for entry in row] for row in rotation]
-        turned = [_dot(row, self.first) for row in rows]
-        tensor, p = _symmetric(self.second), origin
-        halves = [[_dot(row, column) for column in tensor] for row in rows]  # R S
-        carried = [self.mass * along for along in p]
-        # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the
-        # origin, h the first moment and k = R h + m p / 2.
-        middle = [h + 0.5 * shift for h, shift in zip(turned, carried)]
-        second = [
-            _dot(rows[j], halves[i])
-            + (2.0 * (middle[i] * p[i]) if i == j else middle[i] * p[j] + middle[j] * p[i])
-            for i, j in _SIX
-        ]
-        x, y, z = (h + shift for h, shift in zip(turned, carried))
-        return Moments(
-            self.mass,
-            (x, y, z),
-            (second[0], second[1], second[2], second[3], second[4], second[5]),
-        )
-
-    def __add__(self, other: Moments) -> Moments:
-        """Return the moments of two bodies together, given in the same frame."""
-        f, g = self.first, other.first
-        s, t = self.second, other.second
-        return Moments(
-            self.mass + other.mass,
-            (f[0] + g[0], f[1] + g[1], f[2] + g[2]),
-            (s[0] + t[0], s[1] + t[1], s[2] + t[2], s[3] + t[3], s[4] + t[4], s[5] + t[5]),
-        )
+# Entries of rotations, lengths relative to the largest coordinate of the tree, and components of
+# gravity relative to |gravity| are rounding errors up to this value, and count as zero.
+_ROUNDING = 1e-14
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GeneratorJoint:
     """
     One joint of the chain, with the link it moves.
 
-    Relative to its antecedent's frame the link's frame has the rotation Rz(gamma) Rx(alpha)
-    Rz(theta + q), with q only for a revolute joint. The origin of the link's frame is at `origin`
-    [m] (for a prismatic joint, at q = 0). gamma is zero for modified DH rows.
+    Relative to its antecedent's frame the link's frame has the rotation E Rz(theta + q), with q
+    only for a revolute joint, and E = `axes`, shape (3, 3). `origin`, shape (3,), is the origin of
+    the link's frame [m] (for a prismatic joint, at q = 0). `body` is the link's pseudo-inertia.
     """
 
     revolute: bool
-    cos_alpha: float
-    sin_alpha: float
-    origin: tuple[float, float, float]
+    axes: Values
+    origin: Values
     theta: float
-    moments: Moments
+    body: Values
     rotor_inertia: Number
-    cos_gamma: float = 1.0
-    sin_gamma: float = 0.0
 
-    @property
-    def axis(self) -> tuple[float, float, float]:
-        """The joint axis in the antecedent's frame."""
-        x, y, z = self.twist[:, 2].tolist()
-        return (x, y, z)
+    def turn(self, graph: Graph, position: Number) -> Values:
+        """Return Rz(theta + q), or Rz(theta) of a prismatic joint; quarter turns cost nothing."""
+        if not self.revolute:
+            return about_z(*cos_sin(self.theta))
+        angle, quarters = graph.lift(position), quarter_turns(self.theta)
+        if quarters is None:
+            angle, quarters = angle + self.theta, 0
+        s, c = graph.sin_cos(angle)
+        return about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
-    @property
-    def twist(self) -> Array:
-        """The rotation Rz(gamma) Rx(alpha), shape (3, 3)."""
-        c, s = self.cos_alpha, self.sin_alpha
-        tilt = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-        c, s = self.cos_gamma, self.sin_gamma
-        turned: Array = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ tilt
-        return turned
+    def arm(self, position: Number) -> Values:
+        """Return the origin of the link's frame in the antecedent's frame."""
+        return self.origin if self.revolute else self.origin + self.axes[:, 2] * position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GeneratorChain:
     """
     The joints of an arm or a tree; antecedents come first.
@@ -141,7 +77,7 @@ class GeneratorChain:
     joints : tuple of GeneratorJoint
         For a joint on the base (a root) the antecedent's frame is the joint's own frame at
         theta = q = 0, because torques do not depend on the position of the base.
-    gravity : mapping of int to three numbers or expressions
+    gravity : mapping of int to ndarray, shape (3,)
         Gravity in the axes of each root's antecedent frame [m/s^2], by the root's number.
     root : ndarray, shape (4, 4)
         Pose, in the space frame, of the antecedent frame of the root joint that moves the tip.
@@ -157,9 +93,9 @@ class GeneratorChain:
     """
 
     joints: tuple[GeneratorJoint, ...]
-    gravity: Mapping[int, tuple[Number, Number, Number]]
-    root: Array
-    tip: Array
+    gravity: Mapping[int, Values]
+    root: Values
+    tip: Values
     parents: tuple[int, ...]
     tip_body: int
     names: tuple[str, ...]
@@ -169,8 +105,23 @@ class GeneratorChain:
         """Number of joints."""
         return len(self.joints)
 
+    def path(self) -> list[int]:
+        """Return the joints that move the tip, in order from the base."""
+        path, j = [], self.tip_body
+        while j != BASE:
+            path.append(j)
+            j = self.parents[j]
+        return path[::-1]
 
-_SIX = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+
+def about_z(cosine: Number, sine: Number) -> Values:
+    """Return Rz of an angle, shape (3, 3)."""
+    return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+
+
+def is_quarter(rotation: Values) -> bool:
+    """Return whether a rotation of numbers only exchanges axes and changes their signs."""
+    return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
 def link_parameter_names(link: int) -> tuple[str, ...]:
@@ -198,86 +149,89 @@ def build_chain(
     """
     own = as_tree(description)
     tree, moves = with_axes_along_z(own), frames_along_z(own)
-    rows = tree_rows(tree)
-    first = tree.tool_body
-    while rows[first].parent != BASE:
-        first = rows[first].parent
+    reach = float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0))
     joints: list[GeneratorJoint] = []
-    gravity_at: dict[int, tuple[Number, Number, Number]] = {}
-    root = np.eye(4)
-    for i, (row, link) in enumerate(zip(rows, own.inertias)):
-        moments = Moments.parameters(graph, i + 1) if graph else Moments.of(link)
+    gravity_at: dict[int, Values] = {}
+    roots: dict[int, Values] = {}
+    for i, (parent, placement, link) in enumerate(
+        zip(tree.parents, tree.placements, own.inertias)
+    ):
+        axes, theta = _axes_and_angle(placement[:3, :3])
+        origin = np.where(np.abs(placement[:3, 3]) > _ROUNDING * reach, placement[:3, 3], 0.0)
+        body = _parameters(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
         back = inverse_transform(moves[i])
-        moments = moments.expressed_in(back[:3, :3].tolist(), back[:3, 3].tolist())
+        body = moved(body, back[:3, :3], back[:3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
-        joint = _joint(row, moments, rotor)
-        if row.parent == BASE:
-            gravity_at[i] = _gravity_in(joint.twist, gravity, graph)
-            if i == first:
-                root[:3, :3], root[:3, 3] = joint.twist, joint.origin
-            joint = replace(
-                joint,
-                cos_alpha=1.0,
-                sin_alpha=0.0,
-                cos_gamma=1.0,
-                sin_gamma=0.0,
-                origin=(0.0, 0.0, 0.0),
-            )
-        joints.append(joint)
-    return GeneratorChain(
+        if parent == BASE:
+            gravity_at[i] = _gravity_in(axes, gravity, graph)
+            roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
+            axes, origin = np.eye(3), np.zeros(3)
+        revolute = bool(tree.twists[i, 3:].any())
+        joints.append(GeneratorJoint(revolute, axes, origin, theta, body, rotor))
+    chain = GeneratorChain(
         tuple(joints),
         gravity_at,
-        root,
+        np.eye(4),
         np.array(tree.tool),
         tree.parents,
         tree.tool_body,
         tree.names,
     )
+    return replace(chain, root=roots[chain.path()[0]])
 
 
-def _joint(row: TreeRow, moments: Moments, rotor: Number) -> GeneratorJoint:
-    cos_gamma, sin_gamma = cos_sin(row.gamma)
-    cos_alpha, sin_alpha = cos_sin(row.row.alpha)
-    a, d = row.row.a, row.row.d
-    # In axes rotated by gamma about the antecedent's z, the link frame's origin is at a along x
-    # plus b along z plus d along the joint's axis.
-    y, z = -d * sin_alpha, d * cos_alpha
-    return GeneratorJoint(
-        row.kind is JointKind.REVOLUTE,
-        cos_alpha,
-        sin_alpha,
-        (cos_gamma * a - sin_gamma * y, sin_gamma * a + cos_gamma * y, row.b + z),
-        row.row.theta,
-        moments,
-        rotor,
-        cos_gamma,
-        sin_gamma,
+def moved(body: Values, rotation: Values, origin: Values) -> Values:
+    """Return a pseudo-inertia in a frame in which a point r of its own is rotation r + origin."""
+    S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
+    # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
+    # and k = R h + m p / 2.
+    middle = h + origin * (0.5 * m)
+    shifted = np.outer(middle, origin)
+    return pseudo_inertia(rotation @ S @ rotation.T + shifted + shifted.T, h + origin * m, m)
+
+
+def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
+    """Return a pseudo-inertia; of its second moment only the upper triangle is read."""
+    out = np.empty((4, 4), dtype=object)
+    out[:3, :3], out[:3, 3], out[3, 3] = second, first, mass
+    below = np.tril_indices(4, -1)
+    out[below] = out.T[below]
+    return out
+
+
+def _parameters(graph: Graph, link: int) -> Values:
+    """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
+    xx, xy, xz, yy, yz, zz, *first, mass = (
+        graph.parameter(name) for name in link_parameter_names(link)
     )
+    half = 0.5 * (xx + yy + zz)
+    second = [[half - xx, -xy, -xz], [0.0, half - yy, -yz], [0.0, 0.0, half - zz]]
+    return pseudo_inertia(np.array(second, dtype=object), np.array(first), mass)
 
 
-def _gravity_in(
-    axes: Array, gravity: ArrayLike | None, graph: Graph | None
-) -> tuple[Number, Number, Number]:
+def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
+    """
+    Return E and theta of a rotation E Rz(theta), with E = Rz(gamma) Rx(alpha).
+
+    These are the angles of Khalil and Kleinfinger 1986. The x axis of E is the common normal of
+    the two joint axes, in the direction within a quarter turn of the antecedent's x.
+    """
+    if math.hypot(*rotation[2, :2]) > _ROUNDING:
+        theta = math.atan2(rotation[2, 0], rotation[2, 1])
+    else:  # parallel axes: gamma is 0
+        theta = math.atan2(rotation[1, 0], rotation[0, 0])
+    theta = snapped(theta, 0.5 * math.pi, _ROUNDING)
+    c, s = cos_sin(theta)
+    axes = rotation @ about_z(c, -s)
+    if axes[0, 0] < -_ROUNDING or (axes[0, 0] <= _ROUNDING and axes[1, 0] < 0.0):
+        axes, theta = axes @ np.diag([-1.0, -1.0, 1.0]), theta - math.copysign(math.pi, theta)
+    whole = np.round(axes)
+    return np.where(np.abs(axes - whole) <= _ROUNDING, whole, axes), theta
+
+
+def _gravity_in(axes: Values, gravity: ArrayLike | None, graph: Graph | None) -> Values:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
     if graph and gravity is None:
-        space = [graph.parameter(f'g{axis}') for axis in 'xyz']
-        x, y, z = (_dot([float(entry) for entry in column], space) for column in axes.T)
-        return x, y, z
+        return axes.T @ np.array([graph.parameter(f'g{axis}') for axis in 'xyz'])
     numbers = axes.T @ gravity_vector(GRAVITY if gravity is None else gravity)
-    numbers[np.abs(numbers) < _ZERO * np.linalg.norm(numbers)] = 0.0
-    gx, gy, gz = numbers.tolist()
-    return gx, gy, gz
-
-
-def _symmetric(six: Sequence[Number]) -> list[list[Number]]:
-    xx, xy, xz, yy, yz, zz = six
-    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-
-
-def _dot(a: Sequence[Number], b: Sequence[Number]) -> Number:
-    result: Number = 0.0
-    for x, y in zip(a, b):
-        if isinstance(x, float) and x == 0.0:
-            continue
-        result = result + x * y
-    return result
+    return np.where(np.abs(numbers) > _ROUNDING * np.linalg.norm(numbers), numbers, 0.0)

@@ -41,7 +41,7 @@ def operation_count(program: Program) -> OperationCount:
 
 def c_functions(program: Program, prefix: str, n: int) -> str:
     """
-    Return a program as a C99 function; input arrays have n numbers, f and m of a wrench three.
+    Return a program as a C99 function; input arrays have n numbers, a wrench six.
 
     With parameters at run time, the text begins with a struct of prepared values and a function
     that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
@@ -51,7 +51,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     output = f'double {program.results[0].array}'
     output += ''.join(f'[{size}]' for size in program.shape)
     arguments = [
-        f'const double {array}[{3 if array in ("f", "m") else n}]' for array in program.inputs
+        f'const double {array}[{6 if array == "wrench" else n}]' for array in program.inputs
     ]
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.

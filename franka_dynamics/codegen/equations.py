@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 import functools
@@ -14,61 +14,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .chain import build_chain, GeneratorChain, GeneratorJoint, link_parameter_names, Moments
-from .expression import Expression, gradient, Graph
-from .kinematics import jacobian, tip_pose
+from .chain import build_chain, GeneratorChain, link_parameter_names
+from .expression import Expression, gradient, Graph, Number
+from .kinematics import in_tip_frame, jacobian, tip_pose
 from .program import Output, Program, write_program
-from .recursion import Inputs, inverse_dynamics, joint_turn
+from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup, with_origins_at_normals
-from .vectors import add, arm_to, cross, lifted, rotate, scale, turned_moments, twist, Vector
 from ..arm import ArmDescription
-from ..dynamics.body_tree import BASE, BodyTree
+from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import linearize
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import chosen_columns, PER_LINK
 from ..errors import InertiaError, member, SettingsError
 from ..urdf.source import described
-
-
-def mass_matrix(
-    graph: Graph, chain: GeneratorChain, q: tuple[Expression, ...]
-) -> dict[tuple[int, int], Expression]:
-    """Return the elements (i, j), i <= j, of the mass matrix."""
-    joints, parents = chain.joints, chain.parents
-    n = len(joints)
-    turns = [joint_turn(graph, joint, q[j]) for j, joint in enumerate(joints)]
-    composites = [joint.moments for joint in joints]
-    elements: dict[tuple[int, int], Expression] = {}
-    for j in reversed(range(n)):
-        joint, composite = joints[j], composites[j]
-        force, moment = _effort(graph, joint, composite)
-        own = moment[2] if joint.revolute else force[2]
-        elements[j, j] = own + joint.rotor_inertia
-        # Element (i, j) stays zero if joints i and j are on different branches.
-        elements |= {(i, j): graph.zero for i in range(j)}
-        outer, i = j, parents[j]
-        while i != BASE:
-            arm = arm_to(graph, joints[outer], q[outer])
-            force = twist(joints[outer], rotate(turns[outer], force))
-            moment = twist(joints[outer], rotate(turns[outer], moment))
-            moment = add(moment, cross(arm, force))
-            elements[i, j] = moment[2] if joints[i].revolute else force[2]
-            outer, i = i, parents[i]
-        if parents[j] != BASE:
-            turned = turned_moments(graph, turns[j], composite)
-            carried = turned.expressed_in(joint.twist.tolist(), arm_to(graph, joint, q[j]))
-            composites[parents[j]] = composites[parents[j]] + carried
-    return elements
-
-
-def _effort(graph: Graph, joint: GeneratorJoint, body: Moments) -> tuple[Vector, Vector]:
-    """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
-    hx, hy, _ = lifted(graph, body.first)
-    xx, _, xz, yy, yz, _ = (graph.lift(entry) for entry in body.second)
-    zero = graph.zero
-    if joint.revolute:
-        return (-hy, hx, zero), (-xz, -yz, xx + yy)
-    return (zero, zero, graph.lift(body.mass)), (hy, -hx, zero)
 
 
 class Quantity(str, Enum):
@@ -163,7 +121,7 @@ def customised_equations(
     gravity: ArrayLike = GRAVITY,
     *,
     parameters: Parameters | str = Parameters.BAKED,
-    terminal_wrench: bool = False,
+    wrench: bool = False,
     classical: bool = False,
     columns: Sequence[int] | None = None,
     slopes: bool = False,
@@ -184,20 +142,18 @@ def customised_equations(
         BAKED writes the inertial parameters and gravity as numbers into the code. RUN_TIME makes
         the ten parameters of each link, its rotor inertia and gravity the arguments of a function
         that is called once and prepares constants.
-    terminal_wrench : bool
-        Whether the surroundings exert a force and a moment on the last link (of a tree, the
-        tool's body), given as inputs f1..f3 and m1..m3 [N, N m] about the origin and in the axes
-        of that link's frame. If the joint's axis is not z of this frame, as in standard DH rows,
-        the frame is first moved as `tree_rows.frames_along_z` does. Only for INVERSE_DYNAMICS. A
-        wrench w that acts on the flange, in space axes, adds -J^T w to the torques.
+    wrench : bool
+        Whether the surroundings exert a wrench on the flange (on a tree's tool), given as the
+        input array `wrench` (6,): force, then moment about the flange's origin, in the axes of the
+        space frame [N, N m], as `Model` takes it. Only for INVERSE_DYNAMICS.
     classical : bool
         Whether the ten parameters of each link are used as they are, instead of base
         parameters. This takes more operations and is meant for comparisons.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     slopes : bool
-        Whether to return the derivatives of the quantity by all inputs (but f and m) instead of
-        the quantity. The output then has one more axis, with the derivatives by q first.
+        Whether to return the derivatives of the quantity by all inputs (but the wrench) instead
+        of the quantity. The output then has one more axis, with the derivatives by q first.
 
     Returns
     -------
@@ -208,7 +164,7 @@ def customised_equations(
     ------
     SettingsError
         If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
-        parameters at run time, or another quantity than inverse dynamics a terminal wrench.
+        parameters at run time, or another quantity than inverse dynamics a wrench.
     BaseParameterError
         If a column of a regressor does not exist or is named twice.
     InertiaError
@@ -225,10 +181,10 @@ def customised_equations(
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
         )
-    if terminal_wrench and quantity is not Quantity.INVERSE_DYNAMICS:
+    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
         raise SettingsError(
-            'Only inverse dynamics have a terminal wrench as input: '
-            f'{quantity.value} has none; leave terminal_wrench out.'
+            f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
+            'wrench out.'
         )
 
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
@@ -238,7 +194,7 @@ def customised_equations(
         quantity,
         graph,
         chain,
-        terminal_wrench=terminal_wrench,
+        wrench=wrench,
         classical=classical,
         columns=columns,
     )
@@ -247,7 +203,7 @@ def customised_equations(
         # singular but for rounding errors; `_solved` notices only a pivot that is exactly zero.
         linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
     known = form(quantity, description.n, columns)
-    arrays, shape = (*known.arrays, *(('f', 'm') if terminal_wrench else ())), known.shape
+    arrays, shape = (*known.arrays, *(('wrench',) if wrench else ())), known.shape
     if slopes:
         outputs = _slopes(graph, outputs, known.arrays, description.n)
         shape = (*shape, description.n * len(known.arrays))
@@ -288,7 +244,7 @@ def outputs_of(
     graph: Graph,
     chain: GeneratorChain,
     *,
-    terminal_wrench: bool = False,
+    wrench: bool = False,
     classical: bool = False,
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
@@ -296,27 +252,27 @@ def outputs_of(
     n, (arrays, array, _) = chain.n, form(quantity, chain.n)
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:
-        return _matrix(array, tip_pose(graph, chain, q))
+        return _matrix(graph, array, tip_pose(graph, chain, q))
     if quantity is Quantity.JACOBIAN:
-        return _matrix(array, jacobian(graph, chain, q))
+        return _matrix(graph, array, jacobian(graph, chain, q))
     if not classical and quantity is not Quantity.REGRESSOR:
-        chain = regroup(with_origins_at_normals(chain, movable_tip=not terminal_wrench))
+        chain = regroup(with_origins_at_normals(chain))
     if quantity is Quantity.MASS_MATRIX:
         return [
             Output(array, ((i, j),) if i == j else ((i, j), (j, i)), element)
             for (i, j), element in sorted(mass_matrix(graph, chain, q).items())
         ]
     zeros = (graph.zero,) * n
-    still = (graph.zero,) * 3
-    pushed = (still, still)
-    if terminal_wrench:  # the last link exerts the opposite on its surroundings
-        force, moment = (lifted(graph, _variables(graph, array, 3)) for array in ('f', 'm'))
-        pushed = scale(-1.0, force), scale(-1.0, moment)
+    force, moment = None, None
+    if wrench:
+        acting = np.array(_variables(graph, 'wrench', 6))
+        force, moment = in_tip_frame(graph, chain, q, acting)
     inputs = Inputs(
         q,
         _variables(graph, 'dq', n) if 'dq' in arrays else zeros,
         _variables(graph, 'ddq', n) if 'ddq' in arrays else zeros,
-        *pushed,
+        force,
+        moment,
         weightless=quantity in (Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX),
     )
     values = inverse_dynamics(graph, chain, inputs)
@@ -327,14 +283,14 @@ def outputs_of(
         # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
         # its gradient is a row of C.
         rows = [gradient(graph, value, inputs.dq) for value in values]
-        return _matrix(array, [[0.5 * slope for slope in row] for row in rows])
+        return _matrix(graph, array, [[0.5 * slope for slope in row] for row in rows])
     if quantity is Quantity.REGRESSOR:
         # The torques are linear in the parameters, so their gradients by the parameters are the
         # rows of the regressor.
         every = [name for link in range(1, n + 1) for name in link_parameter_names(link)]
         named = every if columns is None else [every[column] for column in columns]
         parameters = [graph.variable(name) for name in named]
-        return _matrix(array, [gradient(graph, value, parameters) for value in values])
+        return _matrix(graph, array, [gradient(graph, value, parameters) for value in values])
     if quantity is Quantity.FORWARD_DYNAMICS:
         given = zip(_variables(graph, 'tau', n), values)
         pushes = [torque - effects for torque, effects in given]
@@ -342,9 +298,9 @@ def outputs_of(
     return [Output(array, ((i,),), value) for i, value in enumerate(values)]
 
 
-def _matrix(array: str, rows: Sequence[Sequence[Expression]]) -> list[Output]:
+def _matrix(graph: Graph, array: str, rows: Iterable[Iterable[Number]]) -> list[Output]:
     return [
-        Output(array, ((i, j),), value)
+        Output(array, ((i, j),), graph.lift(value))
         for i, row in enumerate(rows)
         for j, value in enumerate(row)
     ]

@@ -85,7 +85,7 @@ class Graph:
     def __init__(self, *, parameters_vary: bool = False) -> None:
         self._parameters_vary = parameters_vary
         self._nodes: dict[tuple, Node] = {}
-        self._names: dict[int, tuple[str, int]] = {}
+        self._names: dict[int, str] = {}
         self._taken: set[str] = set()
         self.zero = self.lift(0.0)
 
@@ -108,20 +108,25 @@ class Graph:
             return self.variable(name)
         return Expression(self, 1, self._node(PARAMETER, name=name, constant=True))
 
-    def name(self, name: str, value: Expression) -> None:
-        """Give a computed value its textbook name, unless it has a name or the name is taken."""
+    def name(self, name: str, value: Number) -> None:
+        """
+        Give a computed value its textbook name, unless it has a name or the name is taken.
+
+        If the value is the negative of its node, the node's name is m_ and the name.
+        """
+        value = self.lift(value)
         number = value.node.number
         if value.node.operands and number not in self._names and name not in self._taken:
-            self._names[number] = (name, value.sign)
+            self._names[number] = name if value.sign > 0 else f'm_{name}'
             self._taken.add(name)
 
-    def name_vector(self, name: str, vector: Iterable[Expression]) -> None:
+    def name_vector(self, name: str, vector: Iterable[Number]) -> None:
         """Name the components of a vector: `name` followed by x, y or z."""
         for component, axis in zip(vector, 'xyz'):
             self.name(name + axis, component)
 
-    def name_of(self, node: Node) -> tuple[str, int] | None:
-        """Return name and sign if sign * node has a textbook name; otherwise None."""
+    def name_of(self, node: Node) -> str | None:
+        """Return a node's textbook name, or None."""
         return self._names.get(node.number)
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:

@@ -6,9 +6,8 @@ The outputs of an expression graph as a list of statements.
 Values that depend on parameters alone are computed by separate statements, the preparation.
 
 The statements' right-hand sides are valid in Python and in C: +, -, *, 1.0 / x, sin, cos,
-parentheses, names and literals. A variable may hold the negative of a value; if the value has a
-textbook name, the variable has that name with the prefix m_. The sums and products that use a
-negated variable absorb the sign, so that few negations remain.
+parentheses, names and literals. A variable holds the value of a node; if an expression with a
+textbook name is the node's negative, the variable has that name with the prefix m_.
 """
 
 from __future__ import annotations
@@ -108,9 +107,8 @@ class _Writer:
         self.nodes = reachable(output.value for output in outputs)
         self.uses = Counter(operand.number for node in self.nodes for operand in node.operands)
         self.uses.update(output.value.node.number for output in outputs)
-        self.held: dict[int, tuple[str, int]] = {}  # name and sign of the variable, by node
-        self.crossed = 0  # number of prepared values so far
-        self.preferred = {output.value.node.number: output.value.sign for output in outputs}
+        self.results = {output.value.node.number for output in outputs}
+        self.held: dict[int, str] = {}  # names of variables, by the node's number
 
     def program(
         self,
@@ -122,16 +120,22 @@ class _Writer:
         inputs: dict[str, list[int]] = {array: [] for array in arrays}
         statements: list[Statement] = []
         preparation: list[Statement] = []
+        prepared: list[str] = []
         crossing = self._crossing()
         for node in self.nodes:
             if node.kind in (VARIABLE, PARAMETER):
-                self.held[node.number] = (node.name, 1)
+                self.held[node.number] = node.name
                 found = _INPUT.fullmatch(node.name)
                 if node.kind == VARIABLE and found:
                     inputs[found[1]].append(int(found[2]))
-            elif node.number in crossing or self._deserves_statement(node):
+            elif node.number in crossing:
+                preparation.append(self._statement(node, f'p_{len(preparation)}'))
+            elif self._deserves_statement(node):
+                name_of = self.graph.name_of(node) or f't{node.number}'
                 target = preparation if node.constant else statements
-                target.append(self._statement(node, node.number in crossing))
+                target.append(self._statement(node, name_of))
+            if node.number in crossing:
+                prepared.append(self.held[node.number])
         results = tuple(Result(o.array, o.places, self._signed(o.value)) for o in self.outputs)
         ordered = {array: tuple(sorted(found)) for array, found in inputs.items()}
         return Program(
@@ -141,7 +145,7 @@ class _Writer:
             results,
             parameters,
             tuple(preparation),
-            tuple(self.held[number][0] for number in sorted(crossing)),
+            tuple(prepared),
             shape,
         )
 
@@ -156,102 +160,60 @@ class _Writer:
             return False
         if node.kind in (SIN, COS, RECIPROCAL):
             return True
+        if self.uses[node.number] > 1:
+            return True
+        # A result that nothing else reads is written into the output, not into a named variable.
         named = self.graph.name_of(node) is not None and not node.constant
-        return named or self.uses[node.number] > 1
+        return named and node.number not in self.results
 
-    def _statement(self, node: Node, crossing: bool) -> Statement:
+    def _statement(self, node: Node, target: str) -> Statement:
+        function, text = '', ''
         if node.kind in (SIN, COS):
-            angle = self._render(node.operands[0])
-            target = ('s_' if node.kind == SIN else 'c_') + _angle_name(angle[0])
-            self.held[node.number] = (target, 1)
-            return Statement(
-                target,
-                _negated(angle[0], node.operands[0].kind) if angle[1] < 0 else angle[0],
-                node.kind,
-            )
-        name, meant = self.graph.name_of(node) or (f't{node.number}', 0)
-        text, sign = self._expand(node, self.preferred.get(node.number, meant))
-        if crossing:
-            # Prepared values are named p_0, p_1, ..., and none of them holds the negative of a
-            # node.
-            if sign < 0:
-                text, sign = f'-({text})', 1
-            target = f'p_{self.crossed}'
-            self.crossed += 1
-        else:
-            target = name if meant in (sign, 0) else f'm_{name}'
-        self.held[node.number] = (target, sign)
-        return Statement(target, text)
+            function, text = node.kind, self._render(node.operands[0])
+            target = ('s_' if node.kind == SIN else 'c_') + _angle_name(text)
+        statement = Statement(target, text or self._operation(node), function)
+        self.held[node.number] = target
+        return statement
 
-    def _render(self, node: Node) -> tuple[str, int]:
-        """Return the text that stands for sign * node in an expression, and the sign."""
+    def _render(self, node: Node) -> str:
+        """Return the text that stands for a node in an expression."""
         if node.number in self.held:
             return self.held[node.number]
-        if node.kind == CONSTANT:
-            return repr(node.value), 1
-        return self._expand(node)
+        return repr(node.value) if node.kind == CONSTANT else self._operation(node)
 
-    def _expand(self, node: Node, preferred: int = 0) -> tuple[str, int]:
-        """Return a node's operation as text of sign * node, and sign: `preferred` if possible."""
-        if node.kind == PARAMETER:
-            return node.name, 1
+    def _operation(self, node: Node) -> str:
         if node.kind == RECIPROCAL:
-            text, sign = self._render(node.operands[0])
-            return f'1.0 / ({text})' if ' ' in text or '*' in text else f'1.0 / {text}', sign
-        if node.kind == MULTIPLY:
-            text, sign = self._product(node)
-            if sign == -preferred and node.operands[0].kind == CONSTANT:
-                return f'-{text}', preferred
-            return text, sign
-        terms = [(sign, term, *self._render(term)) for sign, term in self._terms(node, 1)]
-        signed = [(sign * held, text, term) for sign, term, text, held in terms]
-        for overall in (preferred or 1, -(preferred or 1)):
-            plus = [text for sign, text, _ in signed if sign == overall]
-            minus = [text for sign, text, _ in signed if sign != overall]
-            if plus:
-                return ' - '.join([' + '.join(plus), *minus]), overall
-            literal = next(
-                (
-                    text
-                    for _, text, term in signed
-                    if term.number not in self.held
-                    and term.kind == MULTIPLY
-                    and term.operands[0].kind == CONSTANT
-                ),
-                '',
-            )
-            if literal and preferred:
-                minus.remove(literal)
-                return ' - '.join([f'-{literal}', *minus]), overall
-        raise AssertionError('a sum has terms of one sign at least')
-
-    def _terms(self, node: Node, sign: int) -> list[tuple[int, Node]]:
-        """Return the signed terms of a sum; inner sums that no variable holds are expanded."""
-        terms = []
+            return f'1.0 / {self._factor(node.operands[0], *_SUMS, MULTIPLY)}'
         first, second = node.operands
-        for operand, own in ((first, sign), (second, sign if node.kind == ADD else -sign)):
-            inside = operand.kind in _SUMS and operand.number not in self.held
-            terms.extend(self._terms(operand, own) if inside else [(own, operand)])
-        return terms
+        if node.kind == MULTIPLY:
+            return f'{self._factor(first, *_SUMS)}*{self._factor(second, *_SUMS)}'
+        inner = _SUMS if node.kind == SUBTRACT else ()
+        return f'{self._render(first)} {node.kind} {self._factor(second, *inner)}'
 
-    def _product(self, node: Node) -> tuple[str, int]:
-        texts, sign = [], 1
-        for operand in node.operands:
-            text, held = self._render(operand)
-            inline = operand.number not in self.held
-            texts.append(f'({text})' if inline and operand.kind in _SUMS else text)
-            sign *= held
-        return '*'.join(texts), sign
+    def _factor(self, node: Node, *kinds: str) -> str:
+        """Return the text of an operand, in parentheses if it is an operation of these kinds."""
+        inline = node.number not in self.held and node.kind in kinds
+        return f'({self._render(node)})' if inline else self._render(node)
 
     def _signed(self, value: Expression) -> str:
-        text, sign = self._render(value.node)
-        return text if sign == value.sign else _negated(text, value.node.kind)
+        if value.sign > 0 or value.is_zero:
+            return self._render(value.node)
+        return self._negative(value.node) or f'-{self._factor(value.node, *_SUMS)}'
 
-
-def _negated(text: str, kind: str) -> str:
-    if text.endswith('0.0') and float(text) == 0.0:
-        return text
-    return f'-({text})' if kind in _SUMS and ' ' in text else f'-{text}'
+    def _negative(self, node: Node) -> str:
+        """Return the text of -node if it takes no further operation, else ''."""
+        if node.number in self.held or not node.operands:
+            return ''
+        first, second = node.operands[0], node.operands[-1]
+        if node.kind == MULTIPLY and first.kind == CONSTANT:
+            return f'-{self._operation(node)}'
+        if node.kind == SUBTRACT:
+            return f'{self._render(second)} - {self._factor(first, *_SUMS)}'
+        if node.kind == ADD:
+            for one, other in ((first, second), (second, first)):
+                if text := self._negative(one):
+                    return f'{text} - {self._factor(other, *_SUMS)}'
+        return ''
 
 
 def _angle_name(text: str) -> str:

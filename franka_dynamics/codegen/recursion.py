@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The customised Newton-Euler recursion: motions of the links outwards, wrenches inwards.
+The customised recursions: Newton-Euler for torques, composite bodies for the mass matrix.
 
 With the matrix U = [domega] + [omega][omega], the point r of a link has the acceleration a + U r,
 where a is the acceleration of the origin of the link's frame (Khalil & Kleinfinger 1987). Behind a
@@ -16,27 +16,14 @@ of U saves three multiplications and two additions per joint.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .chain import GeneratorChain, GeneratorJoint, Moments
-from .expression import Expression, Graph
-from .vectors import (
-    add,
-    apply,
-    arm_to,
-    cross,
-    lifted,
-    Matrix,
-    rotate,
-    rotate_back,
-    scale,
-    Turn,
-    turn,
-    turned_moments,
-    twist,
-    untwist,
-    Vector,
-)
+import numpy as np
+
+from .chain import GeneratorChain, GeneratorJoint, is_quarter, moved, pseudo_inertia, Values
+from .expression import Expression, Graph, Number
 from ..dynamics.body_tree import BASE
 
 
@@ -45,286 +32,212 @@ class Inputs:
     """
     Positions, velocities and accelerations of the joints, and the wrench at the tip.
 
-    Inputs that are zero cost no operations. `force` and `moment` are the wrench that the link with
-    the tip exerts on its surroundings, about the origin and in the axes of that link's frame.
-    `weightless` leaves gravity out.
+    Inputs that are zero cost no operations. `force` and `moment`, (3,), are the wrench that the
+    surroundings exert on the link with the tip, about the origin and in the axes of that link's
+    frame. `weightless` leaves gravity out.
     """
 
-    q: tuple[Expression, ...]
-    dq: tuple[Expression, ...]
-    ddq: tuple[Expression, ...]
-    force: Vector
-    moment: Vector
+    q: Sequence[Expression]
+    dq: Sequence[Expression]
+    ddq: Sequence[Expression]
+    force: Values | None = None
+    moment: Values | None = None
     weightless: bool = False
 
 
-@dataclass(frozen=True)
-class Spread:
-    """The matrix U of a link by rows, and related values that are already computed."""
+class Motion(NamedTuple):
+    """
+    The motion of a link, in the axes of its frame.
 
-    rows: Matrix
-    yy_xx: Expression | None = None  # Uyy - Uxx
-    squares: tuple[Expression, Expression] | None = None  # omega_x^2, omega_z^2
+    `spin` is the time derivative of omega, U is [spin] + [omega][omega], `acceleration` that of
+    the frame's origin.
+    """
 
-
-@dataclass(frozen=True)
-class BodyMotion:
-    """The motion of a link, in the axes of its frame."""
-
-    omega: Vector
-    spin: Vector  # time derivative of omega
-    spread: Spread
-    acceleration: Vector  # acceleration of the origin
-    # Acceleration, in the previous link's axes, of its point at this frame's origin.
-    at_joint: Vector
+    omega: Values
+    spin: Values
+    U: Values
+    acceleration: Values
 
 
-def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[BodyMotion]:
+def _outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]:
     """Return the motion of every link, from the base to the tips."""
-    still: Vector = (graph.zero, graph.zero, graph.zero)
-    motions: list[BodyMotion] = []
-    for j, parent in enumerate(chain.parents):
+    still = np.array([graph.zero] * 3)
+    motions: list[Motion] = []
+    for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         if parent == BASE:
-            gravity = lifted(graph, chain.gravity[j])
-            up = still if inputs.weightless else scale(-1.0, gravity)
-            last = BodyMotion(still, still, Spread((still, still, still)), up, still)
+            up = still if inputs.weightless else still - chain.gravity[j]
+            last = Motion(still, still, np.array([still] * 3), up)
         else:
             last = motions[parent]
-        motion = _through_joint(graph, chain.joints[j], j, last, inputs)
+        turn = joint.turn(graph, inputs.q[j])
+        at_joint = last.acceleration + last.U @ joint.arm(inputs.q[j])
+        graph.name_vector(f'aP{j + 1}', at_joint)
+        acceleration = turn.T @ (joint.axes.T @ at_joint)
+        through = _turn if joint.revolute else _slide
+        motion = through(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
+        graph.name_vector(f'w{j + 1}', motion.omega)
+        graph.name_vector(f'dw{j + 1}', motion.spin)
+        for row, axis in zip(motion.U, 'xyz'):
+            graph.name_vector(f'U{j + 1}{axis}', row)
+        graph.name_vector(f'a{j + 1}', motion.acceleration)
         motions.append(motion)
-        _name(graph, j, motion)
     return motions
 
 
-def joint_turn(graph: Graph, joint: GeneratorJoint, position: Expression) -> Turn:
-    """Return cosine and sine of a revolute joint's theta + q, or a prismatic joint's theta."""
-    return turn(graph, position if joint.revolute else graph.zero, joint.theta)
-
-
-def _through_joint(
-    graph: Graph, joint: GeneratorJoint, j: int, last: BodyMotion, inputs: Inputs
-) -> BodyMotion:
-    arm = arm_to(graph, joint, inputs.q[j])
-    at_joint = add(last.acceleration, apply(last.spread.rows, arm))
-    turned = joint_turn(graph, joint, inputs.q[j])
-    if not joint.revolute:
-        return _slide(joint, last, at_joint, turned, (inputs.dq[j], inputs.ddq[j]))
-    linear = rotate_back(turned, untwist(joint, at_joint))
-    if 0.0 not in (joint.cos_alpha, joint.sin_alpha):
-        return _turn_skew(joint, last, at_joint, turned, linear, (inputs.dq[j], inputs.ddq[j]))
-    axis = lifted(graph, joint.axis)
-    source = (untwist(joint, last.omega), untwist(joint, apply(last.spread.rows, axis)))
-    rates = (source[0][2] + inputs.dq[j], untwist(joint, last.spin)[2] + inputs.ddq[j])
-    return _turn_about(source, rates, turned, at_joint, linear)
-
-
-def _turn_about(
-    source: tuple[Vector, Vector],
-    rates: tuple[Expression, Expression],
-    turned: Turn,
-    at_joint: Vector,
-    linear: Vector,
-) -> BodyMotion:
-    """Return a link's motion after a revolute joint with alpha a multiple of a quarter turn."""
-    x, y, _ = rotate_back(turned, source[0])
-    xz_axis, yz_axis, zz_axis = rotate_back(turned, source[1])
-    z, spin_z = rates
-    xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
-    spin_y, spin_x = xz_axis - xz, yz - yz_axis
-    rows: Matrix = (
-        (zz_axis + (xx - zz), xy - spin_z, xz_axis),
-        (xy + spin_z, -(xx + zz), yz_axis),
-        (xz - spin_y, yz + spin_x, zz_axis),
-    )
-    spin = spin_x, spin_y, spin_z
-    return BodyMotion((x, y, z), spin, Spread(rows, squares=(xx, zz)), linear, at_joint)
-
-
-def _turn_skew(
+def _turn(
     joint: GeneratorJoint,
-    last: BodyMotion,
-    at_joint: Vector,
-    turned: Turn,
-    linear: Vector,
-    rates: tuple[Expression, Expression],
-) -> BodyMotion:
-    """Return a link's motion after a revolute joint of any alpha, with U from omega and domega."""
-    rate, push = rates
-    x, y, z = rotate_back(turned, untwist(joint, last.omega))
-    spin = rotate_back(turned, untwist(joint, last.spin))
-    omega: Vector = (x, y, z + rate)
-    spin = (spin[0] + y * rate, spin[1] - x * rate, spin[2] + push)
-    return BodyMotion(omega, spin, Spread(_matrix(omega, spin)), linear, at_joint)
+    turn: Values,
+    last: Motion,
+    acceleration: Values,
+    rate: Number,
+    ddq: Number,
+) -> Motion:
+    """Return a link's motion after a revolute joint."""
+    back = joint.axes.T
+    x, y, z = turn.T @ (back @ last.omega)
+    z = z + rate
+    if not is_quarter(joint.axes):
+        spin = turn.T @ (back @ last.spin)
+        spin = spin + np.array([y * rate, -(x * rate), ddq])
+        return Motion(np.array([x, y, z]), spin, _matrix((x, y, z), spin), acceleration)
+    xz_axis, yz_axis, zz_axis = turn.T @ (back @ (last.U @ joint.axes[:, 2]))
+    xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
+    spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, (back @ last.spin)[2] + ddq
+    U = np.array(
+        [
+            [zz_axis + (xx - zz), xy - spin_z, xz_axis],
+            [xy + spin_z, -(xx + zz), yz_axis],
+            [xz - spin_y, yz + spin_x, zz_axis],
+        ]
+    )
+    return Motion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
 
 
 def _slide(
     joint: GeneratorJoint,
-    last: BodyMotion,
-    at_joint: Vector,
-    turned: Turn,
-    rates: tuple[Expression, Expression],
-) -> BodyMotion:
+    turn: Values,
+    last: Motion,
+    acceleration: Values,
+    rate: Number,
+    ddq: Number,
+) -> Motion:
     """Return a link's motion after a prismatic joint, which does not change omega."""
-
-    def into(vector: Vector) -> Vector:
-        return rotate_back(turned, untwist(joint, vector))
-
-    omega, spin = into(last.omega), into(last.spin)
-    columns = [into(column) for column in zip(*[into(row) for row in last.spread.rows])]
-    sides = (joint.cos_alpha, joint.cos_gamma, *(abs(value.number or 0.0) for value in turned))
-    quarter = all(abs(side) in (0.0, 1.0) for side in sides)
-    rows: Matrix = tuple(zip(*columns)) if quarter else _matrix(omega, spin)  # type: ignore
-    twice = 2.0 * rates[0]
-    moving = add(into(at_joint), (twice * omega[1], -(twice * omega[0]), rates[1]))
-    return BodyMotion(omega, spin, Spread(rows), moving, at_joint)
+    back = turn.T @ joint.axes.T
+    omega, spin = back @ last.omega, back @ last.spin
+    U = back @ last.U @ back.T if is_quarter(back) else _matrix(omega, spin)
+    twice = 2.0 * rate
+    moving = acceleration + np.array([twice * omega[1], -(twice * omega[0]), ddq])
+    return Motion(omega, spin, U, moving)
 
 
-def _matrix(omega: Vector, spin: Vector) -> Matrix:
+def _matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
     """Return [domega] + [omega][omega]."""
     (x, y, z), (dx, dy, dz) = omega, spin
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    return (
-        (-(yy + zz), xy - dz, xz + dy),
-        (xy + dz, -(xx + zz), yz - dx),
-        (xz - dy, yz + dx, -(xx + yy)),
+    return np.array(
+        [
+            [-(yy + zz), xy - dz, xz + dy],
+            [xy + dz, -(xx + zz), yz - dx],
+            [xz - dy, yz + dx, -(xx + yy)],
+        ]
     )
-
-
-def _name(graph: Graph, j: int, motion: BodyMotion) -> None:
-    graph.name_vector(f'w{j + 1}', motion.omega)
-    graph.name_vector(f'dw{j + 1}', motion.spin)
-    for row, axis in zip(motion.spread.rows, 'xyz'):
-        graph.name_vector(f'U{j + 1}{axis}', row)
-    graph.name_vector(f'a{j + 1}', motion.acceleration)
-    graph.name_vector(f'aP{j + 1}', motion.at_joint)
-
-
-Wrench = tuple[Vector, Vector]  # force, moment about the origin
 
 
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
     """Return the torque (or force) of every joint."""
-    inward = _Inward(graph, chain, inputs)
-    none: Vector = (graph.zero, graph.zero, graph.zero)
+    motions = _outward(graph, chain, inputs)
+    none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
-    beyond: list[Wrench] = [(none, none)] * chain.n
-    beyond[chain.tip_body] = inputs.force, inputs.moment
+    beyond = [(none, none)] * chain.n
+    if inputs.force is not None and inputs.moment is not None:
+        beyond[chain.tip_body] = -inputs.force, -inputs.moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
-        wrench = inward.gather(j, beyond[j])
-        torques[j] = inward.load(j, wrench)
-        parent = chain.parents[j]
+        joint, parent = chain.joints[j], chain.parents[j]
+        force, moment = (a + b for a, b in zip(_needed(joint.body, motions[j]), beyond[j]))
+        graph.name_vector(f'f{j + 1}', force)
+        graph.name_vector(f'n{j + 1}', moment)
+        own = moment[2] if joint.revolute else force[2]
+        torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE:
-            force, moment = inward.propagate(j, wrench)
-            beyond[parent] = add(beyond[parent][0], force), add(beyond[parent][1], moment)
+            turn, arm = joint.turn(graph, inputs.q[j]), joint.arm(inputs.q[j])
+            force, moment = _carried(joint, turn, arm, force, moment)
+            beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
 
 
-class _Inward:
-    def __init__(self, graph: Graph, chain: GeneratorChain, inputs: Inputs) -> None:
-        self.graph, self.inputs = graph, inputs
-        self.motions = outward(graph, chain, inputs)
-        self.joints, self.parents = chain.joints, chain.parents
-        # For a link without children it takes fewer operations to rotate its mass moments than its
-        # motion, which no other link needs: its wrench is computed in the axes before the joint's
-        # rotation.
-        self.unturned = {
-            j
-            for j, joint in enumerate(chain.joints)
-            if j not in chain.parents
-            and chain.parents[j] != BASE
-            and joint.revolute
-            and 0.0 in (joint.cos_alpha, joint.sin_alpha)
-        }
+def _needed(body: Values, motion: Motion) -> tuple[Values, Values]:
+    """Return the force and the moment about the frame's origin that a link's motion needs."""
+    h, mass, U = body[:3, 3], body[3, 3], motion.U
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
+    zz_yy, xx_zz = U[2, 2] - U[1, 1], U[0, 0] - U[2, 2]
+    # The axial vector of U S, with S the second moment.
+    couple = [
+        yy * U[2, 1] - zz * U[1, 2] + xy * U[2, 0] - xz * U[1, 0] + yz * zz_yy,
+        zz * U[0, 2] - xx * U[2, 0] + yz * U[0, 1] - xy * U[2, 1] + xz * xx_zz,
+        xx * U[1, 0] - yy * U[0, 1] + xz * U[1, 2] - yz * U[0, 2] - xy * (zz_yy + xx_zz),
+    ]
+    force = U @ h + motion.acceleration * mass
+    return force, np.array(couple) + np.cross(h, motion.acceleration)
 
-    def turn(self, j: int) -> Turn:
-        return joint_turn(self.graph, self.joints[j], self.inputs.q[j])
 
-    def gather(self, j: int, beyond: Wrench) -> Wrench:
-        """Return joint j's wrench on link j and the bodies beyond, about the origin of frame j."""
-        motion, moments = self.motions[j], self.joints[j].moments
-        if j in self.unturned:
-            own = self._before_turn(j)
-            beyond = rotate(self.turn(j), beyond[0]), rotate(self.turn(j), beyond[1])
-        else:
-            own = self._link(j, motion.spread, motion.acceleration, moments)
-        force, moment = add(own[0], beyond[0]), add(own[1], beyond[1])
-        self.graph.name_vector(f'f{j + 1}', force)
-        self.graph.name_vector(f'n{j + 1}', moment)
-        return force, moment
+def _carried(
+    joint: GeneratorJoint, turn: Values, arm: Values, force: Values, moment: Values
+) -> tuple[Values, Values]:
+    """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
+    force, moment = (joint.axes @ (turn @ part) for part in (force, moment))
+    return force, moment + np.cross(arm, force)
 
-    def load(self, j: int, wrench: Wrench) -> Expression:
-        """Return the torque (or force) of joint j."""
-        force, moment = wrench
-        joint, push = self.joints[j], self.inputs.ddq[j]
-        if not joint.revolute:
-            return force[2] + joint.rotor_inertia * push
-        # `_couple` adds joint 1's rotor inertia Ia, because xx + yy + Ia, with xx and yy of link
-        # 1's second moment, is one constant factor of ddq.
-        return moment[2] + joint.rotor_inertia * push if j else moment[2]
 
-    def propagate(self, j: int, wrench: Wrench) -> Wrench:
-        """Return joint j's wrench in the axes and about the origin of the antecedent's frame."""
-        joint = self.joints[j]
-        straight = j in self.unturned
-        turned = (self.graph.lift(1.0), self.graph.zero) if straight else self.turn(j)
-        force, moment = (twist(joint, rotate(turned, part)) for part in wrench)
-        lever = cross(arm_to(self.graph, joint, self.inputs.q[j]), force)
-        return force, add(moment, lever)
+def mass_matrix(
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
+) -> dict[tuple[int, int], Expression]:
+    """Return the elements (i, j), i <= j, of the mass matrix."""
+    joints, parents = chain.joints, chain.parents
+    turns = [joint.turn(graph, position) for joint, position in zip(joints, q)]
+    arms = [joint.arm(position) for joint, position in zip(joints, q)]
+    composites = [joint.body for joint in joints]
+    elements: dict[tuple[int, int], Expression] = {}
+    for j in reversed(range(chain.n)):
+        joint, composite = joints[j], composites[j]
+        force, moment = _effort(joint, composite)
+        elements[j, j] = graph.lift((moment if joint.revolute else force)[2] + joint.rotor_inertia)
+        # Element (i, j) stays zero if joints i and j are on different branches.
+        elements |= {(i, j): graph.zero for i in range(j)}
+        outer, i = j, parents[j]
+        while i != BASE:
+            force, moment = _carried(joints[outer], turns[outer], arms[outer], force, moment)
+            elements[i, j] = graph.lift((moment if joints[i].revolute else force)[2])
+            outer, i = i, parents[i]
+        if parents[j] != BASE:
+            turned = _turned(composite, turns[j])
+            composites[parents[j]] = composites[parents[j]] + moved(turned, joint.axes, arms[j])
+    return elements
 
-    def _link(self, j: int, spread: Spread, acceleration: Vector, moments: Moments) -> Wrench:
-        """Return the force and the moment about link j's origin that the link's motion needs."""
-        h = lifted(self.graph, moments.first)
-        force = add(apply(spread.rows, h), scale(moments.mass, acceleration))
-        lever = cross(h, acceleration)
-        return force, add(self._couple(j, spread, moments), lever)
 
-    def _couple(self, j: int, spread: Spread, moments: Moments) -> Vector:
-        """Return the moment of link j's rotation, axial vector of U S; for link 1 plus Ia ddq."""
-        (uxx, uxy, uxz), (uyx, uyy, uyz), (uzx, uzy, uzz) = spread.rows
-        xx, xy, xz, yy, yz, zz = (self.graph.lift(entry) for entry in moments.second)
-        zz_yy, xx_zz = uzz - uyy, uxx - uzz
-        yy_xx = -(zz_yy + xx_zz) if spread.yy_xx is None else spread.yy_xx
-        about_z = yy * -uxy + xx * uyx
-        if j == 0 and self.joints[j].revolute:
-            about_z = about_z + self.joints[j].rotor_inertia * self.inputs.ddq[j]
-        return (
-            yy * uzy - zz * uyz + xy * uzx - xz * uyx + yz * zz_yy,
-            zz * uxz - xx * uzx + yz * uxy - xy * uzy + xz * xx_zz,
-            about_z + xz * uyz - yz * uxz + xy * yy_xx,
-        )
+def _effort(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
+    """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
+    (hx, hy, _), S = body[:3, 3], body
+    if joint.revolute:
+        return np.array([-hy, hx, 0.0]), np.array([-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]])
+    return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
-    def _before_turn(self, j: int) -> Wrench:
-        """
-        Return the wrench that the motion of link j needs, in the axes before joint j's rotation.
 
-        In the axes before joint j's rotation, U is the previous link's U, transformed, plus -dq
-        (dq + 2 omega_z) on xx and yy, -ddq on xy, ddq on yx, 2 dq omega_x on zx and 2 dq omega_y
-        on zy, with omega the previous link's.
-        """
-        joint, last = self.joints[j], self.motions[self.parents[j]]
-        rate, push = self.inputs.dq[j], self.inputs.ddq[j]
-        x, y, z = untwist(joint, last.omega)
-        columns = [untwist(joint, column) for column in zip(*last.spread.rows)]
-        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (untwist(joint, row) for row in zip(*columns))
-        twice = 2.0 * rate
-        straight = joint.sin_gamma == 0.0 and joint.cos_gamma == 1.0
-        if joint.cos_alpha == 0.0 and straight and last.spread.squares is not None:
-            # omega_x^2 and omega_y^2 are the previous link's omega_x^2 and omega_z^2; only
-            # (omega_z + dq)^2 is new.
-            fast = (z + rate) * (z + rate)
-            new_xx, new_yy = -(last.spread.squares[1] + fast), -(last.spread.squares[0] + fast)
-        else:
-            faster = rate * (rate + 2.0 * z)
-            new_xx, new_yy = xx - faster, yy - faster
-        spread = Spread(
-            (
-                (new_xx, xy - push, xz),
-                (yx + push, new_yy, yz),
-                (zx + twice * x, zy + twice * y, zz),
-            ),
-            yy_xx=yy - xx,
-        )
-        moments = turned_moments(self.graph, self.turn(j), joint.moments)
-        return self._link(j, spread, untwist(joint, self.motions[j].at_joint), moments)
+def _turned(body: Values, turn: Values) -> Values:
+    """
+    Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
+
+    With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
+    s k, c k - Sxy and Syy + s k, which takes four products, and a fifth for 2 Sxy if Sxy varies.
+    """
+    c, s = turn[0, 0], turn[1, 0]
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
+    shear = s * (xx - yy) + c * (2.0 * xy)
+    lean_x, lean_y, _ = turn @ np.array([xz, yz, zz])
+    second = [
+        [xx - s * shear, c * shear - xy, lean_x],
+        [0.0, yy + s * shear, lean_y],
+        [0.0, 0.0, zz],
+    ]
+    return pseudo_inertia(np.array(second, dtype=object), turn @ body[:3, 3], body[3, 3])

@@ -99,32 +99,42 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     assert np.all(free > 1e6 * SINGULAR * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1))
 
 
+@pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
+def test_a_wrench_acts_on_the_flange_in_space_axes_as_on_the_models(name):
+    description, rng = ARMS[name], np.random.default_rng(3)
+    function = runnable(customised_equations(description, gravity=TILTED, wrench=True))
+    model = PinocchioModel(description, TILTED)
+    for q, dq, ddq in zip(*sample_states(description, 3, seed=0)):
+        wrench, out = rng.uniform(-20.0, 20.0, 6), np.empty(description.n)
+        function['inverse_dynamics'](q, dq, ddq, wrench, out)
+        assert_close(out, model.inverse_dynamics(q, dq, ddq, wrench=wrench), RTOL)
+
+
 @pytest.mark.parametrize('seed', [1, 4])
-def test_a_trees_terminal_wrench_acts_on_the_body_that_carries_the_tool(seed):
+def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
     tree, rng = random_tree_of_rows(seed), np.random.default_rng(seed)
     q, dq, ddq = rng.uniform(-2.0, 2.0, (3, tree.n))
-    force, moment, out = *rng.uniform(-5.0, 5.0, (2, 3)), np.empty(tree.n)
+    wrench, out = rng.uniform(-5.0, 5.0, 6), np.empty(tree.n)
     for body in range(tree.n):
         carrying = replace(tree, tool_body=body)
-        # The tree's recursion has its wrench about the tool's origin, in the tool's axes.
-        tool = np.linalg.inv(carrying.tool)
-        f, m = tool[:3, :3] @ force, tool[:3, :3] @ moment
-        wrench = np.append(f, m + np.cross(tool[:3, 3], f))
-        reference = tree_motion(carrying, q, dq, ddq, gravity=TILTED, tool_wrench=wrench).tau
-        function = runnable(customised_equations(carrying, gravity=TILTED, terminal_wrench=True))
-        function['inverse_dynamics'](q, dq, ddq, force, moment, out)
+        # The tree's recursion has its wrench in the tool's axes.
+        tool = (carrying.poses(q)[body] @ carrying.tool)[:3, :3]
+        in_tool_axes = np.concatenate([part @ tool for part in np.split(wrench, 2)])
+        reference = tree_motion(carrying, q, dq, ddq, gravity=TILTED, tool_wrench=in_tool_axes).tau
+        function = runnable(customised_equations(carrying, gravity=TILTED, wrench=True))
+        function['inverse_dynamics'](q, dq, ddq, wrench, out)
         assert_close(out, reference, RTOL)
 
 
-def test_a_terminal_wrench_has_three_numbers_each_in_c():
-    header = c_header([customised_equations(load('fer'), terminal_wrench=True)])
-    assert 'const double f[3], const double m[3]' in ' '.join(header.split())
+def test_a_wrench_has_six_numbers_in_c():
+    header = c_header([customised_equations(load('fer'), wrench=True)])
+    assert 'const double wrench[6]' in ' '.join(header.split())
 
 
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not FIRST])
-def test_a_terminal_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
-    with pytest.raises(SettingsError, match=f'{quantity.value} has none'):
-        customised_equations(load('rpr'), quantity, terminal_wrench=True)
+def test_a_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
+    with pytest.raises(SettingsError, match=quantity.value):
+        customised_equations(load('rpr'), quantity, wrench=True)
 
 
 def test_quantity_and_parameters_are_also_given_by_their_words():
