@@ -75,6 +75,7 @@ setup(
         **EXTRAS,
         **LIBRARIES,
         'ros-jazzy': ros_wheels(),
+        'test': ['pytest'],  # or colcon test would look for unittest's tests
         'all': sorted({r for reqs in EXTRAS.values() for r in reqs}),
     },
     python_requires='>=3.11',

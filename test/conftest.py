@@ -28,6 +28,7 @@ import pytest
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
+from .optional import lacking, skip_without
 from .processes import descendants, kill_all, still_running, take_charge
 
 # Each xdist worker is a process, in a ROS domain of its own.
@@ -67,6 +68,37 @@ def pytest_collection_finish():
     """Keep the collected tests, half a million objects, out of every later garbage collection."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Skip a module of tests that imports a library which is not installed."""
+    report = yield
+    failure = report.call.excinfo if report.failed else None
+    if failure is not None and (library := lacking(failure.value)):
+        report.outcome = 'skipped'
+        report.longrepr = (str(collector.path), 0, f'Skipped: not installed: {library}')
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """Skip a test whose fixtures need a library that is not installed."""
+    try:
+        return (yield)
+    except Exception as error:
+        skip_without(error)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip a test that meets a library which is not installed."""
+    try:
+        return (yield)
+    except Exception as error:
+        skip_without(error)
+        raise
 
 
 @pytest.fixture(scope='module', autouse=True)

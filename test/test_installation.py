@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -132,6 +133,30 @@ def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
         ends = [process.communicate(timeout=TIMEOUT_S) for process in processes]
     # Then Ctrl-C ends both in order.
     assert [process.returncode for process in processes] == [0, 0], ends
+
+
+def test_colcon_test_runs_these_tests_by_pytest(colcon, source):
+    # Given the package that colcon built, and a room's tests beside it.
+    workspace = source.parents[1]
+    (source / 'test').mkdir()
+    for path in (
+        '__init__.py',
+        'conftest.py',
+        'optional.py',
+        'processes.py',
+        'arms.py',
+        'agreement.py',
+        'arm',
+    ):
+        copy = shutil.copytree if (SOURCE / 'test' / path).is_dir() else shutil.copy
+        copy(SOURCE / 'test' / path, source / 'test' / path)
+    command = [sys.executable, *'-m colcon test'.split()]
+    succeed([*command, '--return-code-on-test-failure'], cwd=workspace)
+    # Then its own report counts them.
+    report = ElementTree.parse(workspace / 'build' / 'franka_dynamics' / 'pytest.xml')
+    counted = [one.get('classname', '') for one in report.iter('testcase')]
+    assert len(counted) > 100
+    assert all('test.arm.' in name for name in counted)
 
 
 @pytest.fixture

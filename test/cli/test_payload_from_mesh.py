@@ -12,7 +12,7 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.arm.arm_file_writer import save
 
-from ..installed import needs
+from ..optional import needs
 
 pytestmark = needs('trimesh', 'igl', 'matplotlib')
 SIZE = np.array([0.06, 0.02, 0.1])  # m

@@ -11,7 +11,7 @@ from franka_dynamics.mesh.mesh_file import load_mesh
 from franka_dynamics.mesh.solid_check import find_defects
 
 from .meshes import bumpy_cuboid, cuboid
-from ..installed import needs
+from ..optional import needs
 
 pytestmark = needs('trimesh', 'igl', 'networkx')
 MILLIMETRES = cuboid((30.0, 20.0, 10.0))

@@ -17,7 +17,7 @@ import pytest
 from franka_dynamics.cli.main import WORDS
 
 from .conftest import ROOT, start_python
-from ..installed import needs
+from ..optional import needs
 from ..processes import GRACE_S
 
 pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')

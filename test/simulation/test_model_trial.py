@@ -14,7 +14,7 @@ from franka_dynamics.simulation.arm_simulation import (
 )
 from franka_dynamics.simulation.model_trial import draw_plant, run_trial
 
-from ..installed import needs
+from ..optional import needs
 
 pytestmark = needs('mujoco', 'cvxpy', 'scipy')
 

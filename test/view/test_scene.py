@@ -22,7 +22,7 @@ from franka_dynamics.view.scene import (
 )
 from franka_dynamics.view.window import Window
 
-from ..installed import needs
+from ..optional import needs
 
 pytestmark = needs('viser', 'trimesh')
 

@@ -18,7 +18,7 @@ from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.view import window
 
 from .browser import Browser
-from ..installed import needs
+from ..optional import needs
 
 pytestmark = needs('viser')
 
