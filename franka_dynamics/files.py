@@ -5,13 +5,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+import errno
 import os
 from pathlib import Path
 import secrets
 import tempfile
 
 from .errors import OutputError
+
+# What the system says of a full disk or quota, too large a file, or a broken disk. The OSError
+# does not say which file could not be written.
+NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+@contextmanager
+def naming_what_is_not_written(target: Path) -> Iterator[None]:
+    """Raise OutputError, which names `target`, if the block fails because the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NOT_WRITTEN:
+            raise
+        raise OutputError(f'{target} cannot be written: {error.strerror}.') from error
 
 
 @contextmanager
@@ -20,31 +36,37 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
 
     If the block raises an error, the temporary file is deleted, and a file that existed at `path`
-    stays unchanged. Missing folders are created. The temporary file lies beside `path` and has the
+    stays unchanged. Missing folders are created, and removed again after an error. The temporary file lies beside `path` and has the
     same suffix, because writers choose the format by the suffix.
 
     Raises
     ------
     OutputError
-        If `path` is a folder, or its folder cannot be created or written to.
+        If `path` is a folder, its folder cannot be created or written to, or the disk is full.
 
     """
     target = Path(path).expanduser()
     if target.is_dir():
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
+    missing = [folder for folder in target.parents if not folder.exists()]  # innermost first
     scratch = target.with_name(f'.{target.stem}-{secrets.token_hex(4)}{target.suffix}')
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch.touch(exist_ok=False)
-    except OSError as error:
-        raise OutputError(
-            f'{target} cannot be written: {error.strerror}. Choose another place.'
-        ) from error
-    try:
-        yield scratch
-        scratch.replace(target)
-    finally:
-        scratch.unlink(missing_ok=True)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch.touch(exist_ok=False)
+        except OSError as error:
+            raise OutputError(
+                f'{target} cannot be written: {error.strerror}. Choose another place.'
+            ) from error
+        with naming_what_is_not_written(target):
+            yield scratch
+            scratch.replace(target)
+    except BaseException:
+        with suppress(OSError):  # as where something else was written meanwhile
+            scratch.unlink(missing_ok=True)
+            for folder in missing:
+                folder.rmdir()
+        raise
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -2,11 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Output files appear complete or not at all."""
 
+from contextlib import contextmanager
 import os
+import resource
+import subprocess
+import sys
 
 import pytest
 
+import franka_dynamics as fd
+from franka_dynamics.errors import OutputError
 from franka_dynamics.files import complete_or_absent, write_text
+from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.report.elements import figure_of_size, save
+
+# The bytes that a file may have. To a program it is like a full disk: the file can be made, not
+# written.
+FULL = 100
 
 
 def test_a_file_written_to_a_new_folder_is_alone_there(tmp_path):
@@ -28,3 +40,61 @@ def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path):
         raise ZeroDivisionError
     assert [path.name for path in tmp_path.iterdir()] == ['arm.yaml']
     assert target.read_text() == 'older'
+
+
+@contextmanager
+def full_disk(monkeypatch):
+    # Python would keep byte code that was cut off.
+    monkeypatch.setattr(sys, 'dont_write_bytecode', True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FULL, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def picture(path):
+    figure = figure_of_size((2.0, 2.0))
+    figure.add_subplot().plot(range(100))
+    save(figure, path)
+
+
+@pytest.mark.parametrize('kind', ['arm', 'picture', 'bag'])
+def test_on_a_full_disk_the_file_is_named_and_nothing_is_left(kind, tmp_path, simulate, monkeypatch):
+    path = tmp_path / 'new' / {'arm': 'my.yaml', 'picture': 'my.png', 'bag': 'my_bag'}[kind]
+    arm = fd.load('fr3')
+    write = {
+        'arm': lambda: fd.save(arm, path),
+        'picture': lambda: picture(path),
+        'bag': lambda: write_recording(simulate(arm, duration=2.0), path),
+    }[kind]
+    if kind == 'bag':
+        path.parent.mkdir()
+    with full_disk(monkeypatch), pytest.raises(OutputError) as refusal:
+        write()
+    assert str(refusal.value).startswith(f'{path} cannot be written')
+    assert [one for one in tmp_path.rglob('*') if one != path.parent or kind != 'bag'] == []
+
+
+@pytest.mark.parametrize(
+    ('words', 'file'),
+    [
+        ('arm export --arm fr3 --output out/fr3.urdf', 'out/fr3.urdf'),
+        ('codegen --arm rpr --output out', 'out/rpr_dynamics.h'),
+        ('codegen --arm fr3 --package my_arm --output out', 'out/my_arm/'),
+    ],
+)
+def test_on_a_full_disk_a_verb_names_the_file_and_leaves_no_folder(words, file, tmp_path):
+    program = (
+        'import resource, sys\n'
+        'from franka_dynamics.cli.main import main\n'
+        f'resource.setrlimit(resource.RLIMIT_FSIZE, ({FULL}, resource.RLIM_INFINITY))\n'
+        f'sys.exit(main({words.split()!r}))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-B', '-c', program], cwd=tmp_path, capture_output=True, text=True
+    )
+    (sentence,) = done.stderr.splitlines()
+    assert (done.returncode, file in sentence) == (2, True), sentence
+    assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-import errno
 from functools import partial
 from importlib import import_module
 import os
@@ -29,12 +28,12 @@ from ._click import Verb, Words
 from ._interrupts import or_interrupted
 from .. import __version__
 from ..errors import FrankaDynamicsError, MissingDependencyError, SettingsError
+from ..files import NOT_WRITTEN
 
 NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
-_NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
 WORDS: dict[str, str | dict[str, str]] = {
     'demo': 'demo.Demo',
     'sim': 'sim.Sim',
@@ -177,7 +176,7 @@ def _main(argv: list[str]) -> int:
         _write_nowhere()
         return READER_GONE
     except OSError as error:
-        if error.filename or error.errno not in _NOT_WRITTEN:
+        if error.filename or error.errno not in NOT_WRITTEN:
             raise
         _write_nowhere()
         _tell(f'standard output cannot be written: {error.strerror}.')

@@ -19,6 +19,7 @@ from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, other_jo
 from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import needing, RecordingError
+from ..files import naming_what_is_not_written
 from ..typing import Array
 
 HEADER, RECEIVED = 'header', 'received'
@@ -356,7 +357,8 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     Write a recording as a rosbag2 that ROS 2 and `read_recording` can read.
 
     `path` is the folder to create; it appears only when the bag is complete. Raises RecordingError
-    if the folder exists, MissingDependencyError if rosbags is not installed.
+    if the folder exists, OutputError if the disk is full, MissingDependencyError if rosbags is not
+    installed.
     """
     write_bag(path, [recording])
 
@@ -418,7 +420,10 @@ def write_bag(
 
     bag.parent.mkdir(parents=True, exist_ok=True)
     # rosbags names the bag's files after its folder, so the scratch folder has the bag's name too.
-    with tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch:
+    with (
+        naming_what_is_not_written(bag),
+        tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch,
+    ):
         with Writer(
             Path(scratch) / bag.name, version=9, storage_plugin=StoragePlugin.MCAP
         ) as writer:
