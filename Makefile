@@ -40,8 +40,9 @@ BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .DEFAULT_GOAL := help
 
 help:
-	@echo 'make demo         set up, then run the demonstration, without a window (about a minute)'
-	@echo 'make test         set up, then run the test suite without its long tests'
+	@echo 'make demo         a simulated arm with and without feedforward, without a window: a minute or two,'
+	@echo '                  the first time a minute more, because each target first sets up what it needs'
+	@echo 'make test         the test suite without its long tests, on two cores five to ten minutes'
 	@echo 'make test-numpy1  make test with the numpy and Pinocchio of Ubuntu 24.04 and ROS 2 Jazzy'
 	@echo 'make test-kernels  tests of numbers with the BLAS kernels of two other kinds of processor (minutes)'
 	@echo 'make test-long    the long tests: soak, fuzz and statistics'
@@ -134,14 +135,16 @@ ROS_PYTHON ?= python3
 ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/urdf/test_xacro.py test/test_installation.py \
 	test/codegen/test_ros2_control.py test/ros/test_cpp_example.py \
-	test/ros/test_trajectory_controller.py
+	test/ros/test_trajectory_action.py \
+	test/ros/test_trajectory_controller.py test/ros/test_parameter_tables.py \
+	test/ros/test_security.py
 
 test-ros:
 	@if [ -f "$(ROS)/setup.bash" ]; then \
 		source "$(ROS)/setup.bash" && \
 		export ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST FRANKA_DYNAMICS_ROS2_CONTROL="$(ROS)" && \
-		$(ROS_PYTHON) -m pytest -q $(ROS_TESTS); \
-	elif [ -x "$(ROS)/bin/python" ]; then $(CLEAN) "$(ROS)/bin/python" -m pytest -q $(ROS_TESTS); \
+		$(ROS_PYTHON) -m pytest -q -m 'not long' $(ROS_TESTS); \
+	elif [ -x "$(ROS)/bin/python" ]; then $(CLEAN) "$(ROS)/bin/python" -m pytest -q -m 'not long' $(ROS_TESTS); \
 	else echo 'make test-ros ROS=FOLDER: FOLDER has setup.bash (/opt/ros/jazzy, or install of a' \
 		'workspace) or bin/python (an environment with launch and ros2cli).' >&2; exit 2; fi
 
@@ -157,7 +160,7 @@ $(LIBRARIES_VENV)/ready: setup.py
 test-libraries: $(LIBRARIES_VENV)/ready
 	@$(LIBRARIES_BIN)/python -c 'import jax, torch; \
 		print("JAX", jax.__version__, "PyTorch", torch.__version__)'
-	@$(LIBRARIES_BIN)/python -m pytest -q test/batch test/examples/test_payload_by_gradient.py
+	@$(LIBRARIES_BIN)/python -m pytest -q -m 'not long' test/batch test/examples/test_payload_by_gradient.py
 
 $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
 	@$(call INSTALL,$(VENV)) -r requirements/docs.txt $(BRIEF)

@@ -57,6 +57,39 @@ SLOWEST_FILES = (
 )
 
 
+# What needs more of ROS than its wheels bring, and what needs PyTorch or JAX. By default these are
+# neither collected nor counted as skipped: CONTRIBUTING.md names the commands that run them.
+APART = {
+    'ros': (
+        'codegen/test_ros2_control.py',
+        'launch_files',
+        'ros/test_cpp_example.py',
+        'ros/test_launch.py',
+        'ros/test_trajectory_action.py',
+        'ros/test_trajectory_controller.py',
+    ),
+    'libraries': ('batch/test_tensor_models.py', 'examples/test_payload_by_gradient.py'),
+}
+
+
+def _apart(path):
+    """Return the marks of a file or folder of tests by APART."""
+    name = path.relative_to(Path(__file__).parent)
+    return [mark for mark, paths in APART.items() if any(name.is_relative_to(p) for p in paths)]
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave out what needs an environment of its own, unless `-m` asks for it."""
+    marks = _apart(collection_path)
+    return True if any(f'not {mark}' in config.option.markexpr for mark in marks) else None
+
+
+def pytest_itemcollected(item):
+    """Mark a test that needs an environment of its own."""
+    for mark in _apart(item.path):
+        item.add_marker(mark)
+
+
 def pytest_collection_modifyitems(items):
     """Put the slowest files first; all else stays in order."""
     here = Path(__file__).parent

@@ -117,6 +117,7 @@ def test_a_running_nodes_dump_is_taken_by_another_node(name, declared, tmp_path)
     assert dump(declared(name, '--params-file', path)) == first
 
 
+@pytest.mark.ros
 @pytest.mark.parametrize('name', SCHEMAS)
 def test_generate_parameter_library_declares_the_same_parameters(name, make_node, tmp_path):
     generator = pytest.importorskip(

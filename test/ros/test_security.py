@@ -104,6 +104,7 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     assert differences() == (set(), set())
 
 
+@pytest.mark.ros
 def test_the_policy_allows_exactly_what_unloading_the_controller_needs(probe):
     messages = pytest.importorskip(
         'controller_manager_msgs.srv', reason='controller_manager_msgs is not installed'
