@@ -85,7 +85,6 @@ setup(
     # colcon build --symlink-install runs this file where there is no README.
     long_description=README.read_text(encoding='utf-8') if README.exists() else '',
     long_description_content_type='text/markdown',
-    url='https://franka-dynamics.invalid',
     keywords=['robotics', 'ROS 2', 'rigid-body dynamics', 'Franka', 'parameter identification'],
     classifiers=[
         'Development Status :: 4 - Beta',
