@@ -36,8 +36,9 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
 
     If the block raises an error, the temporary file is deleted, and a file that existed at `path`
-    stays unchanged. Missing folders are created, and removed again after an error. The temporary file lies beside `path` and has the
-    same suffix, because writers choose the format by the suffix.
+    stays unchanged. Missing folders are created, and removed again after an error. The temporary
+    file lies beside `path` and has the same suffix, because writers choose the format by the
+    suffix.
 
     Raises
     ------

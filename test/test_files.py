@@ -61,7 +61,7 @@ def picture(path):
 
 
 @pytest.mark.parametrize('kind', ['arm', 'picture', 'bag'])
-def test_on_a_full_disk_the_file_is_named_and_nothing_is_left(kind, tmp_path, simulate, monkeypatch):
+def test_on_a_full_disk_the_file_is_named_and_nothing_left(kind, tmp_path, simulate, monkeypatch):
     path = tmp_path / 'new' / {'arm': 'my.yaml', 'picture': 'my.png', 'bag': 'my_bag'}[kind]
     arm = fd.load('fr3')
     write = {
