@@ -25,10 +25,9 @@ from scipy.optimize import minimize, OptimizeResult
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.arm.sampling import JointStates
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, SPHERICAL
+from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
 from franka_dynamics.mesh.mesh import (
-    in_parameter_order,
     mesh_inertia,
     TriangleMesh,
     vertex_derivatives,
@@ -49,6 +48,7 @@ LINK_ENDS = {1: (1, 2), 2: (2, 3), 3: (3, 5), 4: (4, 5)}  # the joints at each l
 RADIUS, WIDTH, THICKNESS = 0.2, 0.02, 0.01  # m
 DENSITY = 2700.0  # kg/m^3
 LINK = 1  # index of the link whose mesh changes: link 2 of Kwon
+MASS = -1  # place of the mass among a link's ten parameters
 AXES = (1, 2, 4)  # the passive joints: 2, 3 and 5 of Kwon
 # Largest displacement of a vertex along each of x, y and z [m]: the bar is 10 mm thick, and its
 # opposite faces must not meet. Largest component of the rotation vector that turns a joint axis
@@ -92,7 +92,7 @@ def spherical_five_bar(inertias: Sequence[LinkInertia] | None = None) -> ClosedC
         twists=joint_twist(five_bar_axes(), np.zeros(3)),
         inertias=(*links, LinkInertia.zero()),
     )
-    return ClosedChain(tree, (0, 3), [Loop(2, 4, SPHERICAL)])
+    return ClosedChain(tree, (0, 3), [Loop(2, 4, 'spherical')])
 
 
 def arc_bar(
@@ -296,9 +296,7 @@ class Objective:
         by = motor_derivatives(chain, motion)
         weights = 2.0 * torques / self.samples
         by_parameters = np.einsum('ta,tak->k', weights, by.by_parameters[..., LINK, :])
-        by_vertices = np.tensordot(
-            by_parameters, in_parameter_order(vertex_derivatives(self.mesh(u), DENSITY)), 1
-        )
+        by_vertices = np.tensordot(by_parameters, vertex_derivatives(self.mesh(u), DENSITY), 1)
         by_eta = np.einsum('ta,tajk->jk', weights, by.by_eta)[list(AXES), 3:]
         # by_eta: derivative of the summed mean square torques by a further small rotation d eta of
         # the turned axis, exp(d eta) exp(turn).
@@ -312,7 +310,7 @@ class Objective:
         mesh = self.mesh(u)
         gradient = np.zeros(self.size)
         gradient[: mesh.vertices.size] = (
-            VERTEX_REACH * vertex_derivatives(mesh, DENSITY)[0].ravel()
+            VERTEX_REACH * vertex_derivatives(mesh, DENSITY)[MASS].ravel()
         )
         return mesh_inertia(mesh, DENSITY).mass, gradient
 

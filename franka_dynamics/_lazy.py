@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_exports(
+    package: str, optional: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """
     Return the functions `__getattr__`, which also computes `__all__`, and `__dir__` of a package.
 
@@ -28,6 +30,8 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     package : str
         The package's `__name__`. An exported name must not equal the name of a module of the
         package, because importing that module would replace the exported object.
+    optional : tuple of str
+        Exported names that `__all__` leaves out, because their modules need an extra.
 
     """
 
@@ -51,7 +55,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         from importlib import import_module
 
         if name == '__all__':
-            return sorted(places())
+            return sorted(places().keys() - set(optional))
         if name.startswith('__') or name not in places():
             raise AttributeError(f'module {package!r} has no attribute {name!r}')
         module, attribute = places()[name]

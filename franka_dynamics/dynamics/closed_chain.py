@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,11 +28,13 @@ from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3
 from ..typing import Array
 
-# Values for `Loop.directions`: the components of the relative twist (v, omega) in the space frame
+# Words for `Loop.directions`: the components of the relative twist (v, omega) in the space frame
 # that a loop makes zero.
-SPATIAL = np.eye(6)
-SPHERICAL = np.eye(6)[3:]
-PLANAR_XY = np.eye(6)[[0, 1, 5]]
+DIRECTIONS = {
+    'spatial': np.eye(6),
+    'spherical': np.eye(6)[3:],
+    'planar_xy': np.eye(6)[[0, 1, 5]],
+}
 _CLOSED = 1e-15  # [rad or m] closure error at which a loop is closed
 # Below this closure error [rad or m] Newton's iteration also ends if two steps in a row do not
 # reduce the error.
@@ -54,8 +57,8 @@ class Loop:
     first, second : int
         Numbers of the two bodies. `first_frame`, a pose in the first body, and `second_frame`, a
         pose in the second, must coincide (both the identity if not given).
-    directions : array_like, shape (k, 6)
-        SPHERICAL, PLANAR_XY, SPATIAL or other rows. The loop makes the product of each row and
+    directions : str or array_like, shape (k, 6)
+        'spherical', 'planar_xy', 'spatial' or rows. The loop makes the product of each row and
         the bodies' relative twist (v, omega) in the space frame zero. In the remaining
         directions the bodies must coincide by the mechanism's geometry. In a spherical
         mechanism, for example, all axes pass through one point, and positions agree by themselves.
@@ -69,7 +72,7 @@ class Loop:
 
     first: int
     second: int
-    directions: Array
+    directions: Any
     first_frame: Array = field(default_factory=lambda: np.eye(4))
     second_frame: Array = field(default_factory=lambda: np.eye(4))
 
@@ -77,6 +80,13 @@ class Loop:
         """Check the poses and shapes, and make the arrays read-only."""
         for pose in (self.first_frame, self.second_frame):
             require_pose(pose, 'A loop frame')
+        if isinstance(self.directions, str):
+            if self.directions not in DIRECTIONS:
+                raise TreeError(
+                    f'A loop has the directions {self.directions!r}; give '
+                    f'{", ".join(DIRECTIONS)} or rows of shape (k, 6).'
+                )
+            object.__setattr__(self, 'directions', DIRECTIONS[self.directions])
         shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
         freeze(self, TreeError, 'a loop', **shapes)
 

@@ -166,7 +166,7 @@ class BaseParameters:
             raise BaseParameterError(
                 f'These base parameters were found for gravity along {self.gravity.tolist()}; '
                 f'under {vector.tolist()} more parameters affect the torques. Compute them with '
-                'base_parameters(arm, ANY_GRAVITY), or for that vector.'
+                "base_parameters(arm, 'any'), or for that vector."
             )
         return gravity
 
@@ -270,7 +270,7 @@ def base_parameters(
         link's z, so that other parameters are eliminated than in the paper.
     gravity : array_like, shape (3,) or (k, 3)
         Gravity in the space frame, of which only the direction matters. Parameters for several
-        vectors hold for all their combinations; see ANY_GRAVITY and NO_GRAVITY.
+        vectors hold for all their combinations; 'any' stands for every direction.
     rotor_inertia : bool, optional
         Whether each joint's rotor inertia is one more parameter; by default only if some joint of
         the description has rotor inertia.
@@ -400,11 +400,13 @@ def keep_order(kind: JointKind, *, rotor_inertia: bool, along_y: bool = False) -
 
 def gravity_vectors(gravity: ArrayLike) -> Array:
     """
-    Return one or several gravity vectors as a new array, (k, 3).
+    Return one or several gravity vectors as a new array, (k, 3); 'any' stands for ANY_GRAVITY.
 
     Raises BaseParameterError for a shape other than (3,) or (k, 3) and for values not finite.
     """
-    vectors = np.array(gravity, dtype=float)
+    if isinstance(gravity, str) and gravity == 'any':
+        return np.array(ANY_GRAVITY)
+    vectors = np.array(np.nan if isinstance(gravity, str) else gravity, dtype=float)
     if (
         vectors.shape[-1:] != (3,)
         or vectors.ndim > 2
@@ -413,7 +415,7 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     ):
         raise BaseParameterError(
             f'Gravity must be three finite numbers [m/s^2] in the space frame, such as {GRAVITY}, '
-            f'or a list of such vectors; got {np.asarray(gravity).tolist()}.'
+            f"or a list of such vectors, or 'any'; got {np.asarray(gravity).tolist()}."
         )
     return np.atleast_2d(vectors)
 

@@ -145,14 +145,9 @@ def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
     )
 
 
-# Kwon's order of the ten parameters, (m, h, xx, yy, zz, xy, xz, yz), as indices into
+# Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
 # LinkInertia.parameters().
-DIAGONAL_FIRST = (9, 6, 7, 8, 0, 3, 5, 1, 2, 4)
-
-
-def in_parameter_order(derivative: Array) -> Array:
-    """Reorder Kwon's rows (m, h, I_diag, I_off) to the order of `LinkInertia.parameters()`."""
-    return np.asarray(derivative)[np.argsort(DIAGONAL_FIRST)]
+_FROM_KWON = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
 
 
 def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
@@ -172,9 +167,8 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     Returns
     -------
     ndarray, shape (10, V, 3)
-        Rows (m, h, I_diag, I_off), Kwon's order with I_off = xy, xz, yz;
-        `in_parameter_order` reorders them as in `LinkInertia.parameters()`.
-        Units: kg/m, kg, kg m.
+        Rows in the order of `LinkInertia.parameters()`, where Kwon has (m, h, I_diag, I_off).
+        Units: kg m, kg, kg/m.
 
     """
     by_vertex = np.zeros((len(mesh.vertices), 10, 3))
@@ -182,14 +176,15 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         by_corner = _corner_derivatives(corners[i], corners[j], corners[k])
         np.add.at(by_vertex, mesh.faces[:, i], by_corner)
-    return density * by_vertex.swapaxes(0, 1)
+    return density * by_vertex.swapaxes(0, 1)[list(_FROM_KWON)]
 
 
 def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     """
     Return the derivative of each face's share of the ten parameters by its corner `vi`.
 
-    The solid's density is 1 kg/m^3. Corners of F faces have shape (F, 3), derivatives (F, 10, 3).
+    The solid's density is 1 kg/m^3; the parameters are in Kwon's order. Corners of F faces have
+    shape (F, 3), derivatives (F, 10, 3).
     """
     s = vi + vj + vk
     normal = cross(vj - vi, vk - vi)
@@ -231,8 +226,8 @@ def motion_derivative(inertia: LinkInertia) -> Array:
     Returns
     -------
     ndarray, shape (10, 6)
-        Rows (m, h, I_diag, I_off), columns eta = (omega, v): rotation [rad] first, then
-        translation [m]. `in_parameter_order` reorders the rows.
+        Rows in the order of `LinkInertia.parameters()`, columns eta = (v, omega): translation [m]
+        first, then rotation [rad]. Kwon has rows (m, h, I_diag, I_off) and columns (omega, v).
 
     """
     mass, (hx, hy, hz) = inertia.mass, inertia.first_moment
@@ -244,4 +239,4 @@ def motion_derivative(inertia: LinkInertia) -> Array:
     derivative[4:7, 3:] = 2.0 * np.array([[0.0, hy, hz], [hx, 0.0, hz], [hx, hy, 0.0]])
     derivative[7:, :3] = [[-xz, yz, xx - yy], [xy, zz - xx, -yz], [yy - zz, -xy, xz]]
     derivative[7:, 3:] = [[-hy, -hx, 0.0], [-hz, 0.0, -hx], [0.0, -hz, -hy]]
-    return derivative
+    return np.roll(derivative, 3, axis=1)[list(_FROM_KWON)]

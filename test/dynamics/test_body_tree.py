@@ -87,14 +87,27 @@ def test_arms_mounted_on_the_ground_are_independent():
 
 
 def test_the_base_link_of_an_arm_turns_with_the_torso_that_carries_it():
-    # Nothing else has mass: a point of 2 kg, 0.4 m from the torso's vertical axis.
+    # Nothing else has mass: a point of 2 kg, 0.4 m from the torso's vertical axis, in the frame
+    # {0} of an arm whose base is turned by a quarter about z in the mount's frame.
     nothing = LinkInertia.zero()
-    point = LinkInertia.from_center_of_mass(2.0, (0.3, 0.0, 0.0), np.zeros(6))
-    arm = replace(load('rpr'), base=np.eye(4), base_link=point, links=(nothing,) * 3)
+    point = LinkInertia.from_center_of_mass(2.0, (0.0, -0.2, 0.0), np.zeros(6))
+    base = pose_from_xyz_rpy((0.1, 0.0, 0.0), (0.0, 0.0, np.pi / 2))
+    arm = replace(load('rpr'), base=base, base_link=point, links=(nothing,) * 3)
     torso = BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (nothing,))
     tree = assemble([Mount(arm, pose_from_xyz_rpy((0.1, 0.0, 0.5), np.zeros(3)), 0)], torso)
     tau = tree_motion(tree, np.ones(4), np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])).tau
     np.testing.assert_allclose(tau, [2.0 * 0.4**2, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-14)
+
+
+def test_the_tool_of_several_arms_is_the_last_ones_flange():
+    arms = load('rpr'), load('fer')
+    pose = pose_from_xyz_rpy((1.0, 0.5, 0.2), (0.3, -0.4, 0.5))
+    q = np.random.default_rng(2).normal(size=10)
+    for (first, second), at in ((arms, q[3:]), (arms[::-1], q[7:])):
+        tree = assemble([Mount(first), Mount(second, pose)])
+        found = tree.poses(q)[tree.tool_body] @ tree.tool
+        expected = pose @ NewtonEulerModel(second).frames(at)[-1]
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop, PLANAR_XY, SPATIAL, SPHERICAL
+from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop
 from franka_dynamics.dynamics.closed_chain_derivatives import (
     motor_derivatives,
     reduced_torque_derivative,
@@ -42,7 +42,7 @@ def planar_four_bar(crank, coupler, rocker, ground):
     placements[:, 0, 3] = 0.0, crank, ground, rocker
     coupler_end[0, 3] = coupler
     tree = BodyTree((BASE, 0, BASE, 2), placements, [TURN_Z] * 4, [LinkInertia.zero()] * 4)
-    return ClosedChain(tree, (0,), [Loop(1, 3, PLANAR_XY, first_frame=coupler_end)])
+    return ClosedChain(tree, (0,), [Loop(1, 3, 'planar_xy', first_frame=coupler_end)])
 
 
 def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
@@ -57,6 +57,14 @@ def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
     np.testing.assert_allclose(
         turns[0] @ turns[1] @ turns[2], turns[3] @ turns[4], rtol=0.0, atol=1e-13
     )
+
+
+@pytest.mark.parametrize('motors', [(0.75, 0.99), (-1.0, 0.8), (-0.72, 1.06), (0.31, 1.03)])
+def test_a_far_assembly_is_the_one_that_a_continuous_motion_reaches(motors):
+    # A full Newton step leads to another assembly mode, or to other turns.
+    path = FIVE_BAR.follow(np.outer(np.linspace(0.0, 1.0, 41), motors), np.zeros(5))
+    found = FIVE_BAR.assemble(motors, np.zeros(5))
+    np.testing.assert_allclose(found, path[-1], rtol=0.0, atol=1e-12)
 
 
 def pinocchio_five_bar():
@@ -140,11 +148,12 @@ TWO_BODIES = BodyTree((-1, -1), [np.eye(4)] * 2, [TURN_Z] * 2, [LinkInertia.zero
 @pytest.mark.parametrize(
     ('active', 'loops', 'message'),
     [
-        ((0,), [(0, 1, SPHERICAL)], 'loops close 3 directions, but 1 joints are passive'),
+        ((0,), [(0, 1, 'spherical')], 'loops close 3 directions, but 1 joints are passive'),
         ((0, 5), [], r'different numbers from 0 to 1; got \[0, 5\]'),
-        ((), [(0, 1, SPATIAL[:2])], r'different numbers from 0 to 1; got \[\]'),
-        ((0,), [(0, 7, SPATIAL[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
-        ((0,), [(0, 1, SPATIAL[5:], 2.0 * np.eye(4))], 'A loop frame is not'),
+        ((), [(0, 1, np.eye(6)[:2])], r'different numbers from 0 to 1; got \[\]'),
+        ((0,), [(0, 1, 'flat')], "directions 'flat'.* spherical"),
+        ((0,), [(0, 7, np.eye(6)[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
+        ((0,), [(0, 1, np.eye(6)[5:], 2.0 * np.eye(4))], 'A loop frame is not'),
         ((0, 1), [], 'at least one Loop'),
     ],
 )

@@ -16,7 +16,7 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
-from franka_dynamics.errors import FrameError, JointVectorError
+from franka_dynamics.errors import FrameError, InertiaError, JointVectorError
 from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
 
 FER = load('fer')
@@ -197,3 +197,18 @@ def test_frames_have_the_names_of_joints_and_links(model, names, frame):
     expected = model.jacobian(FER.home, frame, 'LOCAL')
     for name in names:
         np.testing.assert_array_equal(model.jacobian(FER.home, name, 'LOCAL'), expected)
+
+
+@pytest.mark.parametrize(('offset', 'determined'), [(0.0, False), (1e-4, True)])
+def test_a_joint_that_turns_a_point_on_its_axis_has_no_acceleration(model, offset, determined):
+    # A point off the axis of the last joint by 0.1 mm has an inertia of 5e-9 kg m^2.
+    point = LinkInertia.from_center_of_mass(0.5, (offset, 0.0, 0.1), np.zeros(6))
+    arm = replace(FER, links=(*FER.links[:-1], point))
+    engine = type(model)(arm)
+    tau = engine.inverse_dynamics(FER.home, np.zeros(7), np.ones(7))
+    if determined:
+        found = engine.forward_dynamics(FER.home, np.zeros(7), tau)
+        np.testing.assert_allclose(found, np.ones(7), rtol=0.0, atol=1e-3)
+    else:
+        with pytest.raises(InertiaError, match='singular'):
+            engine.forward_dynamics(FER.home, np.zeros(7), tau)
