@@ -34,13 +34,13 @@ def generate_launch_description() -> LaunchDescription:
                 'robot_type',
                 UNSET,
                 'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, that of '
-                'params_file, or else fer.',
+                'params_file, or else fr3.',
             ),
             argument(
                 'arm_prefix',
                 UNSET,
                 "Put in front of every joint name, verbatim: 'left_' if the joints are "
-                'left_fer_joint1 and so on.',
+                'left_fr3_joint1 and so on.',
             ),
             argument('namespace', '', 'Namespace of the node and of its relative topics.'),
             argument(

@@ -29,7 +29,7 @@ def generate_launch_description() -> LaunchDescription:
         [
             argument(
                 'robot_type',
-                'fer',
+                'fr3',
                 'The arm that is simulated and whose model is used: fer, fr3, fr3v2, fr3v2_1 or '
                 'the path of an arm file. It overrides the parameter files.',
             ),

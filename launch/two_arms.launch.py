@@ -19,7 +19,7 @@ from franka_dynamics.ros.launch_arguments import (
 SIDES = ('left', 'right')
 # Arguments of simulation.launch.py that can be given for both arms or for one.
 PER_ARM = {
-    'robot_type': ('fer', '{} arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file.'),
+    'robot_type': ('fr3', '{} arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file.'),
     'params_file': ('', 'A parameter file for the feedforward node of {} arm.'),
     'simulator_params_file': ('', 'A parameter file for the simulation of {} arm.'),
 }

@@ -159,7 +159,8 @@ def load(
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
-    alias = str(arm) if str(arm) in ALIASES else file.name
+    spelled = shipped_name(arm)
+    alias = spelled if spelled in ALIASES else file.name
     joints = (
         replace(joint, name=prefix + joint.name.replace(file.name, alias, 1))
         for joint in file.joints
@@ -246,6 +247,11 @@ def is_urdf_text(arm: object) -> bool:
     return isinstance(arm, str) and arm.lstrip().startswith('<')
 
 
+def shipped_name(arm: str | Path) -> str:
+    """Return an arm's name as the shipped files spell it: FR3v2.1 and fr3v2-1 are fr3v2_1."""
+    return str(arm).lower().replace('.', '_').replace('-', '_')
+
+
 def _arm_path(arm: str | Path) -> Path:
     text = 'The text' if is_urdf_text(arm) else str(arm)
     if is_urdf(arm):
@@ -253,8 +259,8 @@ def _arm_path(arm: str | Path) -> Path:
             f'{text} is a URDF, and an arm file is needed here; write one with '
             f'"franka-dynamics arm import {text} --output arm.yaml".'
         )
-    own, names = Path(text).expanduser(), available_arms()
-    shipped = share_directory() / 'config' / 'arms' / f'{ALIASES.get(text, text)}.yaml'
+    own, names, name = Path(text).expanduser(), available_arms(), shipped_name(text)
+    shipped = share_directory() / 'config' / 'arms' / f'{ALIASES.get(name, name)}.yaml'
     path = own if is_file_name(text) else shipped
     if path.is_file():
         return path
@@ -265,7 +271,7 @@ def _arm_path(arm: str | Path) -> Path:
             f"{path} does not exist; give the path of an arm's YAML file "
             f'or one of the shipped arms: {", ".join(names)}.'
         )
-    near = nearest(text, (*names, *ALIASES))
+    near = nearest(name, (*names, *ALIASES))
     also = ', '.join(f'{alias} is the {arm}' for alias, arm in ALIASES.items())
     raise UnknownArmError(
         f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '

@@ -35,7 +35,7 @@ class NamedArm(Action):
 
     heading: ClassVar[str] = 'the arm'
     arm: str = option(
-        'a shipped arm, or the path of an arm file, a URDF or a xacro file', 'ARM', default='fer'
+        'a shipped arm, or the path of an arm file, a URDF or a xacro file', 'ARM', default='fr3'
     )
     payload: str | None = option(
         'load on the flange besides the hand, in the flange frame: mass,x,y,z or ten numbers '
@@ -130,10 +130,10 @@ class ArmOptions(NamedArm):
         return {name: f'{value}' for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
-        """Return --arm and the given MASS_OPTIONS, except those in `without`, as shell words."""
+        """Return --arm and the MASS_OPTIONS with an effect, but not `without`, as shell words."""
         words = ['--arm', self.arm]
         for name in MASS_OPTIONS:
-            if name in self.options_given and name not in without:
+            if getattr(self, name) not in (None, AS_LISTED) and name not in without:
                 words += [self.spelled(name), f'{getattr(self, name)}']
         return shlex.join(words)
 

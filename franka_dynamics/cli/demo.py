@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 class Demo(ArmOptions):
     """Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model."""
 
-    arm: str = option(
-        'a shipped arm', choices=('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'panda'), default='fer'
+    hand: str = option(
+        'a shipped hand, the path of a hand file, none, or as_listed: the hand the inertial set '
+        'was published with',
+        'HAND',
+        default='franka_hand',
     )
     output: Path = folder_option(
         'folder below which figures, pictures, bag and logs get a new folder',

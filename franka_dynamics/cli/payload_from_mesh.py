@@ -50,7 +50,7 @@ class PayloadFromMesh(PayloadFiles):
         default=(0.0, 0.0, 0.0),
     )
     arm: str = option(
-        'arm or arm file whose rated load the mass is compared with', 'ARM', default='fer'
+        'arm or arm file whose rated load the mass is compared with', 'ARM', default='fr3'
     )
     repair: bool = option(
         'remove repeated faces, close holes, correct flipped faces, and report each repair',

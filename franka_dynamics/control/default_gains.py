@@ -42,15 +42,19 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     return RATIO * kd, kd
 
 
-def weak_gains(arm: ArmDescription, most_rate: float) -> tuple[Array, Array]:
+def weak_gains(
+    arm: ArmDescription, most_rate: float, least_inertia: float = 0.0
+) -> tuple[Array, Array]:
     """
     Return kp [N m/rad] and kd [N m s/rad] for states at most some milliseconds old, (n,) each.
 
     kd is a fraction of the torque limit, less where the joint's velocity would decay faster than
     `most_rate` [1/s], which is unstable with late torques. kp gives a damping ratio of 0.7, and is
-    at most a fraction of the torque limit.
+    at most a fraction of the torque limit. A joint with less than `least_inertia` [kg m^2] gets
+    the gains of a joint with that much.
     """
-    inertia, effort = _inertia_at_home(arm), arm.limit('effort')
+    inertia = np.maximum(_inertia_at_home(arm), least_inertia)
+    effort = arm.limit('effort')
     kd = np.minimum(_DAMPING * effort, most_rate * inertia)
     return np.minimum(_STIFFNESS * effort, 0.5 * kd * kd / inertia), kd
 

@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .messages import POINT_FIELDS, request_message, seconds
 from .received import received, UnreadableMessageError
+from ..arm.arm_file import shipped_name
 from ..arm.strict_yaml import read_mapping
 from ..control.request import MOST_POINTS, require_count, TrajectoryRequest
 from ..control.trajectory import Trajectory
@@ -72,7 +73,8 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
 def ready_excitation(arm: str) -> Path | None:
     """Return the file of the excitation shipped for an arm of this name, or None."""
     folder = share_directory() / 'config' / 'excitations'
-    return next((path for path in folder.glob('*.yaml') if path.stem == arm), None)
+    name = shipped_name(arm)
+    return next((path for path in folder.glob('*.yaml') if path.stem == name), None)
 
 
 def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:

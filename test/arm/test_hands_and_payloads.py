@@ -56,6 +56,19 @@ def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
     assert load(path).links[-1].mass == load(path, hand=name).links[-1].mass == held
 
 
+@pytest.mark.parametrize(
+    ('spelled', 'name'),
+    [('FR3', 'fr3'), ('fr3v2.1', 'fr3v2_1'), ('FR3v2.1', 'fr3v2_1'), ('FR3v2-1', 'fr3v2_1')],
+)
+def test_an_arm_is_found_however_its_name_is_spelled(spelled, name):
+    arm = load(spelled)
+    assert (arm.name, arm.joint_names) == (name, load(name).joint_names)
+
+
+def test_the_joints_of_an_alias_have_its_shipped_spelling():
+    assert load('Panda').joint_names == load('panda').joint_names
+
+
 def test_panda_is_the_fer_by_another_name():
     panda, fer = load('panda', prefix='left_'), load('fer')
     assert panda.joint_names == tuple(f'left_panda_joint{i}' for i in range(1, 8))

@@ -48,6 +48,7 @@ COMMAND = 'effort_controller/commands'
 CROSSCHECK_STATES = 30
 # Parameters of a feedforward node for a slow machine, without waiting at activation.
 PATIENT = {
+    'robot_type': 'fer',
     'crosscheck_states': CROSSCHECK_STATES,
     'listen_before_activation': 0.0,
     'state_timeout': 2.0,
@@ -58,6 +59,7 @@ PATIENT = {
 INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
 # Parameters of a simulated arm that depends on no clock.
 LOCKSTEP = {
+    'robot_type': 'fer',
     'pacing': 'lockstep',
     'lockstep_timeout': 1.0,
     # No faster than a real arm, or it would keep a whole core busy while a test waits.
