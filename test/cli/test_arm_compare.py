@@ -77,7 +77,7 @@ def test_what_cannot_be_compared_is_refused(words, said, wide, refused):
 
 
 def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
-    command = 'arm compare fer --set franka_description'
+    command = 'arm compare fer --arm fer --set franka_description'
     status, out = answered(command)
     data = figures(command, status=1)
     masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
@@ -91,5 +91,5 @@ def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
 
 
 def test_the_hand_is_given_to_both_arms(answered):
-    status, said = answered('arm compare fer --hand franka_hand')
+    status, said = answered('arm compare fer --arm fer --hand franka_hand')
     assert (status, said.split(':')[0]) == (0, 'pass')

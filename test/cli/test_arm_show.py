@@ -57,4 +57,4 @@ def test_json_holds_the_pose_and_a_picture_is_written(
     ],
 )
 def test_a_pose_at_fault_is_refused_in_one_sentence(q, sentence, refused):
-    assert sentence in refused(f'arm show --q {q}')
+    assert sentence in refused(f'arm show --arm fer --q {q}')

@@ -17,7 +17,7 @@ from ..foreign_logs import carried
 FER = load('fer', hand='franka_hand')
 # The wrench that the arm exerts at its flange: 12 N sideways, 0.5 N m about the vertical.
 WRENCH = np.array([0.0, 12.0, 3.0, 0.0, 0.0, 0.5])
-COMMAND = 'bag external --hand franka_hand --output'
+COMMAND = 'bag external --arm fer --hand franka_hand --output'
 
 
 def torque(q):

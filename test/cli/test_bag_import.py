@@ -28,10 +28,10 @@ def log(tmp_path):
 
 
 def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
-    status, out = answered(f'bag import {COLUMNS}', log)
+    status, out = answered(f'bag import --arm fer {COLUMNS}', log)
     assert status == 0 and '300 messages in 2.99 s' in out and 'warning' not in out
     assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 300
-    assert answered('bag replay --no-plots --require 0.1', tmp_path / 'log')[0] == 0
+    assert answered('bag replay --arm fer --no-plots --require 0.1', tmp_path / 'log')[0] == 0
 
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
@@ -52,7 +52,7 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
         opened[f'{state}/joint_velocities'] = 0.1 * np.cos(time)[:, None] * np.ones(7)
         opened[f'{state}/motor_torques_measured'] = NewtonEulerModel(FER).gravity(q)
         opened['observation/timestamp/robot_state/read_start'] = (1e3 * time).astype(int)
-    assert answered('bag import --layout droid', path)[0] == 0
+    assert answered('bag import --arm fer --layout droid', path)[0] == 0
     found = read_recording(tmp_path / 'trajectory', FER.joint_names)
     np.testing.assert_array_equal(found.q, q)
     np.testing.assert_allclose(found.time, time, rtol=0.0, atol=1e-3)
@@ -69,7 +69,7 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
     ],
 )
 def test_incomplete_options_get_one_sentence(log, options, sentence, refused):
-    assert sentence in refused(f'bag import {log} {options}')
+    assert sentence in refused(f'bag import --arm fer {log} {options}')
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_incomplete_options_get_one_sentence(log, options, sentence, refused):
     ],
 )
 def test_columns_mixed_up_are_warned_of(log, columns, warning, answered):
-    status, out = answered(f'bag import {columns}', log)
+    status, out = answered(f'bag import --arm fer {columns}', log)
     assert status == 0 and warning in out
     assert ('warning' in out) == bool(warning)

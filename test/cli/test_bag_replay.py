@@ -16,8 +16,8 @@ from ..arms import drawn_around
 from ..foreign_logs import teleoperated
 
 FER = load('fer')
-REPLAY = 'bag replay --no-plots'
-QUICK = 'bag replay --set gaz2019 --hand none --no-plots'
+REPLAY = 'bag replay --arm fer --no-plots'
+QUICK = 'bag replay --arm fer --set gaz2019 --hand none --no-plots'
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def recording(simulate):
 
 def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_path, answered):
     output = tmp_path / 'output'
-    status, printed = answered('bag replay --output', output, fer_recording_path)
+    status, printed = answered('bag replay --arm fer --output', output, fer_recording_path)
     assert status == 0
     assert "gaz2019 bare has E = 0.874 N m with the arm file's friction" in printed
     assert 'ledezma2021 bare (0.875) fits as well' in printed
@@ -105,7 +105,7 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
     if not options:
         (file,) = bag.glob('*.mcap')
         file.write_bytes(file.read_bytes()[:-1000])
-    assert sentence in refused(f'bag replay {bag} {options}')
+    assert sentence in refused(f'bag replay --arm fer {bag} {options}')
     assert list(tmp_path.iterdir()) == [bag]
 
 

@@ -66,7 +66,7 @@ def identified(out, tmp_path, answered):
     def run(bag, options, *more):
         figures = tmp_path / 'all.json'
         files = ['--output', out, '--json', figures]
-        status, said = answered(f'identify arm {bag} {options}', *more, *files)
+        status, said = answered(f'identify arm {bag} --arm fer {options}', *more, *files)
         return status, said, json.loads(figures.read_text())
 
     return run
@@ -109,7 +109,7 @@ def test_an_arm_no_better_than_published_is_not_written(
     assert status == 1 and not out.exists() and data['verdict']['better'] is False
     assert 'NOT better' in page.read_text() and 'is NOT better.' in printed
     assert 'no arm file was written; --write-anyway writes it nevertheless.' in printed
-    command = f'identify arm {bag} --output {out} {SIMPLE} --write-anyway'
+    command = f'identify arm {bag} --arm fer --output {out} {SIMPLE} --write-anyway'
     assert answered(command)[0] == 0
     assert 'NOT better than the best published set' in ' '.join(out.read_text().split())
     out.write_text('mine')
@@ -144,7 +144,7 @@ def test_a_hand_that_was_not_named_ends_it_with_one_sentence(
     record, out, tmp_path, identified, answered, refused
 ):
     bag = record(tmp_path / 'bag', drawn_around(load('fer', hand='franka_hand'), 0))
-    assert 'bag: A hand seems to be on: ' in refused('identify arm', bag, '--output', out)
+    assert 'bag: A hand seems to be on: ' in refused('identify arm --arm fer', bag, '--output', out)
     assert not out.exists()
     assert identified(bag, f'--hand franka_hand {SIMPLE}')[0] == 0
     # The hand is the arm file's own: without it the arm is bare, and the hand is added only once.
@@ -210,7 +210,7 @@ def test_bags_and_options_at_fault_are_refused(
         'sign': {'effort': -recording.effort},
     }
     write_recording(replace(recording, **changes.get(change, {})), tmp_path / 'other')
-    assert sentence in refused(f'identify arm {options}')
+    assert sentence in refused(f'identify arm --arm fer {options}')
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'other']
 
 
@@ -256,7 +256,7 @@ def test_bags_of_one_folder_name_are_told_apart_though_the_reader_leaves(
     (tmp_path / 'tuesday').mkdir()
     record(tuesday, DRAWN, seed=5)
     page, figures = tmp_path / 'page.html', tmp_path / 'all.json'
-    words = f'identify arm {monday} --test {tuesday} {SIMPLE} --write-anyway'
+    words = f'identify arm {monday} --arm fer --test {tuesday} {SIMPLE} --write-anyway'
     files = f'--output {out} --report {page} --json {figures}'
     command = [sys.executable, '-m', 'franka_dynamics', *f'{words} {files}'.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

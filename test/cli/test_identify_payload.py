@@ -26,7 +26,7 @@ def bags(simulate, tmp_path, monkeypatch):
 
 
 def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, figures, capsys):
-    data = figures('identify payload --without bare --with loaded --output p.yaml --desk d.json')
+    data = figures('identify payload --arm fer --without bare --with loaded --output p.yaml --desk d.json')
     assert 'payload: [' in capsys.readouterr().out
     text = (tmp_path / 'p.yaml').read_text()
     payload = yaml.safe_load(text)['/**']['ros__parameters']['payload']
@@ -48,5 +48,5 @@ def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, figure
 def test_bags_that_show_no_payload_are_refused_and_nothing_written(
     options, sentence, bags, tmp_path, refused
 ):
-    assert sentence in refused(f'identify payload {options} --output p.yaml')
+    assert sentence in refused(f'identify payload --arm fer {options} --output p.yaml')
     assert not (tmp_path / 'p.yaml').exists()

@@ -126,8 +126,6 @@ payload-from-mesh tool.stl --mass 1 --density 2700
         ('arm check --jsn', 'did you mean --json?'),
         ('arm chek', 'did you mean check?'),
         ('arm show fer', 'did you mean --arm fer?'),
-        ('demo --arm FR3', 'did you mean fr3? (see franka-dynamics demo --help)'),
-        ('arm show --arm FR3', 'Did you mean fr3?'),
         ('arm show --arm pandda', 'Did you mean panda?'),
         ('arm show --arm frr', 'Did you mean fr3?'),
         ('arm show --arm ur5', 'panda is the fer'),

@@ -81,7 +81,7 @@ def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
 
 def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_path, answered):
     said = answered(f'{bar} --mass 5')[1]
-    assert 'warning: 5 kg is above the 3 kg that fer is rated for' in said
+    assert 'warning: 5 kg is above the 3 kg that fr3 is rated for' in said
     assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in said
     save(replace(load('rpr'), rated_load=9.0), tmp_path / 'strong.yaml')
     assert 'rated' not in answered(f'{bar} --mass 5 --arm {tmp_path / "strong.yaml"}')[1]

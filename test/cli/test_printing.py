@@ -26,7 +26,7 @@ def test_an_absent_limit_is_null_in_json(figures):
     # fr3 states what fer does not: the limits of velocity that depend on position.
     (absent,) = (
         one['first']
-        for one in figures('arm compare fr3', status=1)['differences']
+        for one in figures('arm compare fr3 --arm fer', status=1)['differences']
         if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
     )
     assert absent is None

@@ -81,6 +81,7 @@ def test_stamps_of_another_clock_never_command_anything(probe, launch):
     commands = probe.collect(Float64MultiArray, 'old_ff/command')
     launch(
         'feedforward_node',
+        robot_type='fer',
         target='mujoco',
         listen_before_activation=0.0,
         remaps={'__node': 'old_ff', 'joint_states': 'old/joint_states'},

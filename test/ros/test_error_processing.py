@@ -95,7 +95,7 @@ def test_no_node_starts_if_its_two_models_differ(make_node, monkeypatch):
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
     node = make_node(RecordingNode)
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
-    assert 'The models of fer' in node.refusal
+    assert 'The models of fr3' in node.refusal
 
 
 @pytest.mark.parametrize(
