@@ -36,7 +36,7 @@ if sys.argv[2] == 'crash':
         return end_all(nodes)
 
     NodeGroup.end_all = crash
-plan = DemoPlan(load('fer'), {'robot_type': 'fer'}, {}, 0.3, 0.8, 0.2)
+plan = DemoPlan(load('fer'), {'robot_type': 'fer'}, {}, 0.3, 2.0, 0.2)
 run = run_session(plan, Path(sys.argv[1]), pacing='lockstep')
 figures = demo_figures(run.steps, run.hold, run.motions)
 print(json.dumps({
