@@ -50,9 +50,9 @@ WALL, LOCKSTEP = 'wall', 'lockstep'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
 _MOST_RATE = 50.0
-# A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last link
-# of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against the
-# other joints' motion.
+# A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
+# link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
+# the other joints' motion.
 _LEAST_INERTIA = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (report.demo.TRACKING_BOUND); at a fraction of 0.1 the tracking

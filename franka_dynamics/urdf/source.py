@@ -34,9 +34,9 @@ def load(
     arm : str or Path
         'fer', 'fr3', 'FR3v2.1', ...; 'panda' is the fer with its joints named panda_joint1 ...
         Or the path of an arm file (.yaml), of a URDF (.urdf, .xml) or of a xacro file (.xacro),
-        which is expanded with its default arguments; or the text of a URDF, which begins with <. A URDF
-        must hold one serial arm, or one whose joints have the prefix; `import_urdf` has more
-        choices.
+        which is expanded with its default arguments; or the text of a URDF, which begins with <.
+        A URDF must hold one serial arm, or one whose joints have the prefix; `import_urdf` has
+        more choices.
     inertial_set : str, optional
         Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a
         URDF, which has one set.

@@ -144,7 +144,9 @@ def test_a_hand_that_was_not_named_ends_it_with_one_sentence(
     record, out, tmp_path, identified, answered, refused
 ):
     bag = record(tmp_path / 'bag', drawn_around(load('fer', hand='franka_hand'), 0))
-    assert 'bag: A hand seems to be on: ' in refused('identify arm --arm fer', bag, '--output', out)
+    assert 'bag: A hand seems to be on: ' in refused(
+        'identify arm --arm fer', bag, '--output', out
+    )
     assert not out.exists()
     assert identified(bag, f'--hand franka_hand {SIMPLE}')[0] == 0
     # The hand is the arm file's own: without it the arm is bare, and the hand is added only once.

@@ -26,7 +26,9 @@ def bags(simulate, tmp_path, monkeypatch):
 
 
 def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, figures, capsys):
-    data = figures('identify payload --arm fer --without bare --with loaded --output p.yaml --desk d.json')
+    data = figures(
+        'identify payload --arm fer --without bare --with loaded --output p.yaml --desk d.json'
+    )
     assert 'payload: [' in capsys.readouterr().out
     text = (tmp_path / 'p.yaml').read_text()
     payload = yaml.safe_load(text)['/**']['ros__parameters']['payload']
