@@ -12,7 +12,7 @@ import re
 import numpy as np
 
 from .emit import c_header, identifier
-from .equations import customised_equations, parameter_values, Parameters, Quantity
+from .equations import customised_equations, Parameters, Quantity, run_time_values
 from ..arm import ArmDescription
 from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
 from ..errors import DescriptionError, FrictionError
@@ -138,7 +138,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
     return {
         'N': str(description.n),
         'JOINT_NAMES': ', '.join(_quoted(joint) for joint in description.joint_names),
-        'PARAMETERS': _wrapped(parameter_values(description)),
+        'PARAMETERS': _wrapped(run_time_values(description)),
         'FLANGE': ',\n  '.join(
             f'{{{_listed(row)}}}' for row in description.flange_transform()[:3]
         ),

@@ -194,14 +194,15 @@ def python_module(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
-        gravity or `Parameters` (baked or run-time).
+        If `listed` is no list of equations, no quantity is listed, or one twice, or if the
+        equations differ in arm, inertias, gravity or `Parameters` (baked or run-time).
 
     """
+    comment = heading(listed)
     functions = [python_function(equations.program, summary(equations)) for equations in listed]
     return '\n'.join(
         [
-            *(f'# {line}'.rstrip() for line in heading(listed)),
+            *(f'# {line}'.rstrip() for line in comment),
             '',
             'from math import cos, sin',
             '',
@@ -223,8 +224,8 @@ def c_header(listed: Sequence[Equations]) -> str:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
-        gravity or `Parameters` (baked or run-time).
+        If `listed` is no list of equations, no quantity is listed, or one twice, or if the
+        equations differ in arm, inertias, gravity or `Parameters` (baked or run-time).
 
     """
     comment = heading(listed)
@@ -272,10 +273,15 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     Raises
     ------
     OutputError
-        If no quantity is listed, or one twice, or if the equations differ in arm, inertias,
-        gravity or `Parameters` (baked or run-time).
+        If `listed` is no list of equations, no quantity is listed, or one twice, or if the
+        equations differ in arm, inertias, gravity or `Parameters` (baked or run-time).
 
     """
+    if not isinstance(listed, Sequence) or not all(isinstance(x, Equations) for x in listed):
+        raise OutputError(
+            'A file takes a list of equations, such as [customised_equations(arm, "gravity")]; '
+            f'got {type(listed).__name__}.'
+        )
     require_each_once([each.quantity.value for each in listed])
     with_mass = [each for each in listed if each.quantity not in _WITHOUT_MASS]
     with_gravity = [each for each in with_mass if each.quantity not in _WITHOUT_GRAVITY]

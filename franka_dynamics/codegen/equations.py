@@ -215,11 +215,11 @@ def customised_equations(
         tuple(outputs),
         arrays,
         shape,
-        parameter_names(description.n) if at_run_time else (),
+        run_time_names(description.n) if at_run_time else (),
     )
 
 
-def parameter_names(n: int) -> tuple[str, ...]:
+def run_time_names(n: int) -> tuple[str, ...]:
     """Return names of run-time parameters: each link's ten and its rotor inertia, then gravity."""
     links = [
         name
@@ -229,8 +229,8 @@ def parameter_names(n: int) -> tuple[str, ...]:
     return (*links, 'gx', 'gy', 'gz')
 
 
-def parameter_values(description: ArmDescription) -> tuple[float, ...]:
-    """Return an arm's values of `parameter_names`, with the default gravity."""
+def run_time_values(description: ArmDescription) -> tuple[float, ...]:
+    """Return an arm's values of `run_time_names`, with the default gravity."""
     links = [
         float(value)
         for link, joint in zip(description.links, description.joints)

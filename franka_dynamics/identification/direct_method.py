@@ -190,8 +190,9 @@ def rows_of(arm: ArmDescription) -> list[Row]:
     """Return an arm's DH rows as Row; raise BaseParameterError for standard rows."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
-            f'{arm.name} has standard DH rows, and the direct method needs modified ones: convert '
-            'it with arm.dh_conversion.in_modified_convention(arm), or use base_parameters(arm).'
+            f'{arm.name} has standard DH rows, and the direct method needs modified ones: use '
+            'base_parameters(arm), or convert the arm with in_modified_convention(arm) of '
+            'franka_dynamics.arm.dh_conversion.'
         )
     rows = [joint.row for joint in arm.joints]
     return [Row(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]

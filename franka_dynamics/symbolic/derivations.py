@@ -15,7 +15,7 @@ from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..codegen.chain import build_chain
 from ..codegen.emit import operation_count
-from ..codegen.equations import outputs_of, parameter_names, parameter_values, Quantity
+from ..codegen.equations import outputs_of, Quantity, run_time_names, run_time_values
 from ..codegen.expression import Graph
 from ..codegen.program import write_program
 from ..dynamics.model import require_reference_frame
@@ -122,7 +122,7 @@ def equations(description: ArmDescription) -> list[Section]:
         for quantity, letter in _OF_MOTION.items()
         for output in outputs_of(quantity, graph, chain)
     ]
-    names = parameter_names(description.n)
+    names = run_time_names(description.n)
     program = write_program('equations', graph, outputs, ('q', 'dq'), names)
     before, lines = (
         tuple(
@@ -150,7 +150,7 @@ def equations(description: ArmDescription) -> list[Section]:
                 'X1_rotor: its rotor; gx, gy, gz: gravity in the space frame. C holds the '
                 'Christoffel symbols.',
             ),
-            numbers(dict(zip(names, parameter_values(description)))),
+            numbers(dict(zip(names, run_time_values(description)))),
         ),
         Section('terms that depend on these numbers alone', (), before),
         Section(
