@@ -24,7 +24,7 @@ from ..arm import ArmDescription
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import as_tree, BASE, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
-from ..dynamics.tree_rows import frames_along_z, with_axes_along_z
+from ..dynamics.tree_frames import frames_along_z, with_axes_along_z
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
 
 # An array of numbers or expressions.

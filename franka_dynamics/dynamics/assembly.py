@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .body_tree import BASE, BodyTree
-from .tree_rows import with_axes_along_z
+from .tree_frames import with_axes_along_z
 from ..arm import ArmDescription
 from ..errors import TreeError
 from ..spatial import rigid_transform
