@@ -10,7 +10,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 from .equations import Equations, Quantity
-from .program import Program, Result, Statement
+from .program import Program, Result
 from ..arm import ArmDescription
 from ..dynamics.body_tree import as_tree
 from ..errors import OutputError
@@ -87,7 +87,7 @@ def _body(program: Program, opening: str, prepared: str, end: str) -> list[str]:
         for i in elements
     ]
     read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(program.prepared)]
-    return [f'{opening}{text}{end}' for text in (*read, *_values(program.statements))]
+    return [f'{opening}{text}{end}' for text in (*read, *program.statements)]
 
 
 def _preparation(program: Program, opening: str, end: str) -> list[str]:
@@ -96,19 +96,10 @@ def _preparation(program: Program, opening: str, end: str) -> list[str]:
     for statement in program.preparation:
         words.update(_WORD.findall(statement.expression))
     read = [f'{name} = X[{k}]' for k, name in enumerate(program.parameters) if name in words]
-    return [f'{opening}{text}{end}' for text in (*read, *_values(program.preparation))]
+    return [f'{opening}{text}{end}' for text in (*read, *program.preparation)]
 
 
 _WORD = re.compile(r'\w+')
-
-
-def _values(statements: Sequence[Statement]) -> list[str]:
-    return [
-        f'{s.target} = {s.function}({s.expression})'
-        if s.function
-        else f'{s.target} = {s.expression}'
-        for s in statements
-    ]
 
 
 def _target(result: Result, between: str) -> str:

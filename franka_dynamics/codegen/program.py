@@ -34,16 +34,19 @@ from .expression import (
 )
 
 _SUMS = (ADD, SUBTRACT)
+_OPERATIONS = (*_SUMS, MULTIPLY, RECIPROCAL, SIN, COS)
 _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 
 @dataclass(frozen=True)
 class Statement:
-    """The statement target = expression, or target = function(expression) with sin or cos."""
+    """The statement target = expression."""
 
     target: str
     expression: str
-    function: str = ''
+
+    def __str__(self) -> str:
+        return f'{self.target} = {self.expression}'
 
 
 @dataclass(frozen=True)
@@ -98,82 +101,66 @@ def write_program(
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
     read them or not; `shape` is the output array's.
     """
-    return _Writer(graph, outputs).program(name, tuple(arrays), tuple(parameters), tuple(shape))
+    writer = _Writer(graph, outputs)
+    statements: list[Statement] = []
+    preparation: list[Statement] = []
+    inputs: dict[str, list[int]] = {array: [] for array in arrays}
+    for node in writer.nodes:
+        found = _INPUT.fullmatch(node.name)
+        if node.kind == VARIABLE and found:
+            inputs[found[1]].append(int(found[2]))
+        elif node.kind in _OPERATIONS and writer.deserves_statement(node):
+            (preparation if node.constant else statements).append(writer.statement(node))
+    return Program(
+        name,
+        {array: tuple(sorted(found)) for array, found in inputs.items()},
+        tuple(statements),
+        tuple(Result(o.array, o.places, writer.signed(o.value)) for o in outputs),
+        tuple(parameters),
+        tuple(preparation),
+        tuple(writer.held[number] for number in writer.crossing),
+        tuple(shape),
+    )
 
 
 class _Writer:
+    """Writes nodes as text; `held` are the names of variables, by the node's number."""
+
     def __init__(self, graph: Graph, outputs: Sequence[Output]) -> None:
-        self.graph, self.outputs = graph, outputs
+        self.graph = graph
+        results = [output.value.node for output in outputs]
         self.nodes = reachable(output.value for output in outputs)
+        self.results = {node.number for node in results}
         self.uses = Counter(operand.number for node in self.nodes for operand in node.operands)
-        self.uses.update(output.value.node.number for output in outputs)
-        self.results = {output.value.node.number for output in outputs}
-        self.held: dict[int, str] = {}  # names of variables, by the node's number
-
-    def program(
-        self,
-        name: str,
-        arrays: tuple[str, ...],
-        parameters: tuple[str, ...],
-        shape: tuple[int, ...],
-    ) -> Program:
-        inputs: dict[str, list[int]] = {array: [] for array in arrays}
-        statements: list[Statement] = []
-        preparation: list[Statement] = []
-        prepared: list[str] = []
-        crossing = self._crossing()
-        for node in self.nodes:
-            if node.kind in (VARIABLE, PARAMETER):
-                self.held[node.number] = node.name
-                found = _INPUT.fullmatch(node.name)
-                if node.kind == VARIABLE and found:
-                    inputs[found[1]].append(int(found[2]))
-            elif node.number in crossing:
-                preparation.append(self._statement(node, f'p_{len(preparation)}'))
-            elif self._deserves_statement(node):
-                name_of = self.graph.name_of(node) or f't{node.number}'
-                target = preparation if node.constant else statements
-                target.append(self._statement(node, name_of))
-            if node.number in crossing:
-                prepared.append(self.held[node.number])
-        results = tuple(Result(o.array, o.places, self._signed(o.value)) for o in self.outputs)
-        ordered = {array: tuple(sorted(found)) for array, found in inputs.items()}
-        return Program(
-            name,
-            ordered,
-            tuple(statements),
-            results,
-            parameters,
-            tuple(preparation),
-            tuple(prepared),
-            shape,
-        )
-
-    def _crossing(self) -> set[int]:
-        """Return `Node.number` of parameter and prepared nodes that statements or outputs use."""
+        self.uses.update(node.number for node in results)
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
-        reads += [output.value.node for output in self.outputs]
-        return {node.number for node in reads if node.constant and node.kind != CONSTANT}
+        # Parameters and prepared values that statements or outputs read, in their order.
+        self.crossing = sorted(
+            {n.number for n in (*reads, *results) if n.constant and n.kind != CONSTANT}
+        )
+        self.held = {n.number: n.name for n in self.nodes if n.kind in (VARIABLE, PARAMETER)}
 
-    def _deserves_statement(self, node: Node) -> bool:
-        if node.kind == CONSTANT:
-            return False
-        if node.kind in (SIN, COS, RECIPROCAL):
+    def deserves_statement(self, node: Node) -> bool:
+        if node.kind in (SIN, COS, RECIPROCAL) or self.uses[node.number] > 1:
             return True
-        if self.uses[node.number] > 1:
-            return True
+        if node.constant:
+            return node.number in self.crossing
         # A result that nothing else reads is written into the output, not into a named variable.
-        named = self.graph.name_of(node) is not None and not node.constant
-        return named and node.number not in self.results
+        return self.graph.name_of(node) is not None and node.number not in self.results
 
-    def _statement(self, node: Node, target: str) -> Statement:
-        function, text = '', ''
+    def statement(self, node: Node) -> Statement:
         if node.kind in (SIN, COS):
-            function, text = node.kind, self._render(node.operands[0])
-            target = ('s_' if node.kind == SIN else 'c_') + _angle_name(text)
-        statement = Statement(target, text or self._operation(node), function)
+            angle = self._render(node.operands[0])
+            target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
+        else:
+            target, text = self._name(node), self._operation(node)
         self.held[node.number] = target
-        return statement
+        return Statement(target, text)
+
+    def _name(self, node: Node) -> str:
+        if node.constant and node.number in self.crossing:
+            return f'p_{self.crossing.index(node.number)}'
+        return self.graph.name_of(node) or f't{node.number}'
 
     def _render(self, node: Node) -> str:
         """Return the text that stands for a node in an expression."""
@@ -195,7 +182,7 @@ class _Writer:
         inline = node.number not in self.held and node.kind in kinds
         return f'({self._render(node)})' if inline else self._render(node)
 
-    def _signed(self, value: Expression) -> str:
+    def signed(self, value: Expression) -> str:
         if value.sign > 0 or value.is_zero:
             return self._render(value.node)
         return self._negative(value.node) or f'-{self._factor(value.node, *_SUMS)}'

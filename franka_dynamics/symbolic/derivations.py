@@ -125,13 +125,7 @@ def equations(description: ArmDescription) -> list[Section]:
     names = run_time_names(description.n)
     program = write_program('equations', graph, outputs, ('q', 'dq'), names)
     before, lines = (
-        tuple(
-            Formula(
-                line.target,
-                f'{line.function}({line.expression})' if line.function else line.expression,
-            )
-            for line in statements
-        )
+        tuple(Formula(line.target, line.expression) for line in statements)
         for statements in (program.preparation, program.statements)
     )
     results = tuple(
