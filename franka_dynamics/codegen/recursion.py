@@ -73,8 +73,7 @@ def _outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion
         at_joint = last.acceleration + last.U @ joint.arm(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.axes.T @ at_joint)
-        through = _turn if joint.revolute else _slide
-        motion = through(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
+        motion = _behind(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
         graph.name_vector(f'w{j + 1}', motion.omega)
         graph.name_vector(f'dw{j + 1}', motion.spin)
         for row, axis in zip(motion.U, 'xyz'):
@@ -84,7 +83,7 @@ def _outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion
     return motions
 
 
-def _turn(
+def _behind(
     joint: GeneratorJoint,
     turn: Values,
     last: Motion,
@@ -92,17 +91,25 @@ def _turn(
     rate: Number,
     ddq: Number,
 ) -> Motion:
-    """Return a link's motion after a revolute joint."""
-    back = joint.axes.T
-    x, y, z = turn.T @ (back @ last.omega)
-    z = z + rate
+    """Return a link's motion from its antecedent's and from the motion of the joint between."""
+
+    def into(values: Values) -> Values:
+        return turn.T @ (joint.axes.T @ values)
+
+    omega, spin = into(last.omega), into(last.spin)
+    if not joint.revolute:  # omega does not change
+        straight = is_quarter(joint.axes) and is_quarter(turn)
+        U = into(into(last.U).T).T if straight else _matrix(omega, spin)
+        twice = 2.0 * rate
+        sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
+        return Motion(omega, spin, U, acceleration + sliding)
+    x, y, z = omega[0], omega[1], omega[2] + rate
     if not is_quarter(joint.axes):
-        spin = turn.T @ (back @ last.spin)
         spin = spin + np.array([y * rate, -(x * rate), ddq])
         return Motion(np.array([x, y, z]), spin, _matrix((x, y, z), spin), acceleration)
-    xz_axis, yz_axis, zz_axis = turn.T @ (back @ (last.U @ joint.axes[:, 2]))
+    xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
-    spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, (back @ last.spin)[2] + ddq
+    spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, spin[2] + ddq
     U = np.array(
         [
             [zz_axis + (xx - zz), xy - spin_z, xz_axis],
@@ -111,23 +118,6 @@ def _turn(
         ]
     )
     return Motion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
-
-
-def _slide(
-    joint: GeneratorJoint,
-    turn: Values,
-    last: Motion,
-    acceleration: Values,
-    rate: Number,
-    ddq: Number,
-) -> Motion:
-    """Return a link's motion after a prismatic joint, which does not change omega."""
-    back = turn.T @ joint.axes.T
-    omega, spin = back @ last.omega, back @ last.spin
-    U = back @ last.U @ back.T if is_quarter(back) else _matrix(omega, spin)
-    twice = 2.0 * rate
-    moving = acceleration + np.array([twice * omega[1], -(twice * omega[0]), ddq])
-    return Motion(omega, spin, U, moving)
 
 
 def _matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
