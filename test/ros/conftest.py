@@ -53,6 +53,7 @@ PATIENT = {
     'listen_before_activation': 0.0,
     'state_timeout': 2.0,
     'max_state_age': 0.0,
+    'min_input_rate': 1.0,
     'remaps': {'feedforward/command': COMMAND},
 }
 # An inclined base, so that with the target fci a torque is commanded.

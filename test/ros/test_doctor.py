@@ -151,12 +151,14 @@ def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
     probe.until_says('simulator: Simulated arm', 'open')
     wanted = ['good  clock: stamps are simulated time of simulator', 'good  joint states']
     wanted.append('Hz of simulated time')
-    for _ in range(10):  # on a busy machine discovery takes longer
+
+    def examined():
         main(['doctor'])
-        said = capsys.readouterr().out
-        if all(text in said for text in wanted):
-            return
-    pytest.fail(said)
+        said.append(capsys.readouterr().out)
+        return all(text in said[-1] for text in wanted)
+
+    said = []
+    probe.until(examined, 'both are good')
 
 
 def chrt_may(*before):

@@ -80,7 +80,6 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     probe.until(change.service_is_ready, 'its service')
     reference.publish(request_message(multisine(FER, 20.0, 0.4)))
     probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.4, 'motion')
-    since = len(states)
     if simulated:
         request = ChangeState.Request()
         request.transition.id = Transition.TRANSITION_DEACTIVATE
@@ -89,14 +88,13 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
         assert node.running
     else:
         node.send(signal.SIGINT)
-        while node.running:
-            probe.spin(0.001)
+        probe.until(lambda: not node.running, 'the end of the node')
         node.wait()
-    ended = len(states)
-    probe.until(lambda: len(states) > ended + 3, 'states after the end')
-    fastest = [np.abs(state.velocity).max() for state in states[since:]]
-    # The arm comes to rest and may drift afterwards; it does not coast at 0.4 rad/s, which is 20
-    # times REST_SPEED. The state at rest may be lost.
-    assert min(fastest) < 3.0 * REST_SPEED
-    assert fastest[-1] < 0.1
+
+    # The arm comes to rest, and does not coast at 0.4 rad/s, which is 20 times REST_SPEED. States
+    # of the motion may still wait for a probe that was kept waiting.
+    def rests():
+        return np.abs([state.velocity for state in states[-5:]]).max() < 3.0 * REST_SPEED
+
+    probe.until(rests, 'the arm at rest')
     assert 'not braked to rest' not in node.text

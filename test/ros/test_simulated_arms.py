@@ -26,7 +26,7 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
 ):
     states = probe.collect(JointState, 'joint_states')
     start_arm(lockstep_timeout=0.7)
-    node = start_node(target='mujoco')
+    node = start_node(target='mujoco', default_gains=True)
     probe.until(lambda: states and probe.says('simulator: Simulated arm', 'False'), 'brakes open')
     np.testing.assert_allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9)
     os.kill(node.pid, signal.SIGSTOP)
@@ -46,7 +46,6 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     os.kill(node.pid, signal.SIGCONT)
     probe.until_says('feedforward: Command', 'torques are published')
     probe.until_says('feedforward: Guard', 'the arm does what the model says')
-    # Without feedback rounding errors grow; the demonstration allows 1e-3 rad in ten seconds.
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
 
 

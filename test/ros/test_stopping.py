@@ -88,7 +88,7 @@ def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, star
     first.kill()
     probe.until(lambda: 'holding the arm until a command' in simulator.text, 'the arm held')
     # DDS still lists the dead node for 20 s.
-    start_node(target='mujoco', held_until_commanded=True)
+    start_node(target='mujoco', held_until_commanded=True, default_gains=True)
     probe.diagnostics.clear()
     probe.until_says(COMMAND, 'torques are published')
     assert probe.diagnostics[COMMAND][2]['faults latched'] == '0'
@@ -117,7 +117,13 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     # each of them.
     arm = {'publish_clock': True, 'lockstep_timeout': 0.05}
     first = start_arm(**arm)
-    start_node(target='mujoco', state_timeout=0.3, use_sim_time=True, max_state_age=0.1)
+    start_node(
+        target='mujoco',
+        state_timeout=0.3,
+        use_sim_time=True,
+        max_state_age=0.1,
+        default_gains=True,
+    )
     probe.until_says('simulator: Simulated arm', 'False')
     first.kill()
     # Without the simulator simulated time stands still, so no state is late.
