@@ -116,6 +116,16 @@ class Points:
     ddq: Array | None = None
     start: float | None = None
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether this is one position of a stream."""
+        return self.times is None and self.dq is None
+
+    @property
+    def is_set_point(self) -> bool:
+        """Whether this is a set-point with velocity, which is followed as it is."""
+        return self.times is None and self.dq is not None
+
     def checked(self, arm: ArmDescription) -> Points:
         """Return the points as float arrays; raise ReferenceRefusedError if they are unusable."""
         q = np.asarray(self.q, dtype=float)
