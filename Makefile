@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs fuzz gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-wrong lint setup clean
+.PHONY: help broken-logs demo docs fuzz gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-wrong streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
 	@echo 'make fuzz         random bytes and requests to the nodes, a hundred times as many as in make test'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
+	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
 	@echo 'make told-wrong   how fast simulated arms get whose controller has wrong settings or sensors'
 	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
 	@echo '                  names their folder'
@@ -175,6 +176,9 @@ fuzz: setup
 
 broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py "$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"
+
+streams: setup
+	@$(BIN)/python benchmarks/streams.py
 
 told-wrong: setup
 	@$(BIN)/python benchmarks/told_wrong.py $(TOLD_WRONG_ARGS)
