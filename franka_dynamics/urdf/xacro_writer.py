@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
 from .writer import add_inertial, add_shapes, write_mjcf, write_urdf, xml_text
-from ..arm.arm_file import AS_LISTED, available_sets, load
+from ..arm.arm_file import AS_LISTED, available_arms, available_sets, load
 from ..arm.hand_file import available_hands, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
 from ..arm.link_names import link_names
@@ -131,7 +131,6 @@ def _file(macro: Element) -> str:
 
 
 FORMATS = ('urdf', 'mjcf')
-SHIPPED = ('fer', 'fr3', 'fr3v2', 'fr3v2_1', 'rpr')
 _BANNER = (
     'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
     'generate it again.'
@@ -191,14 +190,24 @@ def robot_text(
     )
 
 
+def exported_arms() -> tuple[str, ...]:
+    """
+    Return the shipped arms of which `urdf/` has files: those with a home position.
+
+    An arm file without one describes a textbook's arm, for formulas alone.
+    """
+    return tuple(name for name in available_arms() if load(name).home is not None)
+
+
 def generated_files() -> dict[str, str]:
     """Return the text of every generated file, by its path below `urdf/`."""
+    arms = exported_arms()
     robots = {
         f'{arm}.{suffix}': robot_text(arm, kind)
-        for arm in SHIPPED
+        for arm in arms
         for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))
     }
-    macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in SHIPPED}
+    macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in arms}
     return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
 
 

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import JointLimits, LinkInertia, load
+from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -19,11 +19,11 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import write_mjcf, write_urdf
-from franka_dynamics.urdf.xacro_writer import _link, generated_files, robot_text, SHIPPED
+from franka_dynamics.urdf.xacro_writer import _link, exported_arms, generated_files, robot_text
 from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
 FILES = generated_files()
-ARMS = pytest.mark.parametrize('arm', SHIPPED)
+ARMS = pytest.mark.parametrize('arm', exported_arms())
 TORQUE = 1e-12  # N m; largest measured 8e-14
 
 
@@ -218,3 +218,11 @@ def test_a_urdf_names_the_rotor_inertias_that_it_cannot_hold():
     )
     assert 'fer_joint7' in comment and '0.5' in comment and 'fer_joint6' not in comment
     assert '<!--' not in write_urdf(arm)
+
+
+def test_an_arm_file_alone_makes_the_files_of_a_new_arm(tmp_path, monkeypatch):
+    shutil.copytree(share_directory() / 'config', tmp_path / 'config')
+    text = (tmp_path / 'config/arms/rpr.yaml').read_text('utf-8')
+    (tmp_path / 'config/arms/mine.yaml').write_text(text.replace('name: rpr', 'name: mine', 1))
+    monkeypatch.setattr(arm_file, 'share_directory', lambda: tmp_path)
+    assert {'mine.urdf', 'mine.xml', 'xacro/mine.xacro'} <= set(generated_files())
