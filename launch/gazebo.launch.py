@@ -174,6 +174,7 @@ def ros2_control_way(given, arm, own_file):
 
 def direct_way(given, arm, own_file):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
+    from franka_dynamics.arm import available_hands
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 
@@ -181,7 +182,7 @@ def direct_way(given, arm, own_file):
         PACKAGES, 'control:=direct', 'Simulate in Gazebo, or in MuJoCo under ros2_control'
     )
     shapes = load_shapes(arm.name)
-    if given.hand != 'none':
+    if given.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
         flange = arm.flange_transform()
         shapes[arm.n] = (
             *shapes.get(arm.n, ()),

@@ -37,11 +37,16 @@ class Export(NewFile, ArmOptions):
             write_files(generated_files(), self.all)
             return 0
         self.require_new()
-        if self.format != 'mjcf':
+        form = self.format
+        if self.output is not None and self.output.suffix == '.mjcf':
+            form = 'mjcf'
+            if 'format' in self.options_given and self.format != form:
+                self.refuse(f'{self.output}, whose ending says MJCF', 'format')
+        if form != 'mjcf':
             self.require_with('--format mjcf', 'friction')
         text = robot_text(
             self.arm,
-            self.format,
+            form,
             self.inertial_set,
             hand=self.hand,
             prefix=self.arm_prefix,

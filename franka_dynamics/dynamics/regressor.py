@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .body_tree import as_tree, BodyTree, wrench_matrix
+from .derivatives import tree_motion
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..errors import BaseParameterError, InertiaError
-from ..spatial import adjoint_inverse, bracket
+from ..spatial import adjoint_inverse
 from ..typing import Array
 
 ROTOR_SYMBOL = 'Ia'
@@ -187,35 +188,22 @@ def torque_regressor(
 
 def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: Array) -> None:
     """Write the bodies' 10 n columns for N states into an `out` of zeros, (N, n, 10 n or more)."""
-    count = len(q)
+    motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
+    wrenches = wrench_matrix(motion.twists, motion.accelerations)
     # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
     # twist in the body's frame.
-    seen = np.swapaxes(adjoint_inverse(tree.transforms(q)), -1, -2)
-    # Gravity enters as an upward acceleration of the base.
-    up = np.broadcast_to(np.concatenate((-gravity, np.zeros(3))), (count, 1, 6))
-    # For each body, in the body's frame: the joints that move the body, these joints' unit twists,
-    # the body's twist and acceleration. The base is the last entry of each list (index BASE).
+    seen = np.swapaxes(adjoint_inverse(motion.transforms), -1, -2)
+    # For each body: the joints that move the body, and these joints' unit twists in the body's
+    # frame. The base is the last entry of each list (index BASE).
     joints: list[list[int]] = [[] for _ in range(tree.n + 1)]
-    carried = [np.zeros((count, 0, 6))] * (tree.n + 1)
-    velocity = [np.zeros((count, 1, 6))] * (tree.n + 1)
-    acceleration = [up] * (tree.n + 1)
+    carried = [np.zeros((len(q), 0, 6))] * (tree.n + 1)
     for i, parent in enumerate(tree.parents):
-        step, screw = seen[:, i], tree.twists[i]
-        rate = dq[:, i, None, None] * screw
-        before = carried[parent] @ step
-        own = np.broadcast_to(screw, (count, 1, 6))
+        own = np.broadcast_to(tree.twists[i], (len(q), 1, 6))
         joints[i] = [*joints[parent], i]
-        carried[i] = np.concatenate((before, own), axis=-2)
-        velocity[i] = velocity[parent] @ step + rate
-        acceleration[i] = (
-            acceleration[parent] @ step
-            + ddq[:, i, None, None] * screw
-            + bracket(velocity[i], rate)
-        )
-        wrench = wrench_matrix(velocity[i][:, 0], acceleration[i][:, 0])
+        carried[i] = np.concatenate((carried[parent] @ seen[:, i], own), axis=-2)
         # By virtual work, body i's share of a joint's torque is the joint's unit twist times body
         # i's wrench.
-        out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrench
+        out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrenches[:, i]
 
 
 def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:

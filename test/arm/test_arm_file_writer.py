@@ -19,11 +19,10 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text, save
-from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
-from ..arms import with_joint, with_link
+from ..arms import random_arm, with_joint, with_link
 
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact
 N, FER = 7, load('fer')

@@ -9,12 +9,12 @@ import pytest
 
 from franka_dynamics.arm import Convention, DHRow, JointKind, load, ViscousCoulombFriction
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError
 
 from ..agreement import assert_near
-from ..arms import with_joint
+from ..arms import random_arm, with_joint
 
 ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error measured
 

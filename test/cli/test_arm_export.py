@@ -45,3 +45,11 @@ def test_a_payload_is_a_part_of_an_exported_urdf(hand, answered):
         model = pinocchio.buildModelFromXML(text)
         masses.append(sum(inertia.mass for inertia in model.inertias))
     assert masses[1] - masses[0] == pytest.approx(1.5)
+
+
+def test_a_file_that_ends_in_mjcf_is_mjcf(tmp_path, answered, refused):
+    file = tmp_path / 'arm.mjcf'
+    assert answered('arm export --arm rpr --output', file)[0] == 0
+    assert file.read_text('utf-8') == generated_files()['rpr.xml']
+    said = refused('arm export --arm rpr --force --format urdf --output', file)
+    assert '--format' in said and 'arm.mjcf' in said

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInertia, load
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
@@ -22,6 +22,7 @@ from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors
 from ..agreement import assert_close
+from ..arms import random_arm
 from ..identification.trees import random_tree_of_rows
 
 # Measured: 3e-13 on the random arms, whose torques reach 500 N m.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, DHRow, JointKind, load
-from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.codegen.chain import build_chain
 from franka_dynamics.codegen.emit import operation_count, python_function
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
@@ -20,6 +19,7 @@ from franka_dynamics.codegen.recursion import Inputs, inverse_dynamics
 from franka_dynamics.codegen.regrouping import regroup, with_origins_at_normals
 
 from .arms import with_rotors
+from ..arms import random_arm
 
 CLASSICAL, MINIMUM = True, False
 GENERAL, SIMPLIFIED = 'chosen', 'simplified'

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.assembly import assemble, Mount
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import tree_motion
@@ -18,6 +17,7 @@ from franka_dynamics.spatial import pose_from_xyz_rpy
 
 from .trees import random_tree
 from ..agreement import assert_close
+from ..arms import random_arm
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,14 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import Convention, JointKind, load
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
 from . import lagrangian
 from ..agreement import assert_near
+from ..arms import random_arm
 
 mujoco = pytest.importorskip('mujoco')
 

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.simulation.mujoco_model import build_mujoco, FLANGE_SITE
+
+from ..arms import random_arm
 
 # Bound on the difference; 5e-14 was measured on fer.
 ATOL = 1e-10

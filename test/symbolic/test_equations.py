@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, load
-from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
 from franka_dynamics.symbolic import derivations
 from franka_dynamics.symbolic.rendering import as_text
+
+from ..arms import random_arm
 
 ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured
 

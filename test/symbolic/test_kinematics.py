@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, load
-from franka_dynamics.arm.sampling import random_arm
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -19,6 +18,8 @@ sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed'
 
 from franka_dynamics.symbolic.chain import chain_of, Kinematics, position  # noqa: E402
 from franka_dynamics.symbolic.derivations import kinematics  # noqa: E402
+
+from ..arms import random_arm  # noqa: E402
 
 ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')

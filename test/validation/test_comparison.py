@@ -17,7 +17,7 @@ from franka_dynamics.arm import (
 )
 from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.arm.inertia import six_from_tensor, TENSOR_ORDER
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -26,7 +26,7 @@ from franka_dynamics.urdf.writer import write_urdf
 from franka_dynamics.validation.comparison import alike
 from franka_dynamics.validation.source import compare
 
-from ..arms import with_joint, with_link, with_row_shifted
+from ..arms import random_arm, with_joint, with_link, with_row_shifted
 from ..urdf.urdf_texts import edited
 
 FER = load('fer')

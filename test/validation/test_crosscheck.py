@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, Convention, DHRow, LinkInertia, load
-from franka_dynamics.arm.sampling import random_arm, sample_states
+from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -19,7 +19,7 @@ from franka_dynamics.errors import CrosscheckError, InertiaError, SettingsError
 from franka_dynamics.validation.crosscheck import compare_formulations, crosscheck, TOLERANCE
 
 from ..agreement import assert_near
-from ..arms import with_link
+from ..arms import random_arm, with_link
 from ..dynamics import lagrangian
 
 STATES = 4
