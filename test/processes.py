@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds and ends the processes that tests leave behind."""
+"""Waits for processes, finds and ends those that tests leave behind."""
 
 import ctypes
 import os
@@ -13,6 +13,22 @@ GRACE_S = 20.0
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
+
+TIMEOUT_S = 180.0  # only reached when something is broken
+
+
+def until(done, what, *, process=None, said=lambda: '', timeout=TIMEOUT_S):
+    """
+    Wait, without spinning, until `done` returns something true, and return that.
+
+    Fails with `what` and what `said` returns after a time-out, or when a process ends before.
+    """
+    give_up = time.monotonic() + timeout
+    while not (result := done()):
+        assert time.monotonic() < give_up, f'never happened: {what}; {said()}'
+        assert process is None or process.poll() is None, f'ended before: {what}; {said()}'
+        time.sleep(0.02)
+    return result
 
 
 def take_charge():

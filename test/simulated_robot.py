@@ -8,11 +8,12 @@ import os
 from pathlib import Path
 import subprocess
 import sys
-import time
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+
+from .processes import until
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / '.venv-franka-sim'
@@ -23,7 +24,6 @@ PACKAGES = ('franka-sim==1.1.7', 'mujoco==3.2.7', 'numpy==1.26.4')
 PIP_OPTIONS = '--no-deps -q --only-binary :all: --no-compile --disable-pip-version-check'.split()
 ROTOR_INERTIA = 0.1  # kg m^2 on every joint, as the simulated FR3s of others have
 START = np.array([0.0, 0.0, 0.0, -1.57, 0.0, 1.57, 0.785])  # where franka-sim's arm begins
-TIMEOUT_S = 60.0
 _ROW_BYTES = 7 * 8
 # Variables by which ROS and MuJoCo of this process would reach into that environment.
 _FOREIGN = ('LD_LIBRARY_PATH', '_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'PYTHONPATH', 'PYTHONHOME')
@@ -91,12 +91,16 @@ class FrankaSim:
             stderr=self._output,
             env=clean_environment(FR3_MJCF=str(model)),
         )
-        give_up = time.monotonic() + TIMEOUT_S
-        while b'Server ready' not in self._log.read_bytes():
-            if self.process.poll() is not None or time.monotonic() > give_up:
-                self.kill()
-                pytest.fail(f'franka-sim did not start: {self._log.read_text()}')
-            time.sleep(0.02)
+        try:
+            until(
+                lambda: b'Server ready' in self._log.read_bytes(),
+                'the start of franka-sim',
+                process=self.process,
+                said=self._log.read_text,
+            )
+        except AssertionError:
+            self.kill()
+            raise
 
     @property
     def cycles(self):

@@ -11,7 +11,6 @@ from pathlib import Path
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
+from ..processes import until
 from ..simulated_robot import FrankaSim, START
 
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
@@ -53,14 +53,17 @@ def moving(robot, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    give_up = time.monotonic() + 60.0
-    while robot.cycles < 300:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
-    yield process
-    process.kill()
-    process.wait()
+    try:
+        until(
+            lambda: robot.cycles >= 300,
+            'torques reach the robot',
+            process=process,
+            said=lambda: process.stderr.read() if process.poll() is not None else '',
+        )
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def assert_safe(torques):

@@ -36,12 +36,11 @@ from franka_dynamics.ros.node_group import default_signals  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
 
+from ..processes import TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
 
 FER = load('fer')
 FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds it [N m]
-# Only reached when something is broken; no test depends on how long a step takes.
-TIMEOUT_S = 180.0
 ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
 COMMAND = 'effort_controller/commands'
 # Fewer than the default of 300, because many nodes start here, with well-known arms.
@@ -99,14 +98,6 @@ def printed(*words, **environment) -> str:
     status, output, errors = run_python(*words, **environment)
     assert status == 0, errors
     return output
-
-
-def wait_for(done: Callable[[], object], what: str) -> None:
-    """Wait, without spinning, until `done` returns True."""
-    give_up = time.monotonic() + TIMEOUT_S
-    while not done():
-        time.sleep(0.01)
-        assert time.monotonic() < give_up, f'never happened: {what}'
 
 
 # Importing takes most of a node's start. So Python's fork server imports all of it once, and each

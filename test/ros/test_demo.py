@@ -5,7 +5,6 @@
 import json
 import os
 import signal
-import time
 
 import pytest
 
@@ -16,7 +15,7 @@ pytest.importorskip('mujoco')
 from franka_dynamics.ros import demo
 
 from .conftest import start_python, TIMEOUT_S
-from ..processes import descendants
+from ..processes import descendants, until
 
 # Run in a separate process, because run_session sets the ROS domain.
 PROGRAM = """
@@ -115,10 +114,11 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
 def test_a_signal_ends_the_demonstration_in_one_sentence(tmp_path):
     before = descendants(os.getpid())
     running = start_python('-m', 'franka_dynamics', 'demo', '--output', tmp_path)
-    give_up = time.monotonic() + TIMEOUT_S
-    while not any('feedforward_node' in one for one in descendants(running.pid).values()):
-        assert running.poll() is None and time.monotonic() < give_up
-        time.sleep(0.05)
+    until(
+        lambda: any('feedforward_node' in one for one in descendants(running.pid).values()),
+        'the node of the demonstration',
+        process=running,
+    )
     running.send_signal(signal.SIGINT)
     said = running.communicate(timeout=TIMEOUT_S)[1]
     assert running.returncode == 130

@@ -14,8 +14,9 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .conftest import FER, ROOT_NAMES, start_python, wait_for
+from .conftest import FER, ROOT_NAMES, start_python
 from ..messages import stamp
+from ..processes import until
 from ..scripts import example as example_file
 from ..scripts import loaded
 
@@ -123,14 +124,14 @@ def test_a_receiver_that_stood_still_gets_the_last_torque_which_is_zero(tmp_path
             controller.command(np.ones(7))
             return last()
 
-        wait_for(sent_and_heard, 'the receiver hears a torque')
+        until(sent_and_heard, 'the receiver hears a torque')
         receiver.send_signal(signal.SIGSTOP)
         # More torques than DDS keeps for a process that does not read.
         for _ in range(3000):
             controller.command(np.ones(7))
         controller.stop()
         controller.destroy_node()
-        wait_for(lambda: last() == ['0.0'], 'the receiver hears the zero')
+        until(lambda: last() == ['0.0'], 'the receiver hears the zero')
     finally:
         rclpy.try_shutdown()
         receiver.kill()

@@ -18,7 +18,7 @@ from franka_dynamics.cli.main import WORDS
 
 from .conftest import ROOT, start_python
 from ..optional import needs
-from ..processes import GRACE_S
+from ..processes import GRACE_S, until
 
 pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 
@@ -109,10 +109,13 @@ def running(shell, *options, factor):
     """
     slow = ['--real-time-factor', factor]
     process = shell.start(['sim', '--no-view', *slow, *options])
-    give_up = time.monotonic() + TIMEOUT_S
-    while 'The arm is held' not in shell.logs():
-        assert process.poll() is None and time.monotonic() < give_up, shell.logs()
-        time.sleep(0.2)
+    until(
+        lambda: 'The arm is held' in shell.logs(),
+        'the arm is held',
+        process=process,
+        said=shell.logs,
+        timeout=TIMEOUT_S,
+    )
     return process
 
 

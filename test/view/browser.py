@@ -10,12 +10,12 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from urllib.request import urlopen
 
 import pytest
 
-TIMEOUT_S = 180.0  # software rendering on a busy machine
+from ..processes import TIMEOUT_S, until
+
 _CHOICES = ('chromium', 'chromium-browser', 'google-chrome')
 
 
@@ -42,7 +42,7 @@ class Browser:
 
         try:
             port = self._port()
-            page = self.until(lambda: self._pages(port), 'a page')[0]
+            page = until(lambda: self._pages(port), 'a page')[0]
             self._socket = connect(page['webSocketDebuggerUrl'], max_size=None)
         except BaseException:
             self.__exit__()
@@ -63,7 +63,7 @@ class Browser:
 
     def wait_for(self, pattern):
         """Wait until the page's text matches a pattern; return the match."""
-        return self.until(lambda: re.search(pattern, self.text()), pattern)
+        return until(lambda: re.search(pattern, self.text()), pattern)
 
     def picture(self):
         """Return the page as an array, shape (height, width, 3)."""
@@ -90,11 +90,3 @@ class Browser:
     def _pages(port):
         with urlopen(f'http://127.0.0.1:{port}/json') as answer:
             return [tab for tab in json.load(answer) if tab['type'] == 'page']
-
-    @staticmethod
-    def until(done, what):
-        give_up = time.monotonic() + TIMEOUT_S
-        while not (result := done()):
-            assert time.monotonic() < give_up, f'never seen: {what}'
-            time.sleep(0.2)
-        return result
