@@ -94,9 +94,8 @@ import rclpy
 from std_msgs.msg import Float64MultiArray
 rclpy.init()
 node = rclpy.create_node('receiver')
-node.create_subscription(
-    Float64MultiArray, 'effort_controller/commands', lambda m: print(m.data[0], flush=True), 10
-)
+topic = 'simulation/effort_controller/commands'
+node.create_subscription(Float64MultiArray, topic, lambda m: print(m.data[0], flush=True), 10)
 rclpy.spin(node)
 """
 
