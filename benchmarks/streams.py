@@ -31,7 +31,7 @@ from franka_dynamics.typing import Array
 
 STEP_S, WHOLE_S, SETTLED_S = 1e-3, 6.0, 2.0
 # Seeds of the cases; those for judging were not looked at while constants were chosen.
-TUNING, JUDGING = 0, 1000
+TUNING, JUDGING = 0, 3000
 DELAYS_S = np.arange(0.0, 0.6, 0.002)
 # A streamed motion may use twice the acceleration limit for moments.
 MOST_SHARE = {'stream': 2.01, 'chunk': 1.01, 'trajectory': 1.01, 'replaced': 1.01}

@@ -85,7 +85,7 @@ def through_points(
         points = q
         for _ in range(_AVERAGED + 1):
             if np.abs(points - q).max() <= _MOST_AVERAGED:
-                yield points, True
+                yield np.vstack((points[:-1], q[-1:])), True  # the goal stays as it is
                 yield points, False
             points = _averaged(times, points)
 
@@ -238,14 +238,15 @@ def _averaged(times: Array, q: Array) -> Array:
     """
     Return positions of which each comes halfway to the line between its neighbours.
 
-    The first one comes halfway to the line through the next two; the last one stays, as the goal.
+    The first and the last one come halfway to the lines through the next two.
     """
     if len(times) < 3:
         return q
     before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
     lines = (after * q[:-2] + before * q[2:]) / (before + after)
     first = q[1] + (q[1] - q[2]) * before[0] / after[0]
-    return np.vstack(((q[0] + first) / 2.0, (q[1:-1] + lines) / 2.0, q[-1]))
+    last = q[-2] + (q[-2] - q[-3]) * after[-1] / before[-1]
+    return (q + np.vstack((first, lines, last))) / 2.0
 
 
 def _slopes(times: Array, q: Array, stops: bool) -> Array:

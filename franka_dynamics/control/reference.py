@@ -25,8 +25,8 @@ from ..typing import Array
 LEADS_S = (0.02, 0.1, 0.5)
 # A set-point with velocity that is not replaced within SET_POINT_TIMEOUT_S is braked to rest [s].
 SET_POINT_TIMEOUT_S = 0.1
-# A stream ends if no point came for _MOST_MISSING periods or, while its period is unknown, for
-# STREAM_TIMEOUT_S. The period of points that come in a burst is _FASTEST_S [s].
+# A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MOST_MISSING periods. The period
+# of points that come in a burst is _FASTEST_S [s].
 _MOST_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
 _MOST_EVENTS = 1000  # number of events kept; a further event replaces the oldest
@@ -351,7 +351,7 @@ class _Stream:
             return _Stream(((0, stamp, q),))
         number, before, _ = self.points[-1]
         since = stamp - before
-        if since > (_MOST_MISSING * self.period or STREAM_TIMEOUT_S):
+        if since > max(STREAM_TIMEOUT_S, _MOST_MISSING * self.period):
             return _Stream(((0, stamp, q),))
         steps = max(1, round(since / self.period)) if self.period else 1
         longer = _Stream((*self.points[1 - _KEPT :], (number + steps, stamp, q)))

@@ -307,6 +307,19 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     assert np.abs(states[0][-1] - points[kept][-1]).max() < 0.3
 
 
+def test_a_stream_goes_on_after_several_lost_points():
+    # The arm is braked meanwhile, and far from the next point.
+    arrivals = np.arange(0.0, 3.0, 0.05)
+    points = swing(arrivals, 0.2)[0]
+    kept = (arrivals < 1.0) | (arrivals > 1.28)
+    states, refused = stream(arrivals[kept], points[kept], 3.0)
+    assert refused == 0
+    require_smooth(states, 2.0)
+    late = np.arange(2400, 2900)
+    true = swing(1e-3 * late - 0.1 - LEADS_S[0] - 5e-4, 0.2)[0]
+    np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=6e-3)
+
+
 def test_a_stream_begins_within_a_tenth_of_a_radian():
     reference = held()
     with pytest.raises(ReferenceRefusedError, match=r'is 0\.11 rad away'):
