@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs fuzz gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-wrong streams lint setup clean
+.PHONY: help broken-logs demo docs fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-wrong streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -58,6 +58,7 @@ help:
 	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
+	@echo 'make generated    write the files under urdf/ and config/ that arm files and parameter tables determine'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder;'
@@ -195,6 +196,20 @@ gazebo-check:
 		python3 benchmarks/gazebo_check.py $(GAZEBO_ARGS); else \
 		echo 'gazebo-check: skipped, because ros2, or gz and ign, is not installed here;' \
 		'docs/howto/gazebo.md says how to install them.'; fi
+
+define GENERATE
+from franka_dynamics.files import write_text
+from franka_dynamics.ros import parameter_tables
+from franka_dynamics.urdf import xacro_writer
+
+for name, text in parameter_tables.generated_files().items():
+    write_text(name, text)
+for name, text in xacro_writer.generated_files().items():
+    write_text(f'urdf/{name}', text)
+endef
+export GENERATE
+generated: setup
+	@$(BIN)/python -c "$$GENERATE"
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,12 +66,6 @@ def printed_json_option(what: str) -> Any:
 def arm_prefix_option(**more: Any) -> Any:
     """Return the option --arm-prefix."""
     return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
-
-
-def lead_option() -> Any:
-    """Return the option --lead."""
-    text = 'time in which the arm first moves to the beginning of the motion [s]'
-    return option(text, 'S', default=0.0, least=0.0, most=60.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +143,3 @@ def print_or_write(text: str, path: Path | None) -> None:
     else:
         write_text(path, text)
         print(path)
-
-
-def write_files(files: Mapping[str, str], folder: Path) -> None:
-    """Write each file of a mapping from names to texts below a folder; print the paths."""
-    for name, text in files.items():
-        print_or_write(text, folder / name)

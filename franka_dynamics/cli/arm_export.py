@@ -5,13 +5,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from ._arm_options import ArmOptions
-from ._options import arm_prefix_option, folder_option, NewFile, print_or_write, write_files
+from ._options import arm_prefix_option, NewFile, print_or_write
 from ..arm.payload import read_payload
 from ..options import option
-from ..urdf.xacro_writer import FORMATS, generated_files, robot_text
+from ..urdf.xacro_writer import FORMATS, robot_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,17 +24,9 @@ class Export(NewFile, ArmOptions):
         'simulated friction',
         default=False,
     )
-    all: Path | None = folder_option(
-        'write the generated files that the package ships under urdf/ into a folder'
-    )
 
     def run(self) -> int:
-        """Print or write the URDF or MJCF; with --all write the files shipped under urdf/."""
-        if self.all is not None:
-            others = sorted(self.options_given - {'all'})
-            self.refuse('--all, which writes the shipped files as they are', *others)
-            write_files(generated_files(), self.all)
-            return 0
+        """Print or write the URDF or MJCF."""
         self.require_new()
         form = self.format
         if self.output is not None and self.output.suffix == '.mjcf':

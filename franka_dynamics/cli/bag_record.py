@@ -21,10 +21,10 @@ from rich.text import Text
 
 from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
-from ._options import arm_prefix_option, folder_option, lead_option, new_bag, Topics
+from ._options import arm_prefix_option, folder_option, new_bag, Topics
 from ._say import say, say_each, terminal
 from ..arm import ArmDescription
-from ..errors import FrankaDynamicsError, SettingsError
+from ..errors import FrankaDynamicsError
 from ..options import option
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import prepare
@@ -55,27 +55,21 @@ class Record(Topics, ArmOptions):
         least=1e-3,
         most=86400.0,
     )
-    motion: Path | None = option(
-        'send this motion to the node and end when the motion ends: a file of `identify plan`, '
-        'or a shipped motion (fer, fr3, fr3v2, fr3v2_1)',
-        'MOTION',
-        flags=('--with',),
-        default=None,
-    )
-    lead: float = lead_option()
     node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
 
     def run(self) -> int:
-        """Record and check the bag; return 1 if it is unusable or the motion failed."""
-        if self.motion is not None:
-            self.refuse('--with MOTION: it ends with the motion', 'duration')
-        elif self.lead:
-            raise SettingsError('--lead needs --with; add it, or leave --lead out.')
-        from ..ros.recording_session import record
-        from ..ros.trajectories import read_trajectory_file
+        """Record and check the bag; return 1 if it is unusable."""
+        return self.along(None)
 
-        if self.motion is not None:
-            read_trajectory_file(self.motion)  # refuses a wrong file before anything starts
+    def along(self, motion: Path | None, lead: float = 0.0) -> int:
+        """
+        Record, check the bag and return 1 if it is unusable or the motion failed.
+
+        A motion is sent to the node by `node play` as soon as the arm is heard, and the recording
+        ends with it.
+        """
+        from ..ros.recording_session import record
+
         arm = self.load_arm()
         bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
         player: subprocess.Popen[str] | None = None
@@ -88,8 +82,8 @@ class Record(Topics, ArmOptions):
                 show(f'recording {bag}: {progress}; Ctrl-C ends')
                 if not progress.of_arm and progress.heard > _OTHER_ARM_S:
                     return False  # no motion is sent, and _judge names the joints of both arms
-                if self.motion is not None and player is None and progress.of_arm:
-                    player = _playing(self.motion, self.node, self.lead)
+                if motion is not None and player is None and progress.of_arm:
+                    player = _playing(motion, self.node, lead)
                 if player is not None and player.poll() is not None:
                     return False
                 return unasked() and not self._long_enough(progress)
@@ -108,16 +102,16 @@ class Record(Topics, ArmOptions):
                     player.send_signal(signal.SIGINT)  # the arm comes to rest if it still moves
                     output = player.communicate()[0].splitlines()[1:]
         if player is not None and not player.returncode:
-            say(f'{self.motion}: {output[-1]}')
+            say(f'{motion}: {output[-1]}')
         if progress.states:
             say(
                 f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
                 f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
             )
-        status = self._judge(arm, bag, progress)
+        status = self._judge(arm, bag, progress, motion)
         if player is not None and player.returncode:
             refused = ' '.join(output[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
-            say(f'{self.motion} was not played to its end: {refused}', 'error')
+            say(f'{motion} was not played to its end: {refused}', 'error')
             return 1
         return status
 
@@ -133,7 +127,9 @@ class Record(Topics, ArmOptions):
         patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
         return progress.span >= self.duration or progress.seconds > patience
 
-    def _judge(self, arm: ArmDescription, bag: Path, progress: Progress) -> int:
+    def _judge(
+        self, arm: ArmDescription, bag: Path, progress: Progress, motion: Path | None
+    ) -> int:
         """Read the bag and say whether replay and identify could use it; return 1 if not."""
         if progress.states == 0:
             say(
@@ -145,23 +141,23 @@ class Record(Topics, ArmOptions):
         try:
             recording = read_recording(bag, arm.joint_names, topic=progress.topic)
             warnings = suspicions(recording, arm)
-            motion = prepare(recording)
+            prepared = prepare(recording)
         except FrankaDynamicsError as error:
             say(f'not usable: {error}')
             return 1
         moved = float(np.ptp(recording.q, axis=0).max())
-        if self.motion is not None and moved < _STILL:
+        if motion is not None and moved < _STILL:
             say(
-                f'not usable: no joint moved by more than {moved:.2g} rad, although {self.motion} '
+                f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} '
                 'was sent; see what `franka-dynamics node monitor` says of the node, and whether '
                 'the controller of the effort topic is active.'
             )
             return 1
         say_each(warnings, 'warning')
-        say_each((*motion.remarks, *progress.problems), 'note')
+        say_each((*prepared.remarks, *progress.problems), 'note')
         say(
-            f'{"doubtful" if warnings else "usable"}: {len(motion)} samples at '
-            f'{motion.options.rate:g} Hz. Next:'
+            f'{"doubtful" if warnings else "usable"}: {len(prepared)} samples at '
+            f'{prepared.options.rate:g} Hz. Next:'
         )
         # `bag replay` has no --repair: it uses the inertial sets as published.
         suggest(f'bag replay {shlex.quote(str(bag))} {self.arm_as_given("repair")}')

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._external import ExternalTorque
 from ._options import file_option, folder_option, json_option
 from ._recording_options import MeasuredTorques
 from ._say import ProgressBar, say, say_each, show, write_json
@@ -30,7 +31,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay(MeasuredTorques):
+class Replay(MeasuredTorques, ExternalTorque):
     """Compare a recording's measured torques with the model's, for each inertial set and hand."""
 
     sets: tuple[str, ...] = option(
@@ -71,6 +72,8 @@ class Replay(MeasuredTorques):
 
         if self.no_plots:
             self.refuse('--no-plots: the folder holds plots alone', 'output')
+        if self.external is None:
+            self.require_with('--external PATH', 'frame', 'tool_center')
         arms = self._candidates()
         with ProgressBar() as bar:
             # The friction torque in `motion` is that of arms[0]; all candidates have the same
@@ -94,6 +97,8 @@ class Replay(MeasuredTorques):
             figures = ('share', 'residual', 'watched', 'stopped')
             data['guard'] = {name: getattr(guarded, name) for name in figures}
             write_json(self.json, data)
+        if self.external is not None:
+            self.write_external(self.external, fits[0], recording, motion, self.gravity)
         if not self.no_plots:
             self._plot(recording, motion, fits)
         if self.require is not None and fits[0].whole.whole > self.require:

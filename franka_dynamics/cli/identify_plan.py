@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify plan`: plan an identification motion; --rehearse simulates it."""
+"""`franka-dynamics identify plan`: plan an identification motion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import yaml
 
 from ._arm_options import ArmOptions, this_command
-from ._options import file_option, folder_option, gravity_option, new_bag
+from ._options import file_option, gravity_option
 from ._recording_options import BagNames
 from ._say import ProgressBar, say, show
 from ..arm import ArmDescription
@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 _POINTS_PER_S = 25.0
-# Standard deviations of the sensors' noise: effort [N m], velocity [rad/s], position [rad].
-_EFFORT_NOISE, _VELOCITY_NOISE, _POSITION_NOISE = 0.2, 1e-3, 1e-5
-_NOISE_FACTOR = 3.0
-_HIDDEN_HAND = 'franka_hand'
-_PERIODS = 2  # periods in the bag of --rehearse; identification leaves out fifths in turn
 _DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
 _FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 
@@ -74,15 +69,9 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
     iterations: int = option(
         'largest number of iterations of the optimisation', 'N', default=300, least=1
     )
-    rehearse: Path | None = folder_option(
-        'play the motion on the simulated arm with an undeclared franka_hand, record a bag '
-        'into this folder, identify the arm and write its file beside the bag'
-    )
 
     def run(self) -> int:
-        """Write the trajectory; exit 1 if needed parameters stay unknown or rehearsal fails."""
-        if self.rehearse:
-            new_bag(f'{self.rehearse / "bag"}')
+        """Write the trajectory; exit 1 if needed parameters stay unknown."""
         arm = self.load_arm()
         found, repetitions = self._optimise(arm)
         identifiable = self._print(arm, found, repetitions)
@@ -96,10 +85,7 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
             f'"$(cat {shlex.quote(str(self.output))})"'
         )
-        status = 0 if identifiable else 1
-        if self.rehearse:
-            return self._rehearse(arm, found, self.rehearse) or status
-        return status
+        return 0 if identifiable else 1
 
     def _problem(self, arm: ArmDescription) -> ExcitationProblem:
         return ExcitationProblem(
@@ -177,71 +163,6 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
             title = f'predicted standard deviations after {times}{given}'
             show(Table(title, heads, rows))
         return not open_ones.any()
-
-    def _rehearse(self, arm: ArmDescription, found: Excitation, folder: Path) -> int:
-        """
-        Record a simulated arm that follows the motion, and identify the arm from the bag.
-
-        Return 1 if the identified arm's error E on the left-out parts of the bag is above a bound,
-        which is printed.
-        """
-        from .identify_arm import published_sets, show_identification
-        from ..identification.bags import Bag
-        from ..identification.identify import identify
-        from ..identification.options import IdentificationOptions
-        from ..report.identification_page import identification_page
-
-        simulated = replace(self, arm_prefix='')  # the simulated arm's joint names have no prefix
-        self._record(simulated.load_arm(hand=_HIDDEN_HAND), found, folder / 'bag')
-        # The bag's torque noise, sampled at 200 Hz, is white up to 100 Hz, of which the low-pass
-        # filter keeps 3 Hz.
-        noise = _EFFORT_NOISE * np.sqrt(arm.n * 3.0 / 100.0)
-        bound = _NOISE_FACTOR * noise
-        say(
-            f'the rehearsal passes if E on the left-out parts is at most {bound:.3f} N m: '
-            f"{_NOISE_FACTOR:g} times the {noise:.3f} N m that the sensors' noise leaves, because "
-            "the friction model and the filter's ends add errors"
-        )
-        start = simulated.load_arm()
-        bag = Bag(str(folder / 'bag'), start.joint_names)
-        with ProgressBar() as bar:
-            result = identify(
-                [bag],
-                start,
-                published_sets(simulated, start),
-                # `anyway` accepts that _HIDDEN_HAND is not declared: identification must find its
-                # mass as part of the last link.
-                IdentificationOptions(gravity=self.gravity, anyway=True),
-                progress=bar.follow('identifying'),
-            )
-        result.save(folder / 'arm.yaml', payload=self.payload, anyway=True)
-        page = identification_page(result, [('bag', bag.motion(result.model))])
-        write_text(folder / 'report.html', page)
-        show_identification(result)
-        say(f'arm file: {folder / "arm.yaml"}; page: {folder / "report.html"}')
-        error = result.arm_score.test.whole
-        if error <= bound:
-            return 0
-        say(f'E on the left-out parts is {error:.3f} N m, above {bound:.3f} N m.', style='red')
-        return 1
-
-    def _record(self, truth: ArmDescription, found: Excitation, bag: Path) -> None:
-        """Let the simulated arm `truth` follow the motion, and write a bag of its states."""
-        from ..recordings.recording import write_recording
-        from ..simulation.arm_simulation import SimulationSettings
-        from ..simulation.play import play
-
-        say(f'rehearsal: {_PERIODS} periods on the simulated arm with {_HIDDEN_HAND} ...')
-        settings = SimulationSettings(
-            gravity=self.gravity,
-            friction=truth.friction is not None,
-            effort_noise=_EFFORT_NOISE,
-            velocity_noise=_VELOCITY_NOISE,
-            position_noise=_POSITION_NOISE,
-        )
-        recording = play(truth, found.trajectory.at, _PERIODS * self.period, settings)
-        write_recording(recording, bag)
-        say(f'bag: {bag}')
 
 
 def _verdict(

@@ -51,7 +51,6 @@ WORDS: dict[str, str | dict[str, str]] = {
         'record': 'bag_record.Record',
         'import': 'bag_import.Import',
         'replay': 'bag_replay.Replay',
-        'external': 'bag_external.External',
     },
     'identify': {
         'arm': 'identify_arm.Identify',
@@ -62,9 +61,7 @@ WORDS: dict[str, str | dict[str, str]] = {
     'codegen': 'codegen.Codegen',
     'node': {
         'state': 'node.State',
-        'get': 'node.Get',
         'set': 'node.Set',
-        'load': 'node.Load',
         'play': 'node.Play',
         'clear': 'node.Clear',
         'monitor': 'node_monitor.Monitor',

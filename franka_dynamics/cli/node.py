@@ -6,17 +6,39 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+import math
 from pathlib import Path
 import sys
-from typing import Any
+import time
+from typing import Any, TYPE_CHECKING
 
 from ._action import Action
 from ._interrupts import until_interrupted
-from ._options import file_option, folder_option, lead_option, print_or_write, write_files
+from ._options import (
+    file_option,
+    folder_option,
+    new_bag,
+    print_or_write,
+    PRINTED,
+    printed_json_option,
+    Topics,
+)
+from ._say import show, terminal, write_json
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..options import option
 
+if TYPE_CHECKING:
+    from .bag_record import Record
+    from ..ros.monitor_feed import NodeView
+
+# Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
+# per second, some figures only in the second message. Torque terms that need measured effort or
+# commands may never arrive.
+_PATIENCE_S = 3.0
+# Wait after all figures have arrived: the observer of the external torque starts with the topic's
+# first subscriber.
+_SETTLE_S = 0.3
 TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 
@@ -33,8 +55,8 @@ class _Question(Action):
     def ask(self, client: Any) -> object:
         """Send the request and return the node's answer."""
 
-    def run(self) -> int:
-        """Print the node's answer; raise NodeClientError if the node does not answer or fails."""
+    def answer(self) -> str:
+        """Return the node's answer; raise NodeClientError if it does not answer or fails."""
         from ..ros.node_client import NodeClient
 
         def go_on() -> None:
@@ -42,13 +64,17 @@ class _Question(Action):
                 raise KeyboardInterrupt
 
         with until_interrupted() as unasked, NodeClient(self.node, self.timeout, go_on) as client:
-            print(self.ask(client))
+            return f'{self.ask(client)}'
+
+    def run(self) -> int:
+        """Print the node's answer."""
+        print(self.answer())
         return 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class State(_Question):
-    """Print a node's state, what the node does and why; or change the state."""
+    """Print a node's state, what the node does and why, its figures; or change the state."""
 
     transition: str | None = option(
         f'to another state: {", ".join(TRANSITIONS)}',
@@ -57,6 +83,52 @@ class State(_Question):
         choices=TRANSITIONS,
         default=None,
     )
+    json: Path | None = printed_json_option('state and figures')
+
+    def run(self) -> int:
+        """Print state and figures; exit 1 if the node is silent or has a fault."""
+        from ._monitor_view import monitor_view
+        from ..ros.monitor_feed import at_fault
+
+        if self.transition is not None:
+            self.refuse('a TRANSITION', 'json')
+            return super().run()
+        answer = self.answer()
+        state, _, report = answer.partition('\n')
+        nodes = self._heard() if report else []
+        now = time.monotonic()
+        if self.json:
+            write_json(self.json, {'state': state, 'nodes': [one.as_dict(now) for one in nodes]})
+        if self.json != PRINTED:
+            print(answer)
+            if nodes:
+                show(monitor_view(nodes, now, terminal().width))
+        faults = at_fault(nodes, now)
+        for sentence in faults:
+            print(sentence, file=sys.stderr)
+        return 1 if faults else 0
+
+    def _heard(self) -> list[NodeView]:
+        """Return the nodes heard in the node's namespace, or in any, with their torques."""
+        from ..ros.monitor_feed import MonitorFeed
+
+        namespace = self.node.strip('/').rpartition('/')[0]
+        feed = MonitorFeed([namespace] if '/' in self.node else [])
+        try:
+            began = time.monotonic()
+            heard_at = complete_at = math.inf
+            while True:
+                feed.poll()
+                now = time.monotonic()
+                if feed.arms:
+                    heard_at = min(heard_at, now)
+                    complete_at = min(complete_at, now) if feed.complete else math.inf
+                enough = now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_S
+                if enough or now - began > self.timeout:
+                    return feed.nodes
+                time.sleep(0.02)
+        finally:
+            feed.close()
 
     def ask(self, client: Any) -> object:
         """Change the state and return it, or return the state and a configured node's report."""
@@ -65,17 +137,6 @@ class State(_Question):
         state = client.state()
         report = client.report() if state in ('active', 'inactive') else ''
         return f'{state}\n{report}' if report else state
-
-
-@dataclass(frozen=True, kw_only=True)
-class Get(_Question):
-    """Print a parameter of a node."""
-
-    parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
-
-    def ask(self, client: Any) -> object:
-        """Return the parameter's value."""
-        return client.get(self.parameter)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +168,58 @@ def _payload(given: str) -> list[float]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Play(_Question):
-    """Send a motion to a node and wait until the motion ends."""
+class Play(_Question, Topics):
+    """Send a motion to a node and wait until the motion ends; with --record, record the motion."""
 
     file: Path = option(
         'a file of `identify plan`, or a shipped motion: fer, fr3, fr3v2, fr3v2_1',
         'FILE',
         positional=True,
     )
-    lead: float = lead_option()
+    lead: float = option(
+        'time in which the arm first moves to the beginning of the motion [s]',
+        'S',
+        default=0.0,
+        least=0.0,
+        most=60.0,
+    )
+    record: Path | None = folder_option(
+        'record joint states, commands, references and diagnostics in this new bag, and say if '
+        'the recording is usable',
+        kind=new_bag,
+    )
+
+    def run(self) -> int:
+        """Play the motion; with --record return 1 if the bag is unusable as well."""
+        from ..ros.trajectories import read_trajectory_file
+
+        read_trajectory_file(self.file)  # refuses a wrong file before anything starts
+        if self.record is None:
+            self.require_with('--record BAG', 'topic', 'command')
+            return super().run()
+        return self._recorder(self.record).along(self.file, self.lead)
+
+    def _recorder(self, bag: Path) -> Record:
+        """Return a recorder of the arm that the node was given."""
+        from .bag_record import Record
+        from ..ros.node_client import NodeClient
+
+        with NodeClient(self.node, self.timeout) as client:
+            keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
+            given = dict(zip(keys, client.values(keys)))
+        given['arm'] = given.pop('robot_type')
+        given['payload'] = ','.join(f'{one:.12g}' for one in given['payload'])
+        given = {name: value for name, value in given.items() if value}
+        if not given.get('payload', '').strip('0,'):
+            given.pop('payload', None)
+        return Record(
+            **given,
+            options_given=frozenset(given),
+            output=bag,
+            node=self.node,
+            topic=self.topic,
+            command=self.command,
+        )
 
     def ask(self, client: Any) -> object:
         """Send the motion; return 'finished' when the motion has ended as planned."""
@@ -152,27 +256,6 @@ class Clear(_Question):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load(_Question):
-    """Load a parameter file into a running node: all parameters at once, or none."""
-
-    node: str = option(
-        'the node, with its namespace', 'NODE', positional=True, default='feedforward'
-    )
-    file: Path = option(
-        'a file of `ros2 param dump` or `franka-dynamics node defaults`; it may repeat values '
-        'that the node has',
-        'FILE',
-        positional=True,
-    )
-
-    def ask(self, client: Any) -> object:
-        """Load the file; return which parameters changed."""
-        loaded = client.load(self.file)
-        changed, same = ', '.join(loaded.changed) or 'nothing', len(loaded.unchanged)
-        return f"set: {changed}; {same} had the file's value already"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Defaults(Action):
     """Print a node's default parameters as a commented YAML file."""
 
@@ -183,19 +266,12 @@ class Defaults(Action):
         default='feedforward',
     )
     output: Path | None = file_option('file to write (default: print)')
-    all: Path | None = folder_option(
-        'write the parameter files of all nodes below a folder, as the package ships them'
-    )
 
     def run(self) -> int:
-        """Print or write a node's parameter file; with --all write the files of all nodes."""
-        from ..ros.parameter_tables import generated_files, NODES, parameter_file
+        """Print or write a node's parameter file."""
+        from ..ros.parameter_tables import NODES, parameter_file
 
-        if self.all is not None:
-            self.refuse('--all, which writes the files of every node', 'node', 'output')
-            write_files(generated_files(), self.all)
-        elif self.node not in NODES:
+        if self.node not in NODES:
             raise SettingsError(f'There is no node {self.node!r}; there are {", ".join(NODES)}.')
-        else:
-            print_or_write(parameter_file(self.node), self.output)
+        print_or_write(parameter_file(self.node), self.output)
         return 0

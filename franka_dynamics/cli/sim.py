@@ -145,7 +145,7 @@ class Sim(ArmOptions):
             before = fault
             fault = nodes.last_said('feedforward_node', _FAULT, _CLEARED) == _FAULT
             if fault and not before:
-                why = '`node monitor --once` says why'
+                why = '`node state` says why'
                 say(f'the node has a fault and commands no torque: {why}', style='red')
             if not unasked():
                 return False
@@ -184,7 +184,7 @@ class Sim(ArmOptions):
             'node monitor',
             'node set scale 0.5',
             *(() if ready else (f'identify plan {arm} --output {motion}',)),
-            f'bag record {arm} --with {motion} --output recording',
+            f'node play {motion} --record recording',
         )
 
 

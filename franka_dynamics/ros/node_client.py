@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 import time
-from typing import Any, NamedTuple
+from typing import Any
 import uuid
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -16,7 +15,6 @@ from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rcl_interfaces.srv import (
     DescribeParameters,
     GetParameters,
-    ListParameters,
     SetParametersAtomically,
 )
 from rclpy.duration import Duration
@@ -28,7 +26,6 @@ import yaml
 from .finding import find
 from .messages import seconds
 from .node_process import guest_node
-from .parameter_files import matches, read_sections
 from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
@@ -50,13 +47,6 @@ class NodeClientError(FrankaDynamicsError):
     """A node does not answer or obey; a refused parameter is a SettingsError instead."""
 
     status = 1
-
-
-class Loaded(NamedTuple):
-    """Names of a file's parameters that loading changed, and of parameters left unchanged."""
-
-    changed: tuple[str, ...]
-    unchanged: tuple[str, ...]
 
 
 _TYPES = {
@@ -161,11 +151,6 @@ class NodeClient:
         self.set_all({parameter: value})
         return value
 
-    def names(self) -> list[str]:
-        """Return the names of all parameters."""
-        answer = self.ask(ListParameters, 'list_parameters', ListParameters.Request())
-        return list(answer.result.names)
-
     def values(self, parameters: Sequence[str]) -> list[Any]:
         """Return parameters' values, arrays as lists."""
         answer = self.ask(
@@ -209,41 +194,6 @@ class NodeClient:
         ).result
         if not result.successful:
             raise SettingsError(f'{self._name} refused {", ".join(values)}: {result.reason}')
-
-    def load(self, path: Path) -> Loaded:
-        """
-        Set the parameters that a file gives this node, all of them or none.
-
-        Parameters that already have the file's value are left out, so that a complete dump with
-        read-only parameters can be loaded. Raises SettingsError if the file cannot be read, has no
-        parameter for the node or an unknown one, changes a read-only parameter, or has a value
-        that the node refuses.
-        """
-        given: dict[str, Any] = {}
-        for pattern, parameters in read_sections(path).items():
-            if matches(pattern, self._name):
-                given.update(parameters)
-        if not given:
-            raise SettingsError(f'{path} has no parameters for {self._name}.')
-        if unknown := sorted(set(given).difference(self.names())):
-            raise SettingsError(
-                f'{path}: {self._name} has no parameter {", ".join(unknown)}. Nothing was set.'
-            )
-        changes = {}
-        for descriptor, present in zip(self.describe(list(given)), self.values(list(given))):
-            name = descriptor.name
-            value = decimal(descriptor, given[name])
-            if value == present:
-                continue
-            if descriptor.read_only:
-                raise SettingsError(
-                    f'{path}: {name} is {present!r} and read-only, the file says '
-                    f'{given[name]!r}; start the node with it. Nothing was set.'
-                )
-            changes[name] = value
-        if changes:
-            self.set_all(changes)
-        return Loaded(tuple(changes), tuple(name for name in given if name not in changes))
 
     def state(self) -> str:
         """Return the lifecycle state."""

@@ -33,7 +33,7 @@ def live_table(node: str) -> tuple[ParameterSpec, ...]:
     return tuple(spec for name in _FILES[node] if name in LIVE for spec in specs(name))
 
 
-GENERATOR = 'franka-dynamics node defaults --all .'
+GENERATOR = 'make generated'
 _LICENSE = '# Copyright 2026 The franka_dynamics authors\n# SPDX-License-Identifier: Apache-2.0\n'
 _COMMENT_WIDTH = 95
 

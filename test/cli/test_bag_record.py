@@ -3,6 +3,7 @@
 """`bag record`: when it ends, when it sends a motion, and how it judges the bag."""
 
 from dataclasses import replace
+from pathlib import Path
 import shlex
 import subprocess
 import time
@@ -23,11 +24,15 @@ from franka_dynamics.ros.recording_session import Progress
 
 
 @pytest.fixture
-def run(monkeypatch, tmp_path, answered):
-    """Return a function that runs `bag record` with a stand-in for the recorder and the player."""
+def run(monkeypatch, tmp_path, answered, capsys):
+    """
+    Return a function that records, with a stand-in for the recorder and the player.
+
+    It runs `bag record`, or with `motion` what `node play fr3 --record` runs.
+    """
     monkeypatch.chdir(tmp_path)
 
-    def run(record, *words, player=('sleep', '60')):
+    def run(record, *words, player=('sleep', '60'), motion=False):
         leads = []
 
         def playing(_motion, _node, lead):
@@ -36,7 +41,11 @@ def run(monkeypatch, tmp_path, answered):
 
         monkeypatch.setattr(recording_session, 'record', record)
         monkeypatch.setattr(bag_record, '_playing', playing)
-        return *answered('bag record --output', 'a bag', *words), leads
+        if not motion:
+            return *answered('bag record --output', 'a bag', *words), leads
+        recorder = bag_record.Record(arm='fr3', output=Path('a bag'))
+        status = recorder.along(Path('fr3'), lead=2.5)
+        return status, ' '.join(capsys.readouterr().out.split()), leads
 
     return run
 
@@ -77,7 +86,7 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
         assert arguments[-1](progress) is (of_arm or heard < 2.0)
         return progress
 
-    status, _, leads = run(record, '--with', 'fr3', '--lead', '2.5')
+    status, _, leads = run(record, motion=True)
     assert (status, leads) == (1, [2.5] * of_arm)
 
 
@@ -89,7 +98,7 @@ def test_the_next_command_names_the_arm_as_it_was_given(simulate, run):
         write_recording(replace(recorded, joint_names=tuple(names)), path)
         # Faults that the recorder saw and the bag does not show are printed at the end.
         problems = ['/joint_states has been silent for 7 s']
-        return Progress(12.0, 12.0, len(recorded), problems=problems)
+        return Progress(12.0, 12.0, len(recorded), topic='/joint_states', problems=problems)
 
     status, said, _ = run(record, *arm)
     assert status == 0 and 'note: /joint_states has been silent for 7 s' in said
@@ -108,19 +117,23 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
 
     def record(path, names, *arguments):
         write_recording(replace(recorded, joint_names=tuple(names)), path)
-        progress = Progress(12.0, 12.0, len(recorded), heard=12.0, of_arm=True, rate=100.0)
+        progress = Progress(
+            12.0, 12.0, len(recorded), heard=12.0, topic='/joint_states', of_arm=True, rate=100.0
+        )
         while arguments[-1](progress):  # until the motion that was sent has ended
             time.sleep(0.01)
         return progress
 
     played = ('echo', 'sent\nplayed')
-    status, said, _ = run(record, '--with', 'fr3', '--arm', 'fr3', player=played)
+    status, said, _ = run(record, player=played, motion=True)
     assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
     assert ('Next:' in said) is moves
 
 
 def test_where_nothing_was_heard_the_sentence_says_where_to_look(run):
-    status, said, _ = run(lambda *_: Progress(seconds=5.0), '--topic', 'states')
+    status, said, _ = run(
+        lambda *given: Progress(seconds=5.0, topic=f'/{given[2]}'), '--topic', 'states'
+    )
     assert status == 1 and 'franka-dynamics doctor' in said
     assert 'stamp' not in said  # no stamp was received
     assert 'not usable: nothing was heard on /states in 5.0 s' in said

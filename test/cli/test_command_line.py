@@ -109,8 +109,8 @@ def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkey
 
 
 def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
-    names = ['demo', 'sim', 'view', 'bag record', 'node monitor', 'node get', 'node load']
-    commands = [*names[:5], 'node get scale', 'node load a b']
+    names = ['demo', 'sim', 'view', 'bag record', 'node monitor', 'node state', 'node play']
+    commands = [*names[:6], 'node play fer']
     done = ended(
         sys.executable,
         '-c',

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`identify plan` from its options to a trajectory that the node accepts, and a rehearsal."""
+"""`identify plan` from its options to a trajectory that the node accepts."""
 
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -11,35 +11,30 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.reference import Reference
 from franka_dynamics.control.request import TrajectoryRequest
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.recordings.recording import read_recording, write_recording
+from franka_dynamics.recordings.recording import write_recording
 
 PLAN = 'identify plan --draws 3 --iterations 2 --period 8'
 # With so few steps the optimised motion must be repeated often.
 OFTEN = f'{PLAN} --repetitions 400'
-# A set that must be repaired, a tilted base, and a load that the arm file must not hold.
+# A set that must be repaired, and a load.
 REPAIR, LOAD = 'nearest_within_rounding', '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
-GRAVITY = (4.9, 0.0, -8.5)
 
 
 @pytest.fixture(scope='module')
 def planned(tmp_path_factory):
-    """Return the folder of a planned and rehearsed motion, and what was printed."""
-    folder, said = tmp_path_factory.mktemp('planned'), StringIO()
+    """Return the file of a planned motion, and what was printed."""
+    file, said = tmp_path_factory.mktemp('planned') / 'excitation.yaml', StringIO()
     arm = f'--set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9 0 -8.5'
-    files = f'--output {folder / "excitation.yaml"} --rehearse {folder / "rehearsal"}'
     with redirect_stdout(said):
-        assert main(f'{OFTEN} {arm} {files}'.split()) == 0
-    return folder, ' '.join(said.getvalue().split())
+        assert main(f'{OFTEN} {arm} --output {file}'.split()) == 0
+    return file, ' '.join(said.getvalue().split())
 
 
 def test_the_node_accepts_and_follows_the_written_message(planned):
-    folder, printed = planned
-    out = folder / 'excitation.yaml'
+    out, printed = planned
     assert 'After 400 repetitions of 8 s' in printed
     # Not every machine has ROS's tools.
     assert f'node play {out} or, where ROS 2 is installed' in printed
@@ -97,24 +92,6 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     assert 'NOT identifiable' not in printed
     # One repetition less is not enough.
     assert answered(*command, '--repetitions', count - 1)[0] == 1
-
-
-def test_a_rehearsal_is_of_the_arm_that_is_asked_for_and_finds_the_hidden_hand(planned):
-    folder = planned[0] / 'rehearsal'
-    assert sorted(path.name for path in folder.iterdir()) == ['arm.yaml', 'bag', 'report.html']
-    truth = load('fer', 'ledezma2021', hand='franka_hand', repair=REPAIR)
-    recording = read_recording(folder / 'bag', truth.joint_names)
-    still = np.abs(recording.dq).max(axis=1) < 0.02
-    loaded = NewtonEulerModel(truth.with_payload(read_payload(LOAD)), GRAVITY)
-    # A load of 0.5 kg adds 4 N m at joint 2, gravity tilted by 30 degrees up to 20 N m.
-    left = recording.effort[still].mean(axis=0)
-    left -= loaded.gravity(recording.q[still]).mean(axis=0)
-    np.testing.assert_allclose(left, 0.0, rtol=0.0, atol=1.0)
-    found, q = load(folder / 'arm.yaml'), np.array([truth.home, truth.home + 0.2])
-    # The simulated sensor sees no friction: an identified offset is a part of gravity.
-    held = NewtonEulerModel(found, GRAVITY).gravity(q) + found.friction.offset
-    expected = NewtonEulerModel(truth, GRAVITY).gravity(q)
-    np.testing.assert_allclose(held, expected, rtol=0.0, atol=0.15)
 
 
 @pytest.mark.parametrize(

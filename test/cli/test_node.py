@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`node`: no answer, payload values, a verb as transition, and the lead-in of a motion."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -20,20 +19,6 @@ def test_a_node_that_is_not_there_is_told_within_its_timeout(capsys):
     assert Set(parameter='payload', value='none').timeout == 5.0
     assert main('node state --node nowhere --timeout 0.5'.split()) == 1
     assert '/nowhere does not answer within 0.5 s; is it running' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ('options', 'sentence'),
-    [
-        ([], 'No feedforward node was heard anywhere within 0.5 s'),
-        (['--namespace=/left'], 'No feedforward node was heard in namespace /left within 0.5 s'),
-    ],
-)
-def test_monitor_once_without_a_node_exits_with_1(options, sentence, capsys):
-    assert main(['node', 'monitor', '--once', '--json', '--timeout=0.5', *options]) == 1
-    output = capsys.readouterr()
-    assert json.loads(output.out) == {'nodes': []}
-    assert sentence in output.err
 
 
 class Client:

@@ -88,10 +88,8 @@ def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
 
 
 WITHOUT_MEANING = """
-node defaults simulator --all .
-arm export --all . --arm fr3
-node monitor --timeout 3
-node monitor --json
+node state activate --json
+node play fer --topic states
 view --rate 30
 view no_such_bag --node feedforward
 identify payload --static --without a --with b --rate 30
@@ -102,8 +100,7 @@ codegen --arm rpr --quantity gravity gravity --output folder
 codegen --package core --output folder --gravity 0 0 -9.81
 codegen --package core
 arm base-parameters --arm scemi --letters --json figures.json
-bag record --with motion.yaml --duration 1
-bag record --lead 2
+bag replay no_such_bag --frame 3
 payload-from-mesh tool.stl --mass 1 --density 2700
 """
 
@@ -113,7 +110,7 @@ payload-from-mesh tool.stl --mass 1 --density 2700
     [
         *((command, '') for command in WITHOUT_MEANING.strip().splitlines()),
         ('sim --real-time-factor half', 'half is not a number from 0.05 to 100'),
-        ('node monitor --timeout 0', '--timeout: 0 is not a number from 0.01 to 3600'),
+        ('node state --timeout 0', '--timeout: 0 is not a number from 0.1 to 3600'),
         ('arm check --gravity 0 0 inf', '--gravity: inf is not a finite number'),
         ('identify plan --draws 0', '--draws: 0 is not a whole number of at least 1'),
         ('arm check --seed -1', '-1 is not a whole number of at least 0'),

@@ -4,12 +4,9 @@
 
 import numpy as np
 import pytest
-from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
-import yaml
+from rclpy.parameter import Parameter
 
-from franka_dynamics.cli.main import main
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.parameter_tables import live_table, table
@@ -78,55 +75,6 @@ def test_changes_that_need_each_other_are_taken_together(world):
     back = world.probe.set_parameters(NODE, payload=[0.0] * 10, max_payload=0.0)
     assert back.successful
     settle(world, FER_GRAVITY)
-
-
-def dumped(probe):
-    """Return all parameters as `ros2 param dump` writes them."""
-    request = ListParameters.Request()
-    names = probe.call(ListParameters, f'/{NODE}/list_parameters', request).result.names
-    request = GetParameters.Request(names=names)
-    answers = probe.call(GetParameters, f'/{NODE}/get_parameters', request).values
-    found = {name: parameter_value_to_python(answer) for name, answer in zip(names, answers)}
-    lists = {name: value.tolist() for name, value in found.items() if hasattr(value, 'tolist')}
-    return {f'/{NODE}': {'ros__parameters': found | lists}}
-
-
-@pytest.fixture
-def load_file(tmp_path, capfd):
-    """Write parameters into a file, load it into the node, return exit status and text."""
-
-    def run(parameters):
-        path = tmp_path / 'own.yaml'
-        path.write_text(yaml.safe_dump(parameters))
-        status = main(['node', 'load', f'/{NODE}', str(path)])
-        captured = capfd.readouterr()
-        return status, captured.out + captured.err
-
-    return run
-
-
-def test_files_are_loaded_into_a_running_node_all_or_nothing(world, load_file):
-    probe = world.probe
-    # A complete dump, with read-only parameters and ROS's own, changes nothing.
-    dump = dumped(probe)
-    status, text = load_file(dump)
-    assert (status, 'set: nothing' in text) == (0, True), text
-    dump[f'/{NODE}']['ros__parameters'] |= {'scale': 0.25, 'kp': [3]}
-    status, text = load_file(dump)
-    assert status == 0, text
-    changed = dumped(probe)[f'/{NODE}']['ros__parameters']
-    assert changed == dump[f'/{NODE}']['ros__parameters']
-    # One parameter is refused, so the other is not set either.
-    for given, named in (
-        ({'kd': [0.5], 'scale': 1.5}, 'scale'),
-        ({'scale': 0.5, 'autostart': False}, 'autostart'),
-        ({'scale': 0.5, 'scael': 0.5}, 'no parameter scael'),
-        ({'scale': 0.5, 'kp': 'half'}, 'Wrong parameter type'),
-    ):
-        status, text = load_file({'/**': {'ros__parameters': given}})
-        assert (status, named in text) == (2, True), text
-        assert dumped(probe)[f'/{NODE}']['ros__parameters'] == changed
-    assert probe.set_parameters(NODE, scale=1.0, kp=[0.0]).successful
 
 
 def test_a_change_stays_to_be_applied_until_it_was_used(make_node):

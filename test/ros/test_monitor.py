@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics node monitor`, with invented diagnostics and beside running nodes."""
+"""`franka-dynamics node state` and `node monitor`, alone and beside running nodes."""
 
 import json
 import math
@@ -34,9 +34,11 @@ def left(launch):
 
 def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, probe, capsys):
     probe.until_says('left/feedforward: Command', 'torques are published')
-    asked = ['node', 'monitor', '--once', '--json', f'--timeout={TIMEOUT_S}', '--namespace=left']
+    asked = ['node', 'state', '--json', f'--timeout={TIMEOUT_S}', '--node=/left/feedforward']
     assert main(asked) == 0
-    nodes = {one['node']: one for one in json.loads(capsys.readouterr().out)['nodes']}
+    answer = json.loads(capsys.readouterr().out)
+    assert answer['state'] == 'active'
+    nodes = {one['node']: one for one in answer['nodes']}
     node = nodes['left/feedforward']
     assert node['torque_limits'] == dict(zip(ARM.joint_names, ARM.limit('effort')))
     # The rate of received states: on a busy machine some are lost.

@@ -49,7 +49,7 @@ def declared(make_node):
 @pytest.mark.parametrize('name', sorted(FILES))
 def test_committed_files_are_what_is_generated(name):
     assert (share_directory() / name).read_text(encoding='utf-8') == FILES[name], (
-        'run: franka-dynamics node defaults --all .'
+        'run: make generated'
     )
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`bag record` with a motion, and in a shell's background."""
+"""`node play --record`, and `bag record` in a shell's background."""
 
 import os
 import pty
@@ -36,6 +36,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import get_typestore, Stores
 
 COMMAND = ['-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
+PLAY = ['-m', 'franka_dynamics', 'node', 'play']
 REMAPPED = '/feedforward_trajectory_controller/joint_trajectory'  # as by franka_ros2.launch.py
 
 
@@ -56,8 +57,9 @@ def holding(tmp_path_factory):
 
 def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe, tmp_path):
     states = probe.collect(JointState, 'joint_states')
-    # `bag record` plays the motion by `node play`, and interrupts it at its own end.
-    process = start_python(*COMMAND, '--with', 'fer', cwd=tmp_path, stderr=subprocess.STDOUT)
+    # A process of its own plays the motion; the recorder interrupts it at its own end.
+    words = [*PLAY, 'fer', '--record', tmp_path / 'bag']
+    process = start_python(*words, stderr=subprocess.STDOUT)
     probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.3, 'motion')
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=TIMEOUT_S)
@@ -95,7 +97,7 @@ def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(
 
 
 def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
-    status, output, _ = run_python(*COMMAND, '--with', 'fr3', '--output', tmp_path / 'bag')
+    status, output, _ = run_python(*PLAY, 'fr3', '--record', tmp_path / 'bag')
     said = ' '.join(output.split())
     assert status == 1
     assert 'fr3 was not played to its end: ' in said and '`franka-dynamics node play fer`' in said

@@ -33,9 +33,7 @@ def committed(name):
 
 @pytest.mark.parametrize('name', sorted(FILES))
 def test_a_committed_file_is_what_is_generated_again(name):
-    assert committed(name).read_text(encoding='utf-8') == FILES[name], (
-        'run: franka-dynamics arm export --all urdf'
-    )
+    assert committed(name).read_text(encoding='utf-8') == FILES[name], 'run: make generated'
 
 
 @ARMS

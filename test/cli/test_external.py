@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`bag external` finds the wrench that was added to a recording's torques."""
+"""`bag replay --external` finds the wrench that was added to a recording's torques."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from ..foreign_logs import carried
 FER = load('fer', hand='franka_hand')
 # The wrench that the arm exerts at its flange: 12 N sideways, 0.5 N m about the vertical.
 WRENCH = np.array([0.0, 12.0, 3.0, 0.0, 0.0, 0.5])
-COMMAND = 'bag external --arm fer --hand franka_hand --output'
+COMMAND = 'bag replay --no-plots --set gaz2019 --hand franka_hand --external'
 
 
 def torque(q):
@@ -39,7 +39,7 @@ def test_a_constant_push_is_found_in_a_file(pushed, name, columns, tmp_path, ans
     if not columns:
         pytest.importorskip('h5py')
     status, said = answered(COMMAND, tmp_path / name, pushed)
-    assert status == 0 and 'hand franka_hand, payload none' in said
+    assert status == 0 and 'hand franka_hand; root mean square' in said
     log = read_log(tmp_path / name)
     wrench = log.choose(f'external_wrench{columns}', 6, 'wrench')
     # The low-pass filter distorts the motion: errors of 0.3 N and 0.1 N m.

@@ -1,19 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag external`: the external torque and wrench of a recording."""
+"""`bag replay --external`: the external torque and wrench of a recording."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, TYPE_CHECKING
 
 import numpy as np
 
-from ._arm_options import ArmOptions
+from ._action import Action
 from ._options import new_bag
-from ._recording_options import MeasuredTorques
-from ._say import ProgressBar, say, say_each
+from ._say import say
 from ..arm import ArmDescription
 from ..errors import OutputError
 from ..files import complete_or_absent, writable_file
@@ -23,9 +23,14 @@ from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording, Wrenches, write_bag
 from ..typing import Array
 
+if TYPE_CHECKING:
+    from ..recordings.replay import Fit
 
-def _output(text: str) -> Path:
-    """Return --output as a path: a .csv or .h5 file, or the folder of a new bag."""
+Vector = tuple[float, float, float]
+
+
+def external_path(text: str) -> Path:
+    """Return --external as a path: a .csv or .h5 file, or the folder of a new bag."""
     suffix = Path(text).suffix.lower()
     if suffix not in ('', '.csv', '.h5'):
         raise OutputError(
@@ -58,11 +63,16 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
 
 
 @dataclass(frozen=True, kw_only=True)
-class External(MeasuredTorques, ArmOptions):
-    """Write the external torque and wrench of a recording: a table or a bag."""
+class ExternalTorque(Action):
+    """The options for a file or bag of a recording's external torque and wrench."""
 
-    output: Path = option(
-        'a .csv or .h5 file, or the folder of a new rosbag2', 'PATH', kind=_output
+    heading: ClassVar[str] = 'the external torque'
+    external: Path | None = option(
+        'write the external torque and wrench, with the set and hand that fit best: a .csv or '
+        '.h5 file, or the folder of a new rosbag2',
+        'PATH',
+        kind=external_path,
+        default=None,
     )
     frame: str = option(
         "frame at whose origin the wrench acts: 'flange' or the number of a joint",
@@ -75,21 +85,18 @@ class External(MeasuredTorques, ArmOptions):
         default=(0.0, 0.0, 0.0),
     )
 
-    def run(self) -> int:
-        """Write the file or bag; print remarks, warnings and the rms of the external torque."""
+    def write_external(
+        self, output: Path, best: Fit, recording: Recording, motion: Motion, gravity: Vector
+    ) -> None:
+        """Write the file or bag, and print the root mean square of the external torque."""
         from ..control.external_wrench import wrenches_along, WrenchEstimator
         from ..dynamics.pinocchio_model import PinocchioModel
-        from ..recordings.replay import fit
 
-        output, arm = self.output, self.load_arm()
+        arm, torque = best.arm, motion.effort - best.predicted
         frame = int(self.frame) if self.frame.isdigit() else self.frame
-        model = PinocchioModel(arm, self.gravity)
-        estimator = WrenchEstimator(model, frame, self.tool_center)
-        with ProgressBar() as bar:
-            recording, motion, warnings = self.prepared(arm, bar)
-            torque = motion.effort - fit(arm, motion, gravity=self.gravity).predicted
-            wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
-        about = self._about(recording, arm)
+        estimator = WrenchEstimator(PinocchioModel(arm, gravity), frame, self.tool_center)
+        wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
+        about = self._about(recording, motion, arm, gravity)
         torques = {
             'external_torque': torque,
             'external_torque_deviation': np.tile(estimator.deviation, (len(motion), 1)),
@@ -100,29 +107,28 @@ class External(MeasuredTorques, ArmOptions):
             _write_table(output, {**states, **torques, **wrenches}, about)
         else:
             _write_bag(output, recording, motion, torques, wrenches, about)
-        say_each((*motion.remarks, *recording.remarks), 'note')
-        say_each(warnings, 'warning')
-        size = np.sqrt(np.mean(torque**2, axis=0))
+        size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
+        normal = ', '.join(f'{one:.2f}' for one in estimator.deviation)
         say(
-            f'{output}: {len(motion)} samples of {arm.name} ({arm.inertial_set}, hand {arm.hand}, '
-            f'payload {self.payload or "none"}); external torque, root mean square '
-            f'{", ".join(f"{value:.2f}" for value in size)} N m; an arm that nobody touches shows '
-            f'about {", ".join(f"{value:.2f}" for value in estimator.deviation)} N m'
+            f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
+            f'square {size} N m; an arm that nobody touches shows about {normal} N m'
         )
-        return 0
 
-    def _about(self, recording: Recording, arm: ArmDescription) -> dict[str, str]:
+    def _about(
+        self, recording: Recording, motion: Motion, arm: ArmDescription, gravity: Vector
+    ) -> dict[str, str]:
         """Return the metadata of the written file or bag: recording, arm, units, frames."""
         return {
             'source': recording.source,
             'first_stamp_ns': str(recording.stamp_ns[0]),
             'arm': f'{arm.name}, set {arm.inertial_set}',
             'hand': arm.hand,
-            'payload': self.payload or 'none',
+            'payload': getattr(self, 'payload', None) or 'none',
             'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
-            'gravity': ' '.join(f'{value:g}' for value in self.gravity),
+            'gravity': ' '.join(f'{value:g}' for value in gravity),
             'joints': ' '.join(recording.joint_names),
-            'signal': f'{self.rate:g} Hz, zero-phase low-pass at {self.cutoff:g} Hz',
+            'signal': f'{motion.options.rate:g} Hz, zero-phase low-pass at '
+            f'{motion.options.cutoff:g} Hz',
             'torque': 'measured minus model torque [N m], J^T times the wrench',
             'wrench': f'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
             'of the base, at '
