@@ -40,6 +40,8 @@ class Option:
         Value of the field if the option is given without a value; None if the option needs one.
     rare : bool
         Whether only --help-all shows it.
+    remark : callable, optional
+        Function that returns a sentence about an unusual value, to be printed, or ''.
 
     """
 
@@ -53,6 +55,7 @@ class Option:
     kind: Callable[[str], Any] | None = None
     const: Any = None
     rare: bool = False
+    remark: Callable[[Any], str] | None = None
 
 
 def option(

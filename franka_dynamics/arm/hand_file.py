@@ -10,7 +10,7 @@ from .bodies import HandFile
 from .inertia import LinkInertia
 from .payload import MOST_CARRIED_KG, read_desk_file
 from .typed_file import read_typed
-from ..errors import DescriptionError, UnknownArmError
+from ..errors import DescriptionError, nearest, UnknownArmError
 from ..resources import share_directory
 
 _FILE_ENDINGS = ('.yaml', '.yml', '.json')
@@ -60,8 +60,10 @@ def load_hand(name: str) -> LinkInertia:
             raise UnknownArmError(
                 f'There is no hand file {name}; shipped hands are {", ".join(available_hands())}.'
             )
+        near = nearest(f'{name}', available_hands())
+        meant = f' (did you mean {near}?)' if near else ''
         raise UnknownArmError(
-            f'There is no hand {name!r}; shipped are {", ".join(available_hands())}, '
+            f'There is no hand {name!r}{meant}; shipped are {", ".join(available_hands())}, '
             f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
             'YAML file.'
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, Field, fields
 import inspect
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from ..errors import SettingsError
 from ..options import Option
@@ -41,6 +41,10 @@ class Action(ABC):
     @abstractmethod
     def run(self) -> int:
         """Do the action's work; return the exit status, such as 0 done, 1 a check failed."""
+
+    def resolved(self) -> Self:
+        """Return the action with options that its input tells, such as the arm of a bag."""
+        return self
 
     def refuse(self, why: str, *names: str) -> None:
         """

@@ -20,6 +20,7 @@ from ._say import say
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED, is_urdf
 from ..arm.consistency import REPAIRS
+from ..arm.hand_file import is_file_name
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..options import option
@@ -61,7 +62,8 @@ class NamedArm(Action):
 
     def title(self, arm: ArmDescription) -> str:
         """Return one line with the names of the arm, its inertial set, hand and payload."""
-        what = f'{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
+        file = f'{self.arm}: ' if is_file_name(self.arm) or is_urdf(self.arm) else ''
+        what = f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
         return what if self.payload is None else f'{what}, payload {self.payload}'
 
     def payload_parameter(self) -> dict[str, list[float]]:

@@ -11,6 +11,7 @@ import functools
 import inspect
 import itertools
 import math
+from pathlib import Path
 import shlex
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints, Union
@@ -90,6 +91,7 @@ class Verb(click.Command):
         options = _by_flag(self.params)
         words = _spread(args, options)
         ctx.allow_extra_args = True
+        ctx.ignore_unknown_options = True  # else click refuses -1,0,0,0 as a positional argument
         if ctx.resilient_parsing:  # for completion in a shell
             return super().parse_args(ctx, words)
         for word, following in itertools.pairwise(words):
@@ -97,14 +99,24 @@ class Verb(click.Command):
             takes = declared and declared.const is None and not options[word].is_flag
             if takes and following.partition('=')[0] in options:
                 raise click.UsageError(f'{word} needs a value, but {following} follows', ctx)
+        for word in words:
+            name = word.partition('=')[0]
+            if _is_flag(word) and name not in {*options, *ctx.help_option_names}:
+                robot = name.startswith('--robot') and '--arm' in options
+                near = '--arm' if robot else nearest(name, options)
+                meant = f'; did you mean {near}?' if near else ''
+                raise click.UsageError(f'{name} is no option{meant}', ctx)
         try:
-            super().parse_args(ctx, words)
-        except click.NoSuchOption as error:
-            word = error.option_name
-            robot = word.startswith('--robot') and '--arm' in options
-            near = '--arm' if robot else nearest(word, options)
-            meant = f'; did you mean {near}?' if near else ''
-            raise click.UsageError(f'{word} is no option{meant}', ctx) from error
+            super().parse_args(ctx, list(words))  # click empties its list
+        except click.MissingParameter as error:
+            lists = [word for word in words if word in options and options[word].multiple]
+            if not (lists and isinstance(error.param, click.Argument)):
+                raise
+            raise click.UsageError(
+                f'{error.param.metavar} is missing; write it before {lists[-1]}, which takes '
+                'every word behind it',
+                ctx,
+            ) from error
         if ctx.args:
             raise click.UsageError(_unexpected(ctx.args, args, options), ctx)
         return ctx.args
@@ -116,6 +128,10 @@ class Verb(click.Command):
             for name, value in ctx.params.items()
             if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         }
+        for name, value in given.items():
+            remark = self.declared[name].remark
+            if remark and remark(value):
+                click.echo(f'note: {remark(value)}', err=True)
         return self.kind(**given, options_given=frozenset(given))
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
@@ -236,7 +252,7 @@ def _spread(args: Sequence[str], options: Mapping[str, click.Option]) -> list[st
     words: list[str] = []
     flag, first = '', False
     for word in args:
-        if word.startswith('-') and not _is_number(word):
+        if _is_flag(word):
             name, equals, _ = word.partition('=')
             flag = name if name in options and options[name].multiple else ''
             first = not equals
@@ -245,6 +261,11 @@ def _spread(args: Sequence[str], options: Mapping[str, click.Option]) -> list[st
             words += [flag, word] if flag and not first else [word]
             first = False
     return words
+
+
+def _is_flag(word: str) -> bool:
+    """Return whether a word is written as an option: not -, -0.5 or -1,0,0,0."""
+    return (word[:1] == '-' and word[1:2].isalpha()) or word[:2] == '--'
 
 
 def _is_number(word: str) -> bool:
@@ -262,7 +283,8 @@ def _unexpected(
     flag = next((word for word in reversed(before) if word in options), '')
     if flag and before[-2:-1] == [flag] and all(map(_is_number, [before[-1], *extra])):
         return f'{flag} takes numbers with commas: {flag} {",".join([before[-1], *extra])}'
-    meant = f'; did you mean --arm {extra[0]}?' if '--arm' in options else ''
+    arm = '--arm' in options and not Path(extra[0]).is_dir()
+    meant = f'; did you mean --arm {extra[0]}?' if arm else ''
     return f'{shlex.join(extra)} belongs to no option{meant}'
 
 

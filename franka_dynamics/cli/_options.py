@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+import math
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,28 @@ from ..files import writable_file, writable_folder, write_text
 from ..options import option
 from ..typing import Array
 
+_EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
 _PICTURES = ('.png', '.svg', '.pdf')
 
 
 def gravity_option(note: str = '', **more: Any) -> Any:
     """Return the option --gravity: gravity in the axes of the space frame {S} [m/s^2]."""
     text = f'gravity in the space frame [m/s^2]{note}'
-    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, **more)
+    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, remark=_gravity_remark, **more)
+
+
+def _gravity_remark(gravity: tuple[float, float, float]) -> str:
+    """Return a sentence if gravity points up or has not the strength of the Earth's."""
+    given = ' '.join(f'{one:g}' for one in gravity)
+    if gravity[2] > 0.0:
+        return (
+            f'gravity {given} points up, as for an arm that hangs from a ceiling; for an upright '
+            'arm it is 0 0 -9.81.'
+        )
+    strength = math.hypot(*gravity)
+    if strength and not _EARTH[0] <= strength <= _EARTH[1]:
+        return f"gravity {given} has the strength {strength:.3g} m/s^2; the Earth's is 9.81."
+    return ''
 
 
 def file_option(what: str, **more: Any) -> Any:

@@ -4,18 +4,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Self
 
 from ._arm_options import NamedArm
 from ._options import arm_prefix_option, gravity_option
 from ._say import ProgressBar
-from ..arm import ArmDescription
+from ..arm import ArmDescription, available_arms
 from ..errors import RecordingError
 from ..options import option
 from ..recordings.plausibility import require_radians, suspicions
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER, read_recording, Recording, STAMPS
+from ..recordings.rosbag import names_in_bag
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,41 @@ class BagNames(NamedArm):
         rare=True,
     )
     stamps: str = HEADER
+
+    def resolved(self) -> Self:
+        """
+        Return the action for the arm whose joints its first bag has.
+
+        The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
+        of another shipped arm than --arm, or, without --arm, of several arms.
+        """
+        bags = getattr(self, 'bag', None), *getattr(self, 'bags', ()), *getattr(self, 'loaded', ())
+        bag = next((one for one in bags if one), None)
+        if bag is None or self.joint_names:
+            return self
+        from ..urdf.importer import arms_with_joints
+
+        if bag in available_arms() and not Path(bag).exists():
+            raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
+        present = names_in_bag(Path(bag), self.topic)
+        found = arms_with_joints(present, prefix=self.arm_prefix or None)
+        names = ' and '.join(joints[0] for _, _, joints in found)
+        if 'arm' in self.options_given:
+            if found and not arms_with_joints(present, self.load_arm(), ''):
+                raise RecordingError(
+                    f'{bag} has the joints of {found[0][0]} ({names}, ...), not of {self.arm}; '
+                    f'give --arm {found[0][0]}, or leave --arm out.'
+                )
+            return self
+        if len(found) > 1:
+            raise RecordingError(
+                f'{bag} has the joints of {len(found)} arms ({names}); choose by --arm or '
+                '--arm-prefix.'
+            )
+        if not found:
+            return self
+        name, arm, joints = found[0]
+        return replace(self, arm=name, arm_prefix=joints[0].removesuffix(arm.joint_names[0]))
 
     def names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
         """Return the joints' names in the bag: --joint-names, or else the arm's own."""

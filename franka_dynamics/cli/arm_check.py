@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics arm check`: compare three formulations of an arm's dynamics.
+`franka-dynamics arm check`: compare formulations of an arm's dynamics, or two descriptions.
 
 The formulations are Pinocchio's, the package's own Newton-Euler recursion, and products of
 exponentials.
@@ -13,18 +13,41 @@ from dataclasses import dataclass
 from pathlib import Path
 import shlex
 import sys
+from typing import TYPE_CHECKING
 
-from ._arm_options import ArmOptions
+from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import file_option, gravity_option, json_option
 from ._say import say, say_each, show, terminal, write_json
+from ..arm import ArmDescription, load
+from ..arm.arm_file import is_urdf
+from ..arm.payload import read_payload
+from ..errors import UrdfError, UrdfMismatchError
 from ..files import write_text
 from ..options import option
+
+if TYPE_CHECKING:
+    from ..urdf.serial_chain import SerialChain
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check(ArmOptions):
-    """Compare three independent formulations of an arm's dynamics."""
+    """
+    Compare three independent formulations of an arm's dynamics, or the arm with OTHER.
 
+    With OTHER, list the numbers that differ between the two descriptions and their effects on
+    torques.
+    """
+
+    other: str | None = option(
+        'a shipped arm or an arm file, which gets the same --hand and --payload; or a URDF '
+        '(.urdf, .xml; .xacro is expanded), compared, unless --arm is given, with the shipped arm '
+        'that has its joint names, in the published set nearest to its inertials',
+        'OTHER',
+        positional=True,
+        default=None,
+    )
     states: int = option(
         'number of random states within the limits', 'N', least=1, most=1e6, default=1000
     )
@@ -33,9 +56,23 @@ class Check(ArmOptions):
     all: bool = option('print the tables of every quantity as well', default=False)
     json: Path | None = json_option()
     report: Path | None = file_option('write a page with the tables')
+    prefix: str | None = option(
+        'prefix of the joint names in OTHER, a URDF (default: found automatically)',
+        'PREFIX',
+        flags=('--arm-prefix',),
+        default=None,
+    )
 
     def run(self) -> int:
-        """Print the verdict, and with --all the tables; exit 1 for differences above TOLERANCE."""
+        """Print the verdict; exit 1 if formulations or torques of the descriptions differ."""
+        if self.other is None:
+            self.require_with('OTHER', 'prefix')
+            return self._formulations()
+        why = 'OTHER: random states are for the formulations of one arm'
+        self.refuse(why, 'states', 'seed', 'all', 'report')
+        return self._descriptions(self.other)
+
+    def _formulations(self) -> int:
         from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
         from ..validation.crosscheck import compare_formulations, TOLERANCE
 
@@ -52,6 +89,12 @@ class Check(ArmOptions):
         )
         for sentence in agreement.findings:
             say(sentence, style='red')
+        if is_urdf(self.arm):
+            say(
+                'Compared were three formulations of the dynamics of this URDF, not the URDF with '
+                f'an arm: `franka-dynamics arm check {shlex.quote(self.arm)}` does that.',
+                'note',
+            )
         say_each((*description.notes, *description.repairs), 'note')
         say_each(description.inconsistencies(), 'warning')
         if self.all:
@@ -62,3 +105,75 @@ class Check(ArmOptions):
             typed = f'franka-dynamics {shlex.join(sys.argv[1:])}'
             write_text(self.report, agreement_page(agreement, typed))
         return 0 if agreement.passed else 1
+
+    def _descriptions(self, other: str) -> int:
+        from ..validation.source import compare
+
+        first, second = self._pair(other)
+        found = compare(first, second, gravity=self.gravity)
+        count = len(found.differences)
+        named = other if isinstance(second, ArmDescription) else second.source
+        say(
+            f'{named} against {first.name} ({first.inertial_set}, hand {first.hand}): '
+            f'{count} {"difference" if count == 1 else "differences"}, {len(found.acting)} of '
+            'them with an effect on torque.',
+            'pass' if found.passed else 'MISMATCH',
+        )
+        say(
+            'Compared are the base, joints, DH rows, flange, rotors, links, limits and '
+            'friction; not home poses, rated loads, shapes, names and notes.'
+        )
+        for one in found.differences[:_SHOWN]:
+            say(f'- {one}', style='red' if one.has_effect else 'dim')
+        if count > _SHOWN:
+            more = f'- and {count - _SHOWN} more with less effect; --json FILE writes all'
+            say(more, style='dim')
+        if found.acting:
+            say(f'Together they change the torque by {found.together}.')
+        data = found.as_data()
+        if not isinstance(second, ArmDescription):
+            data['node'] = _what_a_node_says(first, second, self.gravity)
+            say_each(data['node'], 'note')
+        if self.json:
+            write_json(self.json, data)
+        return 0 if found.passed else 1
+
+    def _pair(self, other: str) -> tuple[ArmDescription, ArmDescription | SerialChain]:
+        """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
+        from ..validation.source import read_pair
+
+        if is_urdf(self.arm):
+            self.refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)
+        first = self.arm if is_urdf(self.arm) else None
+        if is_urdf(other):
+            if 'arm' not in self.options_given:
+                self.require_with('--arm', 'repair', 'payload')
+                hand = self.hand if 'hand' in self.options_given else None
+                chosen = {'inertial_set': self.inertial_set, 'hand': hand}
+                return read_pair(None, other, prefix=self.prefix, **chosen)
+            return read_pair(first or self.load_arm(), other, prefix=self.prefix)
+        self.refuse('an arm file: it is the prefix of joint names in a URDF', 'prefix')
+        second = load(other, hand=self.hand)
+        if self.payload is not None:
+            second = second.with_payload(read_payload(self.payload))
+        return read_pair(first or self.load_arm(), second)
+
+
+def _what_a_node_says(
+    first: ArmDescription, chain: SerialChain, gravity: tuple[float, float, float]
+) -> list[str]:
+    """Return sentences: whether a node would accept the URDF as its model, and notes."""
+    from ..urdf.document import read_urdf
+    from ..validation.urdf_check import model_from_urdf
+
+    try:
+        _, verdict = model_from_urdf(
+            read_urdf(Path(chain.source)),
+            first,
+            source=chain.source,
+            joint_names=chain.joint_names,
+            gravity=gravity,
+        )
+    except (UrdfError, UrdfMismatchError) as error:
+        return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]
+    return [verdict.summary(), *verdict.notes]

@@ -13,7 +13,7 @@ from ._say import ProgressBar, say, say_each, show
 from ..options import option
 from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import ColumnMap, import_log, LAYOUTS, require_columns
-from ..recordings.plausibility import suspicions
+from ..recordings.plausibility import require_radians, suspicions
 from ..recordings.recording import write_recording
 from ..report.table import Head, Table
 
@@ -69,6 +69,7 @@ class Import(ColumnMap, BagNames):
         with ProgressBar() as bar:
             bar.add_task(f'reading {self.log}', total=None)
             recording = import_log(self.log, columns, self.names_in_bag(arm), topic=self.topic)
+            require_radians(recording, arm)
             warnings = suspicions(recording, arm)
             bar.add_task(f'writing {bag}', total=None)
             write_recording(recording, bag)

@@ -30,8 +30,8 @@ class Codegen(ArmOptions):
     """Generate an arm's equations of motion as C or Python; count their operations."""
 
     language: str = option(
-        'a C99 header or a Python module',
-        choices=_LANGUAGES,
+        'a C99 header or a Python module; cpp: with --package',
+        choices=(*_LANGUAGES, 'cpp'),
         default='c',
     )
     output: Path | None = folder_option(
@@ -64,6 +64,10 @@ class Codegen(ArmOptions):
         require_each_once(self.quantities)
         if self.package is not None:
             return self._write_package(self.package)
+        if self.language == 'cpp':
+            raise SettingsError(
+                '--language cpp writes a whole package; add --package NAME and --output FOLDER.'
+            )
         if self.parameters == 'run_time':
             self.refuse('--parameters run_time: gravity is set then', 'gravity')
         arm, parameters = self.load_arm(), Parameters(self.parameters)

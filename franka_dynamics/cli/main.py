@@ -42,10 +42,8 @@ WORDS: dict[str, str | dict[str, str]] = {
     'arm': {
         'show': 'arm_show.Show',
         'check': 'arm_check.Check',
-        'compare': 'arm_compare.Compare',
         'import': 'arm_import.ImportUrdf',
         'export': 'arm_export.Export',
-        'base-parameters': 'arm_base_parameters.BaseParameterTable',
     },
     'bag': {
         'record': 'bag_record.Record',
@@ -198,7 +196,7 @@ def _answered(words: list[str]) -> int:
         return shell_complete(COMMAND, {}, NAME, _COMPLETE, instruction)
     action = parsed(words)
     try:
-        return action.run()
+        return action.resolved().run()
     except ImportError as error:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):

@@ -131,8 +131,8 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         yield (
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
             f'limit is {arm.limit("upper")[joint]:g} rad: they look like degrees; joint states '
-            'must have radians, so correct what publishes them and record again, or, if the bag '
-            'was made from a log, import the log with --position-unit deg'
+            'must have radians, so correct what publishes them and record again, or import a log '
+            'with --position-unit deg (and --velocity-unit deg/s)'
         )
 
 

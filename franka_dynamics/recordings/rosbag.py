@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from itertools import islice
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -18,6 +19,7 @@ from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
+_FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
 _FILES = ('.mcap', '.db3', '.bag')
 _MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
 
@@ -118,6 +120,17 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     if candidates:
         raise RecordingError(f'{bag} has no {DEFAULT_TOPIC}; {there}: choose one with --topic.')
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
+
+
+def names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
+    """Return the joint names in the first messages on a topic, chosen as by `choose_topic`."""
+    names: dict[str, None] = {}
+    with open_bag(bag) as (reader, deserialize):
+        topic = choose_topic(reader, bag, topic)
+        on_topic = [one for one in reader.connections if one.topic == topic]
+        for connection, _, data in islice(reader.messages(on_topic), _FIRST_MESSAGES):
+            names |= dict.fromkeys(deserialize(data, connection.msgtype).name)
+    return list(names)
 
 
 def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:

@@ -134,9 +134,13 @@ def _expanded(path: Path) -> str:
     try:
         return str(xacro.process_file(str(path)).toxml())
     except Exception as error:
-        raise UrdfError(
-            f'{path}: xacro cannot expand it: {" ".join(str(error).split())}.'
-        ) from error
+        reason = ' '.join(str(error).split())
+        if 'AMENT_PREFIX_PATH' in reason or 'package' in reason:
+            reason = (
+                'it asks ROS for packages ($(find ...)): source ROS and the workspace of these '
+                'packages, or run "xacro FILE > robot.urdf" where they are installed'
+            )
+        raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
 
 
 def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:

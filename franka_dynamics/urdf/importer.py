@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -195,11 +195,11 @@ def detect_arm(
         If not exactly one arm or chain fits; the message lists the joints or the choices.
 
     """
-    found = _by_name(document, arm, prefix)
+    found = arms_with_joints(document.joints, arm, prefix)
     if len(found) == 1:
-        return found[0]
+        return found[0][1:]
     if len(found) > 1:
-        first = ' and '.join(names[0] for _, names in found)
+        first = ' and '.join(names[0] for _, _, names in found)
         raise UrdfError(
             f'{document.source}: holds more than one arm ({first}); say which by '
             'its prefix (--arm-prefix) or name (--arm).'
@@ -218,24 +218,24 @@ def detect_arm(
     )
 
 
-def _by_name(
-    document: UrdfDocument, arm: ArmDescription | None, prefix: str | None
-) -> list[tuple[ArmDescription, tuple[str, ...]]]:
+def arms_with_joints(
+    joints: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
+) -> list[tuple[str, ArmDescription, tuple[str, ...]]]:
     """
-    Return arms whose joints are all in a URDF, each with its joint names there.
+    Return arms whose joints are all among `joints`: each with its name and its joints' names.
 
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """
     found = []
-    shipped = (load(name) for name in (*available_arms(), *ALIASES))
-    for description in shipped if arm is None else (arm,):
+    shipped = ((name, load(name)) for name in (*available_arms(), *ALIASES))
+    for called, description in shipped if arm is None else ((arm.name, arm),):
         requested = description.joint_names
         first = requested[0]
-        prefixes = [name[: -len(first)] for name in document.joints if name.endswith(first)]
+        prefixes = [name[: -len(first)] for name in joints if name.endswith(first)]
         for candidate in prefixes:
             names = tuple(candidate + joint for joint in requested)
-            if prefix in (None, candidate) and all(j in document.joints for j in names):
-                found.append((description, names))
+            if prefix in (None, candidate) and all(j in joints for j in names):
+                found.append((called, description, names))
     return found
 
 

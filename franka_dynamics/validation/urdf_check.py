@@ -283,7 +283,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
     others = len(verdict.findings) - 1
     more = (
         f' {others} more {"difference" if others == 1 else "differences"}; '
-        '"franka-dynamics arm compare" lists all.'
+        '"franka-dynamics arm check" lists all.'
         if others
         else ''
     )

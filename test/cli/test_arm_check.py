@@ -36,7 +36,7 @@ def test_a_urdf_is_checked_as_an_arm_file_is(tmp_path, answered):
     text = write_urdf(load('fr3')).replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
     path.write_text(text, encoding='utf-8')
     status, said = answered(f'{CHECK} --arm', path)
-    assert status == 0 and said.startswith('pass: fr3, set imported')
+    assert status == 0 and said.startswith(f'pass: {path}: fr3, set imported')
     assert 'note: joint' in said and 'axis of length 2' in said
 
 

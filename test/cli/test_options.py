@@ -77,7 +77,7 @@ def test_a_shell_gets_completions_of_verbs_and_options():
         assert completed == word and kind == ('file' if word == 'b' else 'plain')
 
 
-@pytest.mark.parametrize('command', ['arm show --arm fer', 'arm base-parameters --arm rpr'])
+@pytest.mark.parametrize('command', ['arm show --arm fer', 'arm show --base-parameters --arm rpr'])
 def test_tables_fit_80_columns_and_lose_nothing(command, capsys, monkeypatch):
     monkeypatch.setenv('COLUMNS', '80')
     assert main(command.split()) in (0, 1)
@@ -99,7 +99,10 @@ codegen --parameters run_time --gravity 0 0 -9.81
 codegen --arm rpr --quantity gravity gravity --output folder
 codegen --package core --output folder --gravity 0 0 -9.81
 codegen --package core
-arm base-parameters --arm scemi --letters --json figures.json
+arm show --arm scemi --letters --json figures.json
+arm show --base-parameters --q zero
+arm check fr3 --states 5
+arm check --arm-prefix left_
 bag replay no_such_bag --frame 3
 payload-from-mesh tool.stl --mass 1 --density 2700
 """
@@ -127,7 +130,7 @@ payload-from-mesh tool.stl --mass 1 --density 2700
         ('arm show --arm frr', 'Did you mean fr3?'),
         ('arm show --arm ur5', 'panda is the fer'),
         ('arm check --arm .', '. is a folder; give'),
-        ('arm compare .', '. is a folder; give'),
+        ('arm check .', '. is a folder; give'),
         ('arm check --hand empty.yaml', 'a hand file starts with name, source'),
         ('arm check --payload=-1,0,0,0', 'a mass cannot be negative'),
     ],

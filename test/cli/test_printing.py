@@ -26,7 +26,7 @@ def test_an_absent_limit_is_null_in_json(figures):
     # fr3 states what fer does not: the limits of velocity that depend on position.
     (absent,) = (
         one['first']
-        for one in figures('arm compare fr3 --arm fer', status=1)['differences']
+        for one in figures('arm check fr3 --arm fer', status=1)['differences']
         if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
     )
     assert absent is None
@@ -35,7 +35,7 @@ def test_an_absent_limit_is_null_in_json(figures):
 def test_a_path_is_printed_as_it_is(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     path = 'run[left]:a:/bp.json'  # brackets and colons are markup and emoji to rich
-    assert main(['arm', 'base-parameters', '--arm', 'rpr', '--json', path]) == 0
+    assert main(['arm', 'show', '--base-parameters', '--arm', 'rpr', '--json', path]) == 0
     assert f'written: {path}\n' in capsys.readouterr().out
     assert (tmp_path / path).is_file()
     _say.say(path, 'note')
@@ -47,12 +47,12 @@ def test_a_xacro_is_expanded_before_it_is_compared(xacro, tmp_path, answered):
     arm = tmp_path / 'arm.yaml'
     assert answered('arm import', xacro, '--output', arm)[0] == 0
     assert load(arm).links[0].mass == 1.5
-    assert answered('arm compare', xacro, '--arm', arm)[0] == 0
+    assert answered('arm check', xacro, '--arm', arm)[0] == 0
 
 
 def test_where_xacro_is_missing_it_is_named(xacro, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, 'xacro', None)
-    said = refused('arm compare', xacro)
+    said = refused('arm check', xacro)
     assert 'pip install xacro' in said and f'{xacro}' in said
 
 

@@ -23,18 +23,15 @@ from ..processes import GRACE_S, until
 pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 
 TIMEOUT_S = 600.0  # only reached when something is broken
-# Fewer iterations and states, to save time: this test is about the sequence of commands.
-SHORTER = {
-    'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split(),
-    'arm check': '--states 100'.split(),
-}
+# Fewer iterations, to save time: this test is about the sequence of commands.
+SHORTER = {'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split()}
 # Requests to a node that may be slow to answer on a busy machine.
 PATIENT = {f'node {one}': ['--timeout', '60'] for one in ('state', 'set', 'play')}
 # Commands that record, and the option that names the bag.
 RECORDER = {'bag record': '--output', 'node play': '--record'}
-FROM_FILES = {'bag replay', 'identify arm', 'arm compare', 'arm check'}
+FROM_FILES = {'bag replay', 'identify arm', 'arm check'}
 # Commands that may exit with 1, for instance doctor on a machine without real time.
-MAY_SAY_NO = {'doctor', 'arm compare'}
+MAY_SAY_NO = {'doctor', 'arm check'}
 
 
 def commands(page):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`arm compare`: the verdict on a URDF or an arm file, and combinations of options."""
+"""`arm check OTHER`: the verdict on a URDF or an arm file, and combinations of options."""
 
 import re
 
@@ -28,7 +28,7 @@ def wide(tmp_path):
 
 
 def test_a_urdf_is_compared_with_its_arm_and_a_node_refuses_it(wide, answered):
-    status, said = answered('arm compare', wide)
+    status, said = answered('arm check', wide)
     assert status == 1 and said.startswith('MISMATCH: ')
     assert ' against fr3 (franka_description, hand none): ' in said and WIDE in said
     assert 'note: a node refuses it as its model' in said
@@ -38,14 +38,14 @@ def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(tmp_pa
     arm = load('fr3')
     heavier = arm.links[2] + LinkInertia.from_center_of_mass(0.5, (0.1, 0.0, 0.0), np.zeros(6))
     path = urdf(tmp_path, with_link(arm, 2, heavier))
-    status, said = answered('arm compare --gravity 0 3 -9', path)
+    status, said = answered('arm check --gravity 0 3 -9', path)
     effects = re.findall(r'(first moment x|mass) is .*? by up to (\S+) N m', said)
     assert status == 1 and len(effects) > 1 and len(set(effects)) < len(effects)
     assert len(set(effects)) == len({name for name, _ in effects})
 
 
 def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, figures):
-    data = figures('arm compare', urdf(tmp_path, load('fr3', hand='franka_hand')))
+    data = figures('arm check', urdf(tmp_path, load('fr3', hand='franka_hand')))
     assert (data['passed'], data['hand'], data['differences']) == (True, 'franka_hand', [])
     assert 'inertials of fr3 franka_description, franka_hand, exactly' in data['node'][0]
 
@@ -53,11 +53,11 @@ def test_a_urdf_of_the_arm_passes_and_json_says_which(tmp_path, figures):
 def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(wide, tmp_path, answered, refused):
     (tmp_path / 'sound').mkdir()
     sound = urdf(tmp_path / 'sound', load('fr3', hand='none'))
-    status, said = answered('arm compare', wide, '--arm', sound)
+    status, said = answered('arm check', wide, '--arm', sound)
     assert status == 1 and WIDE in said and '1 difference' in said
     # A URDF has no friction and no rotors, so these do not count as differences.
-    assert answered('arm compare fr3 --arm', sound)[0] == 0
-    said = refused('arm compare fr3 --hand none --arm', sound)
+    assert answered('arm check fr3 --arm', sound)[0] == 0
+    said = refused('arm check fr3 --hand none --arm', sound)
     assert '--hand has no meaning with a URDF' in said
 
 
@@ -73,11 +73,11 @@ def test_two_urdfs_and_a_urdf_before_an_arm_file_are_compared(wide, tmp_path, an
     ],
 )
 def test_what_cannot_be_compared_is_refused(words, said, wide, refused):
-    assert said in refused('arm compare ' + words.format(urdf=wide))
+    assert said in refused('arm check ' + words.format(urdf=wide))
 
 
 def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
-    command = 'arm compare fer --arm fer --set franka_description'
+    command = 'arm check fer --arm fer --set franka_description'
     status, out = answered(command)
     data = figures(command, status=1)
     masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
@@ -91,5 +91,5 @@ def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
 
 
 def test_the_hand_is_given_to_both_arms(answered):
-    status, said = answered('arm compare fer --arm fer --hand franka_hand')
+    status, said = answered('arm check fer --arm fer --hand franka_hand')
     assert (status, said.split(':')[0]) == (0, 'pass')

@@ -1,27 +1,25 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm base-parameters`: which inertial parameters an arm's torques depend on."""
+"""`arm show --base-parameters`: which inertial parameters an arm's torques depend on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 import sys
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ._arm_options import ArmOptions, MASS_OPTIONS
-from ._options import json_option
-from ._say import say, show, write_json
+from ._say import PRINTED, say, show, write_json
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
-from ..options import option
 from ..report.table import Head, Table
+from ..typing import Array
 
 if TYPE_CHECKING:
     from ..identification.base_parameters import BaseParameters
 
+DIRECTIONS = ('vertical', 'tilted', 'none')
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
 # most 1e-15, a rounding error. If one of the two lies between the bounds of _DOUBTFUL, a length in
@@ -32,62 +30,46 @@ _DOUBTFUL = (1e-12, 1e-5)
 _SAME_TORQUE = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaseParameterTable(ArmOptions):
-    """List the minimum inertial parameters of an arm, regrouped, with their values."""
+def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Path | None) -> int:
+    """
+    Print the base parameters of an arm called `name`; write them as JSON if asked for.
 
-    gravity: str = option(
-        'direction of gravity: vertical (-z of the space frame), tilted (valid for every '
-        'direction), none',
-        choices=('vertical', 'tilted', 'none'),
-        default='vertical',
-    )
-    letters: str | None = option(
-        'print, instead of the table, the base parameters as sums of standard parameters, with '
-        'symbols (lengths D3, RL4, ... of the modified DH rows); --letters alone: text',
-        choices=('text', 'latex', 'python'),
-        const='text',
-        default=None,
-    )
-    json: Path | None = json_option(
-        'write values, relations and the map from the standard parameters'
-    )
+    `gravity` is one of DIRECTIONS. Return 1 if random states contradict the table.
+    """
+    from ..identification.base_parameters import base_parameters
 
-    def run(self) -> int:
-        """Print the table or the relations; return 1 if random states contradict the table."""
-        from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
+    found = base_parameters(arm, _direction(gravity))
+    rank, lost = found.confirmed()
+    agree = rank == len(found) and lost < _SAME_TORQUE
+    if json != PRINTED:
+        show(_table(found, f'{name}: base parameters, gravity {gravity}'))
+        _print_summary(arm, found, rank, lost)
+    if json:
+        write_json(json, {'gravity': gravity, 'rank': rank, **_content(arm, found)})
+    return 0 if agree else 1
 
-        if self.letters:
-            from ..arm.dh_conversion import in_modified_convention
-            from ..identification.letters import base_parameters_in_letters
 
-            self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
-            self.refuse('--letters, which writes the relations alone', 'json')
-        gravity = np.array(
-            {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}[self.gravity]
+def print_letters(description: ArmDescription, gravity: str, form: str) -> None:
+    """Print the base parameters as sums of standard parameters, as text, latex or python."""
+    from ..arm.dh_conversion import in_modified_convention
+    from ..identification.letters import base_parameters_in_letters
+
+    arm = in_modified_convention(description)
+    if arm is not description:
+        print(
+            f'{description.name} has standard DH rows; the parameters are in the frames '
+            "of the equivalent modified rows, whose z axes are the joints' axes.",
+            file=sys.stderr,
         )
-        description = self.load_arm()
-        name = self.title(description)
-        if self.letters:
-            arm = in_modified_convention(description)
-            if arm is not description:
-                print(
-                    f'{description.name} has standard DH rows; the parameters are in the frames '
-                    "of the equivalent modified rows, whose z axes are the joints' axes.",
-                    file=sys.stderr,
-                )
-            letters = base_parameters_in_letters(arm, gravity)
-            sys.stdout.write(getattr(letters, f'as_{self.letters}')())
-            return 0
-        found = base_parameters(description, gravity)
-        rank, lost = found.confirmed()
-        agree = rank == len(found) and lost < _SAME_TORQUE
-        show(_table(found, f'{name}: base parameters, gravity {self.gravity}'))
-        _print_summary(description, found, rank, lost)
-        if self.json:
-            content = {'gravity': self.gravity, 'rank': rank, **_content(description, found)}
-            write_json(self.json, content)
-        return 0 if agree else 1
+    letters = base_parameters_in_letters(arm, _direction(gravity))
+    sys.stdout.write(getattr(letters, f'as_{form}')())
+
+
+def _direction(gravity: str) -> Array:
+    from ..identification.base_parameters import ANY_GRAVITY, NO_GRAVITY
+
+    vectors = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
+    return np.array(vectors[gravity])
 
 
 def _table(found: BaseParameters, title: str) -> Table:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `franka-dynamics arm base-parameters` prints."""
+"""What `franka-dynamics arm show --base-parameters` prints."""
 
 import numpy as np
 import pytest
@@ -13,12 +13,12 @@ from franka_dynamics.identification.base_parameters import BaseParameters
 
 from ..arms import with_row
 
-COMMAND = 'arm base-parameters --arm'
+COMMAND = 'arm show --base-parameters --arm'
 
 
 @pytest.mark.parametrize('gravity, count', [('vertical', 43), ('tilted', 45), ('none', 39)])
 def test_the_frankas_count_bound_and_rank_are_told_and_agree(gravity, count, answered):
-    status, out = answered(f'{COMMAND} fer --gravity', gravity)
+    status, out = answered(f'arm show --arm fer --base-parameters {gravity}')
     assert status == 0
     assert (
         f'{count} base parameters of 70 standard ones; at most 45 by Gautier and Khalil, '
@@ -54,8 +54,8 @@ def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, co
 
 
 def test_letters_give_the_papers_line_and_a_latex_file(capsys):
-    assert main(f'{COMMAND} scemi --letters'.split()) == 0
+    assert main('arm show --arm scemi --letters'.split()) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
     # The RPR arm's standard rows are converted to modified ones first.
-    assert main(f'{COMMAND} rpr --letters latex'.split()) == 0
+    assert main('arm show --arm rpr --letters latex'.split()) == 0
     assert capsys.readouterr().out.startswith('\\documentclass')
