@@ -10,7 +10,7 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
-from ._say import PRINTED, say, show, write_json
+from ._say import say, show, write_json
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..report.table import Head, Table
@@ -41,9 +41,8 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
     found = base_parameters(arm, _direction(gravity))
     rank, lost = found.confirmed()
     agree = rank == len(found) and lost < _SAME_TORQUE
-    if json != PRINTED:
-        show(_table(found, f'{name}: base parameters, gravity {gravity}'))
-        _print_summary(arm, found, rank, lost)
+    show(_table(found, f'{name}: base parameters, gravity {gravity}'))
+    _print_summary(arm, found, rank, lost)
     if json:
         write_json(json, {'gravity': gravity, 'rank': rank, **_content(arm, found)})
     return 0 if agree else 1

@@ -68,15 +68,11 @@ def _picture_file(text: str) -> Path:
     return path
 
 
-def json_option(what: str = 'write all figures to this file', **more: Any) -> Any:
-    """Return the option --json FILE, by which an action also writes its results as JSON."""
-    return file_option(what, **more)
-
-
-def printed_json_option(what: str) -> Any:
+def json_option(what: str = 'all figures') -> Any:
     """Return the option --json [FILE]; without FILE the action prints JSON instead of text."""
-    what = f'{what} as JSON: to this file, or printed instead of the text'
-    return json_option(what, const=PRINTED)
+    return file_option(
+        f'{what} as JSON: to this file, or printed instead of the text', const=PRINTED
+    )
 
 
 def arm_prefix_option(**more: Any) -> Any:

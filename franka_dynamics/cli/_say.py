@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 import sys
 import time
@@ -18,6 +19,7 @@ from ..files import write_text
 PRINTED = Path('-')  # path that stands for standard output
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 _LINE_EVERY_S = 10.0
+_silent = False  # see `silent`
 
 
 class _Terminal(Console):
@@ -30,7 +32,19 @@ class _Terminal(Console):
 
 def terminal(*, stderr: bool = False) -> Console:
     """Return a console for standard output or error that prints square brackets unchanged."""
-    return _Terminal(stderr=stderr, markup=False, emoji=False, highlight=False)
+    quiet = _silent and not stderr
+    return _Terminal(stderr=stderr, quiet=quiet, markup=False, emoji=False, highlight=False)
+
+
+@contextmanager
+def silent(*, text: bool) -> Iterator[None]:
+    """Print no text in the block if `text` is true: standard output is for JSON alone."""
+    global _silent
+    _silent = text
+    try:
+        yield
+    finally:
+        _silent = False
 
 
 def show(*what: Any) -> None:

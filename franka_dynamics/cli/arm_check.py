@@ -9,7 +9,7 @@ exponentials.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 import shlex
 import sys
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._options import file_option, gravity_option, json_option
 from ._say import say, say_each, show, terminal, write_json
-from ..arm import ArmDescription, load
+from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
+from ..arm.hand_file import is_file_name
 from ..arm.payload import read_payload
 from ..errors import UrdfError, UrdfMismatchError
 from ..files import write_text
@@ -42,8 +43,9 @@ class Check(ArmOptions):
 
     other: str | None = option(
         'a shipped arm or an arm file, which gets the same --hand and --payload; or a URDF '
-        '(.urdf, .xml; .xacro is expanded), compared, unless --arm is given, with the shipped arm '
-        'that has its joint names, in the published set nearest to its inertials',
+        '(.urdf, .xml; .xacro is expanded). Without --arm an arm file is compared with the '
+        'shipped arm of its name, a URDF with the shipped arm that has its joint names, in the '
+        'published set nearest to its inertials',
         'OTHER',
         positional=True,
         default=None,
@@ -156,7 +158,9 @@ class Check(ArmOptions):
         second = load(other, hand=self.hand)
         if self.payload is not None:
             second = second.with_payload(read_payload(self.payload))
-        return read_pair(first or self.load_arm(), second)
+        same = 'arm' not in self.options_given and second.name in available_arms()
+        asked = replace(self, arm=second.name) if same and is_file_name(other) else self
+        return read_pair(first or asked.load_arm(), second)
 
 
 def _what_a_node_says(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
 from ._base_parameters import DIRECTIONS, print_base_parameters, print_letters
-from ._options import picture_option, PRINTED, printed_json_option
+from ._options import json_option, picture_option
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..errors import DescriptionError
@@ -49,7 +49,7 @@ class Show(ArmOptions):
         const='text',
         default=None,
     )
-    json: Path | None = printed_json_option('the tables')
+    json: Path | None = json_option('the tables')
     plot: Path | None = picture_option(
         'draw the frames and centres of mass at --q (default: zero)'
     )
@@ -70,13 +70,12 @@ class Show(ArmOptions):
             )
         if self.json:
             write_json(self.json, as_json(description, rows, q))
-        if self.json != PRINTED:
-            say(self.title(description))
-            say(f'source: {description.source}')
-            say_each((*description.notes, *description.repairs), 'note')
-            say_each(description.inconsistencies(), 'warning')
-            show(*arm_tables(description, rows, q))
-            say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
+        say(self.title(description))
+        say(f'source: {description.source}')
+        say_each((*description.notes, *description.repairs), 'note')
+        say_each(description.inconsistencies(), 'warning')
+        show(*arm_tables(description, rows, q))
+        say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
         return 0
 
     def _base_parameters(self, gravity: str) -> int:

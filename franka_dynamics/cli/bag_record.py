@@ -37,6 +37,7 @@ _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _STILL = 0.02  # more than noise and drift of a held arm's positions [rad]
 _PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
+_HEARD_S = 20.0  # a recording with a motion ends if no joint state comes in this time
 _OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
@@ -82,6 +83,8 @@ class Record(Topics, ArmOptions):
                 show(f'recording {bag}: {progress}; Ctrl-C ends')
                 if not progress.of_arm and progress.heard > _OTHER_ARM_S:
                     return False  # no motion is sent, and _judge names the joints of both arms
+                if motion is not None and not progress.states and progress.seconds > _HEARD_S:
+                    return False
                 if motion is not None and player is None and progress.of_arm:
                     player = _playing(motion, self.node, lead)
                 if player is not None and player.poll() is not None:

@@ -155,7 +155,7 @@ class Doctor(ArmOptions, Topics):
         'HOST',
         default=None,
     )
-    json: Path | None = json_option('write all lines to this file')
+    json: Path | None = json_option('all lines')
 
     def run(self) -> int:
         """Print one line per check; exit 1 if a check has the level BAD."""

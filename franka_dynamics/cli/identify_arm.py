@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ._arm_options import ArmOptions
 from ._options import file_option, gravity_option, json_option, NewFile
 from ._recording_options import RecordingOptions
-from ._say import ProgressBar, say, say_each, show
+from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED
 from ..arm.hand_file import NO_HAND
@@ -106,9 +106,8 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         # Files are written before results are printed, because `| head` can end this program.
         self._write(result, [*bags, *tests], arm_file=not refused)
         show_identification(result)
-        for what, path in (('written', self.json), ('page', self.report)):
-            if path:
-                say(f'{what}: {path}')
+        if self.report:
+            say(f'page: {self.report}')
         if refused:
             say(refused, style='red')
             return 1
@@ -126,7 +125,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         from ..identification.bags import labels_of
         from ..report.identification import identification_as_data
         from ..report.identification_page import identification_page
-        from ..report.table import json_text
 
         if self.output and arm_file:
             result.save(self.output, payload=self.payload, anyway=True)
@@ -139,7 +137,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
             )
             write_text(self.report, identification_page(result, motions))
         if self.json:
-            write_text(self.json, json_text(identification_as_data(result)))
+            write_json(self.json, identification_as_data(result))
 
     def _hands(self, start: ArmDescription) -> list[ArmDescription]:
         """Return a Franka arm with every set and hand; [] for other arms or efforts not in N m."""

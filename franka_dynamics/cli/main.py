@@ -196,7 +196,10 @@ def _answered(words: list[str]) -> int:
         return shell_complete(COMMAND, {}, NAME, _COMPLETE, instruction)
     action = parsed(words)
     try:
-        return action.resolved().run()
+        from ._say import PRINTED, silent
+
+        with silent(text=getattr(action, 'json', None) == PRINTED):
+            return action.resolved().run()
     except ImportError as error:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):

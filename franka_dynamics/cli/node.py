@@ -17,13 +17,13 @@ from ._interrupts import until_interrupted
 from ._options import (
     file_option,
     folder_option,
+    json_option,
     new_bag,
     print_or_write,
-    PRINTED,
-    printed_json_option,
     Topics,
 )
-from ._say import show, terminal, write_json
+from ._say import say, show, terminal, write_json
+from ..arm.arm_file import AS_LISTED
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..options import option
@@ -74,7 +74,7 @@ class _Question(Action):
 
 @dataclass(frozen=True, kw_only=True)
 class State(_Question):
-    """Print a node's state, what the node does and why, its figures; or change the state."""
+    """Print a node's state and figures, and what it does and why; or change the state."""
 
     transition: str | None = option(
         f'to another state: {", ".join(TRANSITIONS)}',
@@ -83,7 +83,7 @@ class State(_Question):
         choices=TRANSITIONS,
         default=None,
     )
-    json: Path | None = printed_json_option('state and figures')
+    json: Path | None = json_option('state and figures')
 
     def run(self) -> int:
         """Print state and figures; exit 1 if the node is silent or has a fault."""
@@ -99,10 +99,9 @@ class State(_Question):
         now = time.monotonic()
         if self.json:
             write_json(self.json, {'state': state, 'nodes': [one.as_dict(now) for one in nodes]})
-        if self.json != PRINTED:
-            print(answer)
-            if nodes:
-                show(monitor_view(nodes, now, terminal().width))
+        say(answer)
+        if nodes:
+            show(monitor_view(nodes, now, terminal().width))
         faults = at_fault(nodes, now)
         for sentence in faults:
             print(sentence, file=sys.stderr)
@@ -207,18 +206,22 @@ class Play(_Question, Topics):
         with NodeClient(self.node, self.timeout) as client:
             keys = ('robot_type', 'hand', 'inertial_set', 'repair', 'arm_prefix', 'payload')
             given = dict(zip(keys, client.values(keys)))
+            node, namespace = client.name, client.name.rpartition('/')[0]
         given['arm'] = given.pop('robot_type')
         given['payload'] = ','.join(f'{one:.12g}' for one in given['payload'])
         given = {name: value for name, value in given.items() if value}
         if not given.get('payload', '').strip('0,'):
             given.pop('payload', None)
+        if given.get('hand') == AS_LISTED:
+            given.pop('hand')
         return Record(
             **given,
             options_given=frozenset(given),
             output=bag,
-            node=self.node,
-            topic=self.topic,
-            command=self.command,
+            node=node,
+            # The topics beside the node, because discovery may need long on a busy machine.
+            topic=f'{namespace}/{self.topic}' if self.topic[0] != '/' else self.topic,
+            command=f'{namespace}/{self.command}' if self.command[0] != '/' else self.command,
         )
 
     def ask(self, client: Any) -> object:

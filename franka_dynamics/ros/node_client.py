@@ -102,7 +102,7 @@ class NodeClient:
         self._given, self._found = name, ''
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
         """The node's full name, once it is discovered or the time to wait for it is over."""
         if not self._found:
             self._found, _ = find(self._node, self._spin, self._patience, self._given)
@@ -173,7 +173,7 @@ class NodeClient:
 
     def _without(self, parameter: str) -> SettingsError:
         return SettingsError(
-            f'{self._name} has no parameter {parameter!r}; '
+            f'{self.name} has no parameter {parameter!r}; '
             '`franka-dynamics node defaults` prints all of them.'
         )
 
@@ -193,7 +193,7 @@ class NodeClient:
             SetParametersAtomically.Request(parameters=messages),
         ).result
         if not result.successful:
-            raise SettingsError(f'{self._name} refused {", ".join(values)}: {result.reason}')
+            raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')
 
     def state(self) -> str:
         """Return the lifecycle state."""
@@ -207,7 +207,7 @@ class NodeClient:
         def take(message: DiagnosticArray) -> None:
             nonlocal report
             for one in read_statuses(message):
-                if f'/{one.node}' == self._name and one.subject == 'Command':
+                if f'/{one.node}' == self.name and one.subject == 'Command':
                     report = one.values.get('status', '')
 
         self.listen(DiagnosticArray, '/diagnostics', take)
@@ -222,20 +222,20 @@ class NodeClient:
         known = {one.transition.label: one.transition.id for one in offered}
         if transition not in known:
             raise NodeClientError(
-                f'{self._name} is {self.state()}, where {transition} is not '
+                f'{self.name} is {self.state()}, where {transition} is not '
                 f'possible; it takes {", ".join(sorted(known)) or "nothing"}.'
             )
         request = ChangeState.Request()
         request.transition.id = known[transition]
         if not self.ask(ChangeState, 'change_state', request).success:
-            raise NodeClientError(f'{self._name} refused to {transition}; its log says why.')
+            raise NodeClientError(f'{self.name} refused to {transition}; its log says why.')
         return self.state()
 
     def clear_fault(self) -> str:
         """Clear the fault; return the node's sentence. NodeClientError if the fault remains."""
         answer = self.ask(Trigger, 'clear_fault', Trigger.Request())
         if not answer.success:
-            raise NodeClientError(f'{self._name}: {answer.message}')
+            raise NodeClientError(f'{self.name}: {answer.message}')
         sentence: str = answer.message
         return sentence
 
@@ -263,11 +263,11 @@ class NodeClient:
         length = seconds(message.points[-1].time_from_start)
         patience = _SLOWER * length + max(_BEGIN_S, self._patience)
         message.header.frame_id = mark
-        events = f'{self._name}/reference_state'
+        events = f'{self.name}/reference_state'
         reports = self._node.create_subscription(
             DiagnosticArray, events, take, REFERENCE_STATE_QOS
         )
-        topic = f'{self._name}/reference'
+        topic = f'{self.name}/reference'
         publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
             if not self.until(lambda: publisher.get_subscription_count() > 0, self._patience):
@@ -278,7 +278,7 @@ class NodeClient:
             if not self.until(lambda: self._node.count_publishers(events) > 0, self._patience):
                 raise NodeClientError(
                     f'nobody publishes {events}, which reports the state of a motion; nothing was '
-                    f'sent. Is {self._name} a feedforward node of this package?'
+                    f'sent. Is {self.name} a feedforward node of this package?'
                 )
             self.until(lambda: False, _DISCOVERY_S)
             for _ in range(_ATTEMPTS):
@@ -289,7 +289,7 @@ class NodeClient:
                     break
             if not self.until(lambda: state in _ENDED, patience):
                 raise NodeClientError(
-                    f'{self._name} did not end the motion within {patience:g} s; '
+                    f'{self.name} did not end the motion within {patience:g} s; '
                     f'it was last {state or "not heard"}.'
                 )
         except BaseException:
@@ -306,11 +306,11 @@ class NodeClient:
 
     def ask(self, kind: Any, service: str, request: Any) -> Any:
         """Call one of the node's services and return its answer; NodeClientError without one."""
-        client = self._node.create_client(kind, f'{self._name}/{service}')
+        client = self._node.create_client(kind, f'{self.name}/{service}')
         try:
             if not self.until(client.service_is_ready, self._patience):
                 raise NodeClientError(
-                    f'{self._name} does not answer within {self._patience:g} s; is it running, in '
+                    f'{self.name} does not answer within {self._patience:g} s; is it running, in '
                     'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
                 )
             self.until(lambda: False, _DISCOVERY_S)
@@ -319,6 +319,6 @@ class NodeClient:
                 if self.until(future.done, _ATTEMPT_S):
                     return future.result()
                 client.remove_pending_request(future)
-            raise NodeClientError(f'{self._name} has {service} but gives no answer.')
+            raise NodeClientError(f'{self.name} has {service} but gives no answer.')
         finally:
             self._node.destroy_client(client)

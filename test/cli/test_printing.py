@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What verbs print and write: paths as they are, JSON that every reader takes, progress."""
 
+import json
 import sys
 
 import pytest
@@ -61,3 +62,14 @@ def test_progress_is_told_by_lines_outside_a_terminal(monkeypatch, capsys):
     with _say.ProgressBar() as bar:
         bar.follow('planning')(3, 12)
     assert capsys.readouterr() == ('', 'planning: 3 of 12\n')
+
+
+@pytest.mark.parametrize(
+    'command', ['arm show', 'arm show --base-parameters', 'arm check --states 2']
+)
+def test_json_without_a_file_is_printed_alone(command, capsys):
+    assert main([*command.split(), '--arm', 'rpr', '--json']) == 0
+    assert json.loads(capsys.readouterr().out)
+    # Text comes back with the next command.
+    assert main([*command.split(), '--arm', 'rpr']) == 0
+    assert 'rpr' in capsys.readouterr().out

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.urdf.writer import write_urdf
 
 from ..arms import with_link, with_row_shifted
@@ -93,3 +94,9 @@ def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
 def test_the_hand_is_given_to_both_arms(answered):
     status, said = answered('arm check fer --arm fer --hand franka_hand')
     assert (status, said.split(':')[0]) == (0, 'pass')
+
+
+def test_an_arm_file_is_compared_with_the_shipped_arm_of_its_name(tmp_path, answered):
+    save(load('fr3'), tmp_path / 'mine.yaml')
+    status, said = answered('arm check', tmp_path / 'mine.yaml')
+    assert status == 0 and ' against fr3 (franka_description, ' in said
