@@ -77,7 +77,6 @@ def test_incomplete_options_get_one_sentence(log, options, sentence, refused):
     [
         (f'{COLUMNS} --position-unit rad', ''),
         (COLUMNS.replace('dq{}', 'tau{}'), 'may be in deg/s'),
-        (COLUMNS.replace(' q{}', ' tau{}'), 'look like degrees'),
     ],
 )
 def test_columns_mixed_up_are_warned_of(log, columns, warning, answered):
