@@ -193,7 +193,7 @@ def remapped(device: str, command: str) -> list[str]:
 def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
     """Run the feedforward node and the relay as processes."""
     # The node stops while the relay is measured, because it gets no states; so allow restarts.
-    options = ['-p', 'target:=mujoco', '-p', 'max_restarts:=1000', '--log-level', 'error']
+    options = ['-p', 'target:=mujoco', '--log-level', 'error']
     node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
     words = {
         'node': [*node, *options],

@@ -116,8 +116,6 @@ class Bench:
             command,
             target=target,
             held_until_commanded=True,
-            listen_before_activation=0.0,
-            crosscheck_states=10,
             use_sim_time=True,
             state_timeout=0.3,
             **GAINS,

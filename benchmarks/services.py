@@ -187,7 +187,6 @@ def run(rounds: int) -> dict[str, list[float]]:
     figures: dict[str, list[float]] = {request: [] for request in REQUESTS}
     driver = Driver()
     words = [*remapped('node', NODES_COMMAND), '-p', 'target:=mujoco']
-    words += ['-p', 'listen_before_activation:=0.0', '-p', 'max_restarts:=1000']
     with processes(words) as asking:
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()

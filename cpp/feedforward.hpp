@@ -62,6 +62,7 @@ public:
   static constexpr double kTimeConstant = 0.03;  // [s]
   static constexpr double kRestSpeed = 0.02;     // [rad/s] a slower joint is at rest
   static constexpr double kLongest = 1.0;        // [s] longest braking
+  static constexpr double kMostAcceleration = 10.0;  // [rad/s^2] the FR3's limit
 
   /// Start braking. With `hold` the arm is kept at rest afterwards, and braked again if pushed.
   void begin(bool hold = false) noexcept
@@ -106,8 +107,9 @@ public:
       return false;
     }
     for (std::size_t i = 0; i < kJoints; ++i) {
+      const double most = std::min(kAcceleration[i], kMostAcceleration);
       slowing[i] = std::min(
-        std::max(-dq[i] / kTimeConstant, -kAcceleration[i]), kAcceleration[i]);
+        std::max(-dq[i] / kTimeConstant, -most), most);
     }
     terms.inertia(q, slowing, tau);
     return true;

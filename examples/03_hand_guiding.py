@@ -22,9 +22,9 @@ import numpy as np
 import pinocchio as pin
 
 from franka_dynamics.arm import load, MaxwellSlipFriction
-from franka_dynamics.control.cycle_result import Mode
-from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
@@ -117,7 +117,7 @@ def hand(time: float) -> tuple[np.ndarray, np.ndarray]:
 class Follower:
     """Lets the controller's reference follow the measured motion, every 4 ms."""
 
-    def __init__(self, controller: FeedforwardController) -> None:
+    def __init__(self, controller: Feedforward) -> None:
         self._controller = controller
         self._last, self._position = 0.0, np.array(ARM.home)
         self._velocity = np.zeros(ARM.n)
@@ -128,14 +128,17 @@ class Follower:
         if elapsed < PERIOD_S - 0.5 * STEP_S:
             return
         self._last, self._position = stamp, q
-        if self._controller.mode is not Mode.RUNNING:
+        if self._controller.state is not State.RUNNING:
             return
         # Velocity from positions, because the measured velocity is the motors' and noisier.
         share = elapsed / (SMOOTHING_S + elapsed)
         self._velocity = self._velocity + share * ((q - before) / elapsed - self._velocity)
         at = np.clip(q, LOWER, UPPER)
         velocity = np.clip(self._velocity, -FASTEST, FASTEST)
-        self._controller.follow(at, dq=velocity, ddq=np.zeros(ARM.n))
+        try:
+            self._controller.follow(at, dq=velocity, ddq=np.zeros(ARM.n))
+        except ReferenceRefusedError:
+            pass  # towards a joint limit the reference stays where it is
 
 
 def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
@@ -160,16 +163,14 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
             seed=seed,
         ),
     )
-    controller = FeedforwardController(ARM, settings)
-    controller.enable()
+    controller = Feedforward(ARM, **vars(settings))
     follower = Follower(controller)
-    model = controller.terms.true
-    start, command, rows = None, None, []
+    model = controller.law.terms.true
+    start, rows = None, []
     for _ in range(round((START_S + CYCLES * CYCLE_S + LET_GO_S) / STEP_S)):
         reading = simulation.read()
-        time, state = reading.time, (reading.time, reading.position, reading.velocity)
-        cycle = controller.update(*state, time, effort=reading.effort)
-        command = command if cycle.command is None else cycle.command
+        time = reading.time
+        torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
         follower.update(time, reading.position)
         pose = model.frames(simulation.position)[-1]
         flange, velocity = pose[:3, 3], np.array(simulation.data.qvel)
@@ -185,7 +186,7 @@ def run(target: str, payload: bool, friction: bool, *, seed: int = 0) -> Run:
             moment = WRIST_STIFFNESS * turn - WRIST_DAMPING * twist[3:]
         simulation.push = Push(tuple(force), 0.0, 1e9, tuple(moment))
         rows.append(np.concatenate([[time], force, flange, velocity]))
-        simulation.step(command, fresh=cycle.command is not None)
+        simulation.step(torque)
     table = np.array(rows)
     return Run(table[:, 0], table[:, 1:4], table[:, 4:7], table[:, 7:])
 

@@ -16,14 +16,13 @@ franka_gripper's `move` action.
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.external_wrench import WrenchEstimator
-from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.guard import GuardLimits
+from franka_dynamics.control.feedforward import Feedforward, Limits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -108,25 +107,21 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             seed=seed,
         ),
     )
-    controller = FeedforwardController(
-        ARM, settings, guard=GuardLimits(joint_factors=(5.0,), effort_friction='included')
-    )
-    controller.enable()
+    limits = Limits(joint_factors=(5.0,), effort_friction='included')
+    controller = Feedforward(ARM, limits=limits, **vars(settings))
 
-    releaser = Releaser(WrenchEstimator(controller.terms.true, offset=settings.payload[1:4]))
-    found, command, order = Run(), None, float('inf')
+    releaser = Releaser(WrenchEstimator(controller.law.terms.true, offset=settings.payload[1:4]))
+    found, order = Run(), float('inf')
     for step in range(round(duration / STEP_S)):
         reading = simulation.read()
-        time, state = reading.time, (reading.time, reading.position, reading.velocity)
-        cycle = controller.update(*state, time, effort=reading.effort)
-        command = command if cycle.command is None else cycle.command
-        guard = controller.guard
-        if order > time > SETTLED_S and releaser.update(time, reading.position, guard.external):
+        time, external = reading.time, controller.external
+        torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
+        if order > time > SETTLED_S and releaser.update(time, reading.position, external):
             found.events['gripper told to open'] = order = time
         if time >= order + OPENING_S and 'object released' not in found.events:
             found.events['object released'] = time
             simulation.carry(LinkInertia.zero())
-            controller.apply(replace(settings, payload=(0.0,) * 10))
+            controller.change(payload=(0.0,) * 10)
         released = 'object released' in found.events
         simulation.push = pulled_at(time, released)
         if step % 4 == 0:
@@ -134,8 +129,8 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             active = simulation.push.active(time)
             found.pulled.append(np.array(simulation.push.force) * active)
             found.told.append(np.zeros(3) if released else releaser.pull)
-            found.flange.append(controller.terms.true.frames(simulation.position)[-1][:3, 3])
-        simulation.step(command, fresh=cycle.command is not None)
+            found.flange.append(controller.law.terms.true.frames(simulation.position)[-1][:3, 3])
+        simulation.step(torque)
     return found
 
 

@@ -122,7 +122,7 @@ def run(duration: float = 3.0, seed: int = 0) -> Run:
         desired = planner.torques(data.qpos.copy(), data.qvel.copy())
         planning.append(time.perf_counter() - began)
         for k in range(round(EVERY * STEP / PHYSICS)):
-            command = limiter.limit(desired[int(k * PHYSICS / STEP)], command, PHYSICS).torque
+            command = limiter.limit(desired[int(k * PHYSICS / STEP)], command, PHYSICS)
             data.ctrl[:] = command
             mujoco.mj_step(model, data)
             times.append(data.time)

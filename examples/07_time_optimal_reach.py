@@ -306,7 +306,7 @@ def play(
         tau = middle[k]
         if gain is not None:
             tau = tau - gain[k] @ (np.concatenate((data.qpos, data.qvel)) - states[k])
-        last = limiter.limit(tau, last, cycle).torque
+        last = limiter.limit(tau, last, cycle)
         data.ctrl[:] = last
         for _ in range(held):
             mujoco.mj_step(model, data)

@@ -25,8 +25,6 @@ except ImportError as error:
     raise SystemExit(f"{error}; this example needs pip install 'franka_dynamics[sim]'") from None
 
 import franka_dynamics as fd
-from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.settings import Settings
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 from franka_dynamics.simulation.model_trial import draw_plant
 
@@ -67,9 +65,7 @@ def follow(arm, way):
     """Return one controller's times (k,) [s], positions [rad] and torques [N m], (k, n) each."""
     plant = draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
-    settings = Settings(target='fci', kp=KP, kd=KD)
-    controller = FeedforwardController(arm, settings)
-    controller.enable()
+    controller = fd.Feedforward(arm, 'fci', kp=KP, kd=KD)
     every, rows = round(PERIOD_S / STEP_S), []
     for step in range(round((SETTLE_S + DURATION_S) / STEP_S)):
         state, count = simulated.read(), step - round(SETTLE_S / STEP_S)
@@ -79,17 +75,13 @@ def follow(arm, way):
         else:
             if count >= 0 and count % every == 0:
                 send(controller, count // every, way)
-            cycle = controller.update(
-                state.time, state.position, state.velocity, state.time, effort=state.effort
+            torque = controller.step(
+                state.position, state.velocity, state.time, effort=state.effort
             )
-            controller.update_monitors(cycle)
-            torque = cycle.command
-            if controller.fault:
-                raise SystemExit(f'{way}: the controller stopped: {controller.fault}')
+            if controller.faulty:
+                raise SystemExit(f'{way}: the controller stopped: {controller.status}')
         simulated.step(torque)
-        rows.append(
-            (count * STEP_S, simulated.position, np.zeros(arm.n) if torque is None else torque)
-        )
+        rows.append((count * STEP_S, simulated.position, torque))
     return tuple(np.array(column) for column in zip(*rows))
 
 

@@ -3,9 +3,9 @@
 """
 Feedforward torques for an FR3 over the Franka Control Interface (FCI), without ROS.
 
-Every millisecond libfranka's own bindings read a state, `FeedforwardController` computes M(q)
-ddq_d + C(q, dq) dq and a joint PD torque, and the robot gets their sum. The robot compensates
-gravity and part of its friction itself. One joint moves out and back, then the arm is stopped:
+Every millisecond libfranka's own bindings read a state, and `Feedforward` answers with M(q) ddq_d
++ C(q, dq) dq plus a joint PD torque. The robot compensates gravity and part of its friction
+itself. One joint moves out and back, then the arm is stopped:
 
     franka-dynamics doctor --robot 172.16.0.2 --arm fr3 --hand none   # first: is the model right?
     python examples/fci.py 172.16.0.2 --hand none
@@ -18,19 +18,14 @@ from collections.abc import Sequence
 import gc
 import signal
 import sys
-import time
 from typing import Any
 
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.cycle_result import Mode
 from franka_dynamics.control.default_gains import weak_gains
-from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.feedforward import Feedforward, Limits, State
 from franka_dynamics.control.limits import LONGEST_STEP_S, TorqueLimiter
-from franka_dynamics.control.possible_motion import Condition
-from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.supervision import SupervisionLimits
 from franka_dynamics.validation.crosscheck import crosscheck
 
 LEAD_S = 1.0  # time at rest before the motion, and after it [s]
@@ -46,14 +41,15 @@ FORCES = [20.0, 20.0, 20.0, 25.0, 25.0, 25.0]
 class TorqueLoop:
     """Answers each state with a torque that ramps up from zero and, at the end, down to zero."""
 
-    def __init__(self, library: Any, robot: Any, controller: FeedforwardController) -> None:
+    def __init__(self, library: Any, robot: Any, controller: Feedforward) -> None:
         arm = controller.description
         self._library, self._robot, self._controller = library, robot, controller
         self._limiter = TorqueLimiter(
             arm.limit('effort'), RATE_SHARE * np.asarray(arm.limit('effort_rate'))
         )
-        self._last = np.zeros(arm.n)
-        self._stop = ''
+        self._last, self.sent = np.zeros(arm.n), 0
+        self._begin = np.full(arm.n, np.nan)  # where the motion begins [rad]
+        self._end, self._stop = np.inf, ''
         self.failure: Exception | None = None
         signal.signal(signal.SIGINT, lambda *_: self.stop('interrupted'))
         signal.signal(signal.SIGTERM, lambda *_: self.stop('terminated'))
@@ -62,71 +58,47 @@ class TorqueLoop:
         """Make the loop brake the arm and end."""
         self._stop = self._stop or reason
 
-    def wait_until_trusted(self) -> np.ndarray:
-        """Read states until the controller trusts them; return the last position [rad]."""
-        controller = self._controller
-        while not (controller.ready and controller.supervisor.condition is Condition.TRUSTED):
-            if self._stop or controller.fault:
-                raise SystemExit(f'nothing was commanded: {self._stop or controller.fault}')
-            self._take(self._robot.read_once())
-        return controller.latest[1]
-
-    def move(self, way: np.ndarray, duration: float) -> str:
+    def move(self, way: np.ndarray, duration: float) -> tuple[str, float]:
         """
-        Move by `way`, (n,) [rad], and back within `duration` [s]; return why the torques ended.
+        Move by `way`, (n,) [rad], and back within `duration` [s], until that or a stop ends it.
 
-        A motion, a stop or a fault ends them.
+        Returns why the torques ended, and how far the arm then is from where it began [rad].
         """
         # Collect garbage now, because a full collection takes longer than a cycle.
         gc.collect()
         gc.freeze()
-        controller, end = self._controller, np.inf
-        motion = self._robot.start_torque_control()
-        controller.enable()
+        controller, motion = self._controller, self._robot.start_torque_control()
         while True:
             state, _ = motion.readOnce()
-            try:
-                wanted = self._take(state)
-                if controller.mode is Mode.RUNNING and end == np.inf:
-                    q, still = np.array(state.q), np.zeros((3, len(way)))
-                    times = LEAD_S + duration * np.array([0.0, 0.5, 1.0])
-                    planned = controller.follow([q, q + way, q], times, still, still)
-                    end = planned.end
-                if state.time.to_sec() > end + LEAD_S:
-                    self.stop('the motion has ended')
-                if self._stop:
-                    controller.disable(self._stop)
-            except Exception as error:  # the torque ramps to zero, then main raises the error
-                self.failure, wanted = error, None
-            silent = wanted is None
-            limited = self._limiter.limit(
-                np.zeros_like(self._last) if silent else wanted, self._last, LONGEST_STEP_S
-            )
-            self._last = limited.torque
+            wanted = np.zeros_like(self._last)
+            if self.failure is None:
+                try:
+                    wanted = self._torque(state, way, duration)
+                except Exception as error:  # the torque ramps to zero, then main raises the error
+                    self.failure = error
+            self._last = self._limiter.limit(wanted, self._last, LONGEST_STEP_S)
+            self.sent += 1
             command = self._library.Torques(self._last.tolist())
-            command.motion_finished = silent and not self._last.any()
+            ended = self.failure is not None or controller.ended
+            command.motion_finished = ended and not self._last.any()
             motion.writeOnce(command)
             if command.motion_finished:
-                return controller.stop_reason
+                return controller.why, float(np.abs(state.q - self._begin).max())
 
-    def _take(self, state: Any) -> np.ndarray | None:
-        """Return a state's torque, (n,) [N m]; None after an error or once silent."""
-        controller = self._controller
-        if self.failure is not None:
-            return None
-        cycle = controller.update(
-            state.time.to_sec(),
-            np.array(state.q),
-            np.array(state.dq),
-            time.monotonic(),
-            effort=np.array(state.tau_J),
-        )
-        controller.update_monitors(cycle)
-        if cycle.command is not None:
-            return cycle.command
-        if controller.mode is Mode.STOPPING:
-            return controller.stop_step(LONGEST_STEP_S)
-        return self._last if controller.mode is not Mode.SILENT else None
+    def _torque(self, state: Any, way: np.ndarray, duration: float) -> np.ndarray:
+        """Return a state's torque, (n,) [N m]; begin the motion once torques are sent."""
+        controller, stamp = self._controller, state.time.to_sec()
+        torque = controller.step(state.q, state.dq, stamp, effort=state.tau_J)
+        if controller.state is State.RUNNING and self._end == np.inf:
+            q, still = np.array(state.q), np.zeros((3, len(way)))
+            times = LEAD_S + duration * np.array([0.0, 0.5, 1.0])
+            self._begin = q
+            self._end = controller.follow([q, q + way, q], times, still, still).end
+        if stamp > self._end + LEAD_S:
+            self.stop('the motion has ended')
+        if self._stop and controller.started:
+            controller.stop(self._stop)
+        return torque
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -145,24 +117,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     crosscheck(arm).require()
     kp, kd = (tuple(gains) for gains in weak_gains(arm, MOST_DAMPING_RATE))
     # The states have stamps of the robot's clock, so their age is unknown and not checked.
-    supervision = SupervisionLimits(max_state_age=0.0, state_timeout=0.2)
-    controller = FeedforwardController(arm, Settings(target='fci', kp=kp, kd=kd), supervision)
+    limits = Limits(max_state_age=0.0, state_timeout=0.2)
+    controller = Feedforward(arm, 'fci', kp=kp, kd=kd, limits=limits)
     try:
         robot = library.Robot(options.address, library.RealtimeConfig.kIgnore)
         robot.set_collision_behavior(TORQUES, TORQUES, FORCES, FORCES)
         loop = TorqueLoop(library, robot, controller)
-        q = loop.wait_until_trusted()
         way = options.angle * np.eye(arm.n)[options.joint - 1]
-        reason = loop.move(way, options.duration)
+        reason, off = loop.move(way, options.duration)
     except (library.FrankaException, RuntimeError) as error:
         print(f'the robot or its connection ended the motion: {error}', file=sys.stderr)
         return 1
     if loop.failure is not None:
         raise loop.failure
-    error = np.abs(controller.latest[1] - q)
     print(
-        f'{controller.counters.commands} torques were sent; they ended because {reason}; the arm '
-        f'is {error.max():.2g} rad from where it began'
+        f'{loop.sent} torques were sent; they ended because {reason}; the arm is {off:.2g} rad '
+        'from where it began'
     )
     return 0 if reason == 'the motion has ended' else 1
 

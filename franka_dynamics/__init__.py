@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .batch.traced_model import TracedModel as TracedModel
     from .codegen.emit import c_header as c_header
     from .codegen.equations import customised_equations as customised_equations
-    from .control.feedforward import FeedforwardController as FeedforwardController
+    from .control.feedforward import Feedforward as Feedforward
     from .control.settings import Settings as Settings
     from .dynamics.body_tree import BodyTree as BodyTree
     from .dynamics.closed_chain import ClosedChain as ClosedChain

@@ -175,6 +175,10 @@ class JointStateError(FrankaDynamicsError, ValueError):
     """A joint state message cannot be read, or cannot be mapped to the arm's joints."""
 
 
+class NotStartedError(FrankaDynamicsError):
+    """Torques cannot be commanded again yet; the message says what is in the way."""
+
+
 class ReferenceRefusedError(FrankaDynamicsError, ValueError):
     """A reference trajectory is malformed, or the arm cannot or must not follow it."""
 

@@ -15,7 +15,6 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, JointKind
 from franka_dynamics.arm.shapes import Shape, ShapeKind
-from franka_dynamics.control.settings import StateSource
 from franka_dynamics.spatial import joint_twist
 
 ROOT = str(Path(fd.__file__).parents[1])
@@ -144,7 +143,7 @@ STATE = fd.load('fr3').home
         ('energy_regressors', (STATE, STATE)),
         ('torque_regressor', (STATE, STATE, STATE)),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
-        *((name, ()) for name in ('BodyTree.from_description', 'FeedforwardController')),
+        *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],
 )
 def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(
@@ -191,10 +190,6 @@ WORDS = {
     'twist': (
         lambda word: joint_twist((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), word),
         JointKind.PRISMATIC,
-    ),
-    'source': (
-        lambda word: fd.Settings(state_source=word).state_source is StateSource.REFERENCE,
-        StateSource.REFERENCE,
     ),
 }
 

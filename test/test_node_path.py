@@ -63,7 +63,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 
-rclpy.init(args=['--ros-args', '-p', 'listen_before_activation:=0.0'])
+rclpy.init()
 node = FeedforwardNode()
 assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS, node.refusal
 assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS, node.refusal

@@ -122,9 +122,6 @@ class Sim(ArmOptions):
                 'state_timeout': 10.0,
                 'min_input_rate': 10.0,
                 **gains,
-                # A weak PD leaves large tracking errors if the model's gravity torque is wrong,
-                # so the limit is 0.5 rad instead of 0.2.
-                **({'max_tracking_error': [0.5]} if self.realistic else {}),
             },
             {'~/command': 'effort_controller/commands'},
         )

@@ -1,19 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-Brakes a moving arm to rest by its joint torques.
-
-The braking command is the sum of gravity torque, Coriolis torque, M(q) a with a = -dq / T (T a
-time constant) within the joints' acceleration limits (at rest: _HELD times these limits), and the
-guard's residual: the torque that the model does not explain (an undeclared load, a push). Braking
-needs no reference, only valid joint states. After braking, the stop sequence takes the command to
-zero if the target compensates gravity and no hold was requested, else to the torque that
-`resting_torque` returns.
-"""
+"""The law that brakes a moving arm to rest and then holds it there; it needs no reference."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 
@@ -21,177 +10,95 @@ from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..typing import Array
 
-# Time constant with which braking makes the velocity decay [s]: thirty cycles of 1 ms, so that a
-# delay of two cycles causes no overshoot, but at least _AGES times the age of the state.
-_TIME_CONSTANT_S, _AGES = 0.03, 3.0
-# Largest braking acceleration once the arm is at rest, as a multiple of the acceleration limits
-_HELD = 20.0
-_ACCELERATION = 10.0  # [rad/s^2] limit of a joint whose file states none; the FR3's value
-# Largest measured speed of a joint at rest [rad/s]: encoder noise.
-REST_SPEED = 0.02
-# The arm is at rest after _REST_SAMPLES states in a row with every joint below twice REST_SPEED;
-# the factor of two allows for ripple of the gears.
-_REST_SAMPLES = 20
-# Time after which braking ends although the arm still moves, unless the arm is to be held [s].
-# Braking from 2.6 rad/s at 7.5 rad/s^2 takes 0.35 s, so something else drives an arm that moves
-# after LONGEST_BRAKING_S.
-LONGEST_BRAKING_S = 1.0
-# Braking takes kinetic energy out of a moving arm. If the kinetic energy of a braked arm grows,
-# the model or the velocity is wrong. The torque before braking may still act for _LATE_S [s], so
-# the largest energy in this time is the reference. An energy above _MOST_ENERGY_GAIN times the
-# reference plus _LEAST_ENERGY_J [J] ends braking if it lasts longer than _GAINING_S [s]: when
-# somebody pushes the arm or lets it go, the residual follows late. Once the arm has come to rest,
-# its energy is no longer checked, because only a person or a load can move the arm then.
-_MOST_ENERGY_GAIN, _LEAST_ENERGY_J, _LATE_S, _GAINING_S = 1.5, 0.05, 0.05, 0.1
-# Rates at which braking follows a growing and a fading residual [1/s]. A fading residual is
-# followed faster, because a compensated residual that outlasts a push would drive the arm. The
-# product of rate and age of the state is at most _RESIDUAL_PER_AGE, or the compensation would
-# oscillate. A decrease of the residual by less than _NOISE times the torque limit is followed at
-# the slower rate: noise followed at two rates would lower the mean residual, and the arm would
-# sink.
-_RESIDUAL_RATE, _FADING_RATE, _RESIDUAL_PER_AGE, _NOISE = 25.0, 100.0, 0.5, 0.02
-# A compensated residual that pushes a joint along its motion is reduced linearly with speed, to
-# zero at _COMPENSATED_BELOW [rad/s]: the full residual would keep the joint moving against
-# friction, but is needed to hold the joint at rest.
-_COMPENSATED_BELOW = 0.1
+# Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
+# delay of two cycles causes no overshoot; but at least AGES times the age of the state.
+TIME_CONSTANT_S, AGES = 0.03, 3.0
+# Largest braking acceleration of a joint whose limit is higher or unknown [rad/s^2]: the FR3's.
+MOST_ACCELERATION = 10.0
+# A joint slower than REST_SPEED [rad/s] is at rest, up to encoder noise. The arm is at rest after
+# REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
+# the ripple of gears.
+REST_SPEED, REST_STATES = 0.02, 20
+# Rate at which braking follows the torque that the model does not explain [1/s], and the largest
+# product of this rate and the age of a state, beyond which following it would oscillate.
+FOLLOW_RATE, FOLLOW_PER_AGE = 25.0, 0.5
+# Unexplained torque along the motion is compensated less the faster the joint moves, and not at
+# all from COMPENSATED_BELOW on [rad/s]: it would keep the joint moving against friction.
+COMPENSATED_BELOW = 0.1
+# Braking takes energy out of an arm. An arm whose kinetic energy exceeds MOST_GAIN times the
+# energy at the beginning (plus LEAST_ENERGY_J) for GAINING_S [s] is driven by something else: the
+# model, a sensor or the wiring is wrong. Checked from LATE_S [s] on, because until then the torque
+# before braking may still act.
+MOST_GAIN, LEAST_ENERGY_J, GAINING_S, LATE_S = 1.25, 0.05, 0.005, 0.02
+LONGEST_S = 1.0  # an arm that moves longer than this is driven by something else, unless held [s]
 
 
-class Braking:
+class Brake:
     """
-    Brakes one arm from the request to stop until rest, then holds the arm if requested.
+    Brakes one arm from `begin` on.
 
     Attributes
     ----------
-    failure : str
-        Why braking ended before the arm was at rest; empty if it did not.
-    holds : bool
-        Whether the arm is held at rest until `release`, as by mechanical brakes.
-    after_fault : bool
-        Whether the arm was to be held when braking began.
-    residual : ndarray, shape (n,)
-        The filtered residual: joint torque beyond what the motion needs [N m].
+    held : ndarray, shape (n,)
+        The filtered torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
-        Whether the arm has come to rest.
+        Whether the arm has come to rest since `begin`.
+    driven : str
+        Why braking cannot succeed: something drives the arm; empty while braking works.
+
     """
 
     def __init__(self, description: ArmDescription) -> None:
         limit = np.abs(description.limit('acceleration'))
-        self._acceleration_limit = np.where(np.isfinite(limit), limit, _ACCELERATION)
-        effort = description.limit('effort')
-        self._noise = np.where(np.isfinite(effort), _NOISE * effort, 0.0)
-        self._zero = np.zeros(description.n)
-        self.begin()
+        self._most = np.where(np.isfinite(limit), limit, MOST_ACCELERATION)
+        self._most = np.minimum(self._most, MOST_ACCELERATION)
+        self.begin(np.zeros(description.n))
 
-    def begin(self, residual: Array | None = None, *, hold: bool = False) -> None:
-        """Brake from the next state on, beginning with the guard's `residual`, (n,) [N m]."""
-        self._began: float | None = None
-        self.failure = ''
-        self.holds = self.after_fault = hold
-        self.residual = self._zero if residual is None else residual
-        self.at_rest = False
-        self._energy = self._gaining = self._last = 0.0
+    def begin(self, unexplained: Array) -> None:
+        """Brake from the next state on; `unexplained` is the present torque, (n,) [N m]."""
+        self.held, self.at_rest, self.driven = unexplained, False, ''
+        self._energy = self._time = self._gaining = 0.0
         self._resting = 0
 
-    def release(self) -> None:
-        """Do not hold the arm: braking ends once the arm is at rest."""
-        self.holds = False
-
     def torque(
-        self, state: StateTerms, terms: TermModel, residual: Array | None = None, age: float = 0.0
-    ) -> Array | None:
+        self,
+        state: StateTerms,
+        terms: TermModel,
+        unexplained: Array,
+        elapsed: float,
+        age: float = 0.0,
+    ) -> Array:
         """
-        Return the braking command without gravity and Coriolis torque, (n,) [N m].
+        Return M(q) a plus the unexplained torque that is compensated, shape (n,) [N m].
 
-        The returned torque is M(q) a, with a the braking acceleration, plus the compensated
-        residual; None when braking is over.
-
-        Unless the arm is to be held, braking is over when the arm is at rest, or has not come to
-        rest after LONGEST_BRAKING_S. Even if the arm is to be held, braking is over when the arm
-        gains energy before it rests (see `failure`). `state` is a valid joint state, `age` seconds
-        old. `residual`, shape (n,), is the guard's latest `command_residual` [N m]; default: zero.
+        The acceleration a is -dq / T within the joints' limits. The caller adds gravity and
+        Coriolis torque. `elapsed` is the time since the state before [s], `age` the age of `state`
+        [s].
         """
-        stamp, q, dq = state.stamp, state.q, state.dq
-        energy = 0.5 * float(dq @ terms.inertia(q, dq))
-        if self._began is None:
-            self._began = self._last = stamp
-        elapsed, self._last = stamp - self._last, stamp
-        residual = self._zero if residual is None else residual
-        late = _RESIDUAL_PER_AGE / max(age, 1e-3)
-        rate = np.where(
-            np.abs(residual) < np.abs(self.residual) - self._noise,
-            min(_FADING_RATE, late),
-            _RESIDUAL_RATE,
-        )
-        self.residual = self.residual + np.minimum(1.0, elapsed * np.minimum(rate, late)) * (
-            residual - self.residual
-        )
+        q, dq = state.q, state.dq
+        rate = min(FOLLOW_RATE, FOLLOW_PER_AGE / max(age, 1e-3))
+        self.held = self.held + min(1.0, elapsed * rate) * (unexplained - self.held)
+        self._watch(0.5 * float(dq @ terms.inertia(q, dq)), dq, elapsed)
+        wanted = np.clip(-dq / max(TIME_CONSTANT_S, AGES * age), -self._most, self._most)
+        pushes = self.held * dq > 0.0
+        share = np.where(pushes, np.maximum(0.0, 1.0 - np.abs(dq) / COMPENSATED_BELOW), 1.0)
+        return terms.inertia(q, wanted) + share * self.held
+
+    def _watch(self, energy: float, dq: Array, elapsed: float) -> None:
+        """Set `at_rest` and `driven`."""
+        self._time += elapsed
         self._resting = self._resting + 1 if np.abs(dq).max() < 2.0 * REST_SPEED else 0
-        self.at_rest = self.at_rest or self._resting >= _REST_SAMPLES
-        since = stamp - self._began
-        if since < _LATE_S:
+        self.at_rest = self.at_rest or self._resting >= REST_STATES
+        if self.at_rest:
+            return  # from now on only a person or a load moves the arm
+        if self._time < LATE_S:
             self._energy = max(self._energy, energy)
-        elif not self.at_rest and energy > _MOST_ENERGY_GAIN * self._energy + _LEAST_ENERGY_J:
-            self._gaining += elapsed
-            if self._gaining > _GAINING_S:
-                self.failure = 'it gains energy'
-        else:
-            self._gaining = 0.0
-        if since > LONGEST_BRAKING_S and not self.at_rest and not self.holds:
-            self.failure = f'it moves on after {LONGEST_BRAKING_S:g} s'
-        if self.failure or (self._resting >= _REST_SAMPLES and not self.holds):
-            return None
-        decay = max(_TIME_CONSTANT_S, _AGES * age)
-        most = self._acceleration_limit * (_HELD if self.at_rest else 1.0)
-        wanted = np.clip(-dq / decay, -most, most)
-        compensated = np.where(
-            self.residual * dq > 0.0, np.maximum(0.0, 1.0 - np.abs(dq) / _COMPENSATED_BELOW), 1.0
-        )
-        return terms.inertia(q, wanted) + compensated * self.residual
-
-
-# Largest difference between a candidate and the torque that holds the arm, as a fraction of the
-# torque limit, without and with an undeclared load; and the least magnitude of an undeclared load
-# that is considered [kg].
-_FITS, _FITS_LOADED, _LEAST_LOAD_KG = 0.10, 0.25, 0.3
-
-
-def resting_torque(
-    held: Array,
-    nominal: Array,
-    others: Iterable[Array],
-    loads: tuple[float, float] | None,
-    lever: Array,
-    effort: Array,
-) -> Array:
-    """
-    Return the torque at which to end a stop sequence, shape (n,) [N m].
-
-    The candidates are `nominal`, which keeps a free arm at rest if model and settings are right,
-    and `others`, which do so if the receiver of the torques is not the settings' target.
-    `resting_torque` returns the candidate nearest to the torque `held` that holds the arm now, if
-    they differ by at most 10 % of the torque limit at every joint. Else `resting_torque` returns a
-    candidate plus the gravity torque of a load on the flange, if this sum differs from `held` by
-    at most 25 % of the torque limits. If no load explains `held`, `resting_torque` returns
-    `nominal`, because the arm must not push against a person or a wall for ever.
-
-    `loads` is the range of the undeclared load that may explain `held` [kg], negative where the
-    arm may lack its declared payload; None: no load. `lever`, shape (n,), is the gravity torque
-    per kilogram on the flange [N m/kg], `effort`, shape (n,), the torque limits [N m].
-    """
-
-    def misfit(torque: Array) -> float:
-        return float((np.abs(held - torque) / effort).max())
-
-    plain = sorted((nominal, *others), key=misfit)
-    if misfit(plain[0]) <= _FITS:
-        return plain[0]
-    square = float(lever @ lever)
-    if loads is None or square <= 1.0:
-        return nominal
-    for torque in plain:
-        load = float((held - torque) @ lever) / square
-        if loads[0] <= load <= loads[1] and abs(load) >= _LEAST_LOAD_KG:
-            loaded = torque + load * lever
-            if misfit(loaded) <= _FITS_LOADED:
-                return loaded
-    return nominal
+            return
+        gains = energy > MOST_GAIN * self._energy + LEAST_ENERGY_J
+        self._gaining = self._gaining + elapsed if gains else 0.0
+        if self._gaining >= GAINING_S:
+            self.driven = (
+                f'the braked arm gains energy ({energy:.2g} J, at first {self._energy:.2g} J)'
+            )
+        elif self._time > LONGEST_S:
+            self.driven = f'the braked arm still moves after {LONGEST_S:g} s'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the guard's check of measured torques over a recording, and learns bounds from it."""
+"""Runs the core's check of measured torques over a recording, and learns bounds from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .external_torque import LONGEST_STEP_S, MomentumObserver
-from .guard import AT_ONCE, AT_ONCE_S, HOLD_S, MEASURED
+from .feedforward import bounds, HELD_S
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -30,13 +30,12 @@ _PROGRESS_EVERY = 500
 @dataclass(frozen=True, eq=False)
 class GuardReplay:
     """
-    Result of running the guard's momentum observer over a recording.
+    Result of running the momentum observer over a recording.
 
-    `residual` is the largest magnitude of the observer's estimate of measured torque minus model
-    [N m], `share` the ratio of `residual` to the joint's default bound, shape (n,) each. `watched`
-    is the time during which the observer had settled and residuals were counted [s]. `stopped` is
-    when the guard's check of measured torques, with its default bounds, would have stopped the
-    arm, counted from the first state [s]; NaN if never.
+    `residual` is the largest magnitude of measured torque minus model [N m], `share` the ratio of
+    `residual` to the joint's default bound, shape (n,) each. `watched` is the time during which
+    residuals were counted [s], `stopped` when the core would have stopped the arm, counted from
+    the first state [s]; NaN if never.
     """
 
     share: Array
@@ -56,36 +55,31 @@ def replay_guard(
     progress: Callable[[int, int], None] | None = None,
 ) -> GuardReplay:
     """
-    Run the guard's momentum observer over recorded joint states, one by one.
+    Run the momentum observer over recorded joint states, one by one.
 
     `arm` includes the payload that the arm carried during the recording. Torques of the friction
     model `arm.friction`, unless None, are subtracted from the measured efforts (by default the
     node subtracts friction for the target fci only). `time`, shape (N,), are increasing stamps
     [s], `q` [rad], `dq` [rad/s] and the measured torque `effort` [N m] have shape (N, n),
-    `gravity` is in the space frame [m/s^2]. `progress` is called every 500
-    states with the number of states done and the number of all states.
+    `gravity` is in the space frame [m/s^2]. `progress` is called every 500 states with the number
+    of states done and the number of all states.
     """
-    bound = MEASURED * arm.limit('effort')
-    observer, friction = (
-        MomentumObserver(PinocchioModel(arm, gravity)),
-        FrictionState(arm.friction),
-    )
-    largest, watched, stopped = np.zeros(arm.n), 0.0, float('nan')
-    over, far_over = 0.0, 0.0  # time beyond the bounds, and beyond AT_ONCE times the bounds [s]
+    bound = bounds(arm)[1][0]
+    observer = MomentumObserver(PinocchioModel(arm, gravity))
+    friction = FrictionState(arm.friction)
+    largest, watched, stopped, over = np.zeros(arm.n), 0.0, float('nan'), 0.0
     since = last = float(time[0])
     states = zip(time.tolist(), q, dq, effort)
     for count, (stamp, position, velocity, torque) in enumerate(states, start=1):
         friction.follow(stamp, position)
         external = observer.update(stamp, position, velocity, torque - friction.torque(velocity))
         if stamp - last > LONGEST_STEP_S:
-            since, over, far_over = stamp, 0.0, 0.0  # the observer restarted after the gap
+            since, over = stamp, 0.0  # the observer restarted after the gap
         elif stamp - since > _SETTLED_S:
             largest = np.maximum(largest, np.abs(external))
             watched += stamp - last
-            worst = float((np.abs(external) / bound).max())
-            over = over + stamp - last if worst > 1.0 else 0.0
-            far_over = far_over + stamp - last if worst > AT_ONCE else 0.0
-            if (over >= HOLD_S or far_over >= AT_ONCE_S) and not stopped >= 0.0:
+            over = over + stamp - last if (np.abs(external) > bound).any() else 0.0
+            if over >= HELD_S and not stopped >= 0.0:
                 stopped = stamp - float(time[0])
         last = stamp
         if progress is not None and count % _PROGRESS_EVERY == 0:

@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Braking
-from .limits import all_finite, TorqueLimiter
+from .braking import Brake
+from .limits import TorqueLimiter
 from .settings import Settings
 from .terms import TermModel
 from ..arm import ArmDescription
@@ -95,7 +95,7 @@ class TorqueReceiver:
         self._terms = TermModel(description, settings)
         self._holds = not settings.profile.receiver_adds_gravity
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
-        self._braking = Braking(description)
+        self._brake, self._zero = Brake(description), np.zeros(description.n)
         self._given = self.applied
         self._number: int | None = None  # number of the last torque of the followed sender
         # Remaining time in which no sender is followed, because two could not be told apart [s],
@@ -132,7 +132,7 @@ class TorqueReceiver:
             refusal = Refusal.OTHER_PUBLISHER
         elif given.shape != self._effort.shape:
             refusal = Refusal.WRONG_SIZE
-        elif not all_finite(given):
+        elif not np.isfinite(given).all():
             refusal = Refusal.NOT_FINITE
         elif (np.abs(given) > self._effort).any():
             refusal = Refusal.OUT_OF_BOUNDS
@@ -156,25 +156,28 @@ class TorqueReceiver:
         A stamp that is not finite counts as the stamp before it.
         """
         now = self._time(stamp)
-        elapsed, self._now = now - self._now, now
+        elapsed = 0.0 if self._now == -np.inf else now - self._now
+        self._now = now
+        if self.state is ReceiverState.FOLLOWING and self._heard == -np.inf:
+            self._heard = now  # a torque came before the first state
         self._doubt_s -= max(0.0, elapsed)
-        finite = all_finite(q) and all_finite(dq)
+        finite = bool(np.isfinite(q).all() and np.isfinite(dq).all())
         if finite:
             self._finite = np.array(q)
         if self.state is ReceiverState.FOLLOWING and not self.follows(stamp):
             self.state = ReceiverState.BRAKING
             self.timeouts += 1
-            self._braking.begin()
+            self._brake.begin(self._zero)
         if self.state is ReceiverState.FAULT and finite:
             self.state = ReceiverState.BRAKING
-            self._braking.begin()
+            self._brake.begin(self._zero)
         desired = self._given
         if self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING):
-            desired = self._own(q, dq)
-            if not (finite and all_finite(desired)):
+            desired = self._own(q, dq, elapsed)
+            if not (finite and np.isfinite(desired).all()):
                 self.state = ReceiverState.FAULT
                 desired = self._given = self._resting()
-        self.applied = self._limiter.limit(desired, self.applied, elapsed).torque
+        self.applied = self._limiter.limit(desired, self.applied, elapsed)
         return self.applied
 
     def _time(self, stamp: float) -> float:
@@ -187,21 +190,22 @@ class TorqueReceiver:
         self._latest = max(self._latest, stamp)
         return stamp + self._set_back
 
-    def _own(self, q: Array, dq: Array) -> Array:
+    def _own(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes the arm, then holds the arm or ends at zero; set `state`."""
-        terms = self._terms
+        terms, brake = self._terms, self._brake
         state = terms.at(self._now, q, dq, None)
-        brake = self._braking.torque(state, terms)
-        if brake is None and not self._holds:
-            self.state, self._given = ReceiverState.STOPPED, np.zeros(len(q))
-            return self._given
+        slowed = brake.torque(state, terms, self._zero, max(0.0, elapsed))
         torque = terms.gravity_to_command(q, state.gravity) + state.coriolis
-        if brake is not None:
-            return np.asarray(torque + brake)
-        # Under the gravity torque alone the arm would drift, so braking begins again.
+        if not (brake.at_rest or brake.driven):
+            return torque + slowed
+        if not self._holds:
+            self.state, self._given = ReceiverState.STOPPED, self._zero
+            return self._given
         self.state = ReceiverState.HOLDING
-        self._braking.begin()
-        return np.asarray(torque)
+        if brake.at_rest:
+            return torque + slowed
+        brake.begin(self._zero)  # nobody else carries the arm, so it is braked again
+        return torque
 
     def _resting(self) -> Array:
         """Return the torque to end at when states are no longer finite, shape (n,) [N m]."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
 import functools
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_body, PAYLOAD_ORDER
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, listed, member, SettingsError
+from ..errors import InertiaError, listed, SettingsError
 from ..parameter_schema import check, ParameterSpec, specs
 
 
@@ -75,18 +74,10 @@ _MOST_GAIN = 1e4
 _MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
 
 
-class StateSource(str, Enum):
-    """State at which Coriolis and inertia torques are computed; gravity: always measured state."""
-
-    MEASURED = 'measured'
-    REFERENCE = 'reference'
-
-
 @dataclass(frozen=True)
 class Terms:
-    """Which terms go into the command; of gravity only the part that the target does not add."""
+    """Which terms go into the command, beside the gravity that the target does not add."""
 
-    gravity: bool = True
     coriolis: bool = True
     inertia: bool = True
     friction: bool = False
@@ -98,29 +89,19 @@ class Settings:
     Values of the live parameters; `validate` checks them together.
 
     Each field is the node's parameter of the same name, `terms` the parameters terms.*;
-    config/feedforward/default.yaml explains the parameters. A single kp, kd or max_tracking_error
-    applies to all joints. The payload is mass [kg], centre of mass [m] in the flange frame, and
+    config/feedforward/default.yaml explains the parameters. A single kp or kd applies to all
+    joints. The payload is mass [kg], centre of mass [m] in the flange frame, and
     inertia about the centre of mass [kg m^2] in the order xx, xy, xz, yy, yz, zz.
     """
 
     target: str = DEFAULT_TARGET
     terms: Terms = field(default_factory=Terms)
-    state_source: StateSource = StateSource.MEASURED
     gravity_vector: tuple[float, ...] = GRAVITY  # in the base frame [m/s^2]
     payload: tuple[float, ...] = (0.0,) * len(PAYLOAD_ORDER)
     payload_known_to_robot: bool = True
     kp: tuple[float, ...] = (0.0,)  # [N m/rad or N/m]
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
-    max_tracking_error: tuple[float, ...] = (0.2,)  # [rad or m]
-    max_flange_error: float = 0.0  # [m]
-    max_payload: float = 0.0  # [kg]
     scale: float = 1.0
-    ramp_time: float = 0.2  # [s]
-
-    def __post_init__(self) -> None:
-        """Convert a state_source given by value to StateSource; raise SettingsError if unknown."""
-        source = member(StateSource, self.state_source, 'state_source', SettingsError)
-        object.__setattr__(self, 'state_source', source)
 
     @property
     def profile(self) -> TargetProfile:
@@ -130,10 +111,6 @@ class Settings:
     def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return kp and kd as arrays of shape (n,); a single number applies to all joints."""
         return per_joint('kp', self.kp, n), per_joint('kd', self.kd, n)
-
-    def tracking_errors(self, n: int) -> NDArray[np.float64]:
-        """Return max_tracking_error as an array of shape (n,)."""
-        return per_joint('max_tracking_error', self.max_tracking_error, n)
 
     def payload_inertia(self) -> LinkInertia:
         """
@@ -173,8 +150,7 @@ class Settings:
             raise SettingsError(
                 f'gravity_vector {list(self.gravity_vector)} has a length of {norm:.4g} m/s^2; '
                 f'target {self.target} compensates gravity itself, and only its direction in the '
-                f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all). Gravity is '
-                'switched off with terms.gravity.'
+                f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all).'
             )
         off = np.abs(description.base[:3, :3] - np.eye(3)) > 1e-9
         if (off[2].any() and self.profile.receiver_adds_gravity) or (
@@ -188,10 +164,6 @@ class Settings:
                 'the base frame.'
             )
         self._require_gains(description)
-        if (self.tracking_errors(description.n) < 0.0).any():
-            raise SettingsError(
-                f'max_tracking_error must not be negative; got {list(self.max_tracking_error)}.'
-            )
         for spec in _ranges():
             check(spec, getattr(self, spec.name))
         if self.terms.friction and description.friction is None:
@@ -206,13 +178,11 @@ class Settings:
             )
 
     def _require_load(self, description: ArmDescription) -> None:
-        body = self.payload_inertia()
-        limit = self.max_payload or description.rated_load
-        if limit is not None and body.mass > limit:
-            source = 'max_payload' if self.max_payload else f'the rated load of {description.name}'
+        mass, most = self.payload_inertia().mass, description.rated_load
+        if most is not None and mass > most:
             raise SettingsError(
-                f"The payload's mass is {body.mass:g} kg, more than {source} ({limit:g} kg); set "
-                'max_payload where the arm really carries more.'
+                f"The payload's mass is {mass:g} kg, more than the rated load of "
+                f'{description.name} ({most:g} kg).'
             )
 
     def _require_gains(self, description: ArmDescription) -> None:

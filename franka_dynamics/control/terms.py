@@ -57,6 +57,10 @@ class FrictionFeedforward:
         """Update the Maxwell-slip elements with a position, shape (n,) [rad], at a stamp [s]."""
         self._state.follow(stamp, q)
 
+    def restart(self) -> None:
+        """Forget all positions."""
+        self._state.restart()
+
     def torque(self, dq: Array) -> Array:
         """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
         return self._least(dq, self._state.slip_bounds)
@@ -130,6 +134,11 @@ class TermModel:
         self.receiver = PinocchioModel(known, GRAVITY) if self.adds_gravity and not same else None
         friction = description.friction if settings.terms.friction else None
         self.friction = None if friction is None else FrictionFeedforward(friction)
+
+    def restart(self) -> None:
+        """Forget the positions from which the state of the friction follows."""
+        if self.friction is not None:
+            self.friction.restart()
 
     def at(self, stamp: float, q: Array, dq: Array, ddq: Array | None) -> StateTerms:
         """Return torque terms; `ddq`, (n,), is the reference's; None: the inertia term is zero."""

@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 import time
 from typing import Any
 
-import numpy as np
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from .clearance import Clearance
 from .diagnostics import FeedforwardDiagnostics
+from .durations import Durations
 from .external_watch import ExternalWatch
 from .messages import doubles, motion_message
 from .qos import PUBLISHER_QOS, qos_overriding_options
@@ -21,18 +20,21 @@ from .received import JointStateReader, OtherJointsError
 from .state_log import ClockLog, MissingStates, ReferenceReports, StateLog
 from .term_publishers import TermPublishers
 from .trajectories import read_trajectory, reference_of
-from ..control.cycle_result import Durations, Mode
-from ..control.fault_latch import ClearedBy
-from ..control.feedforward import FeedforwardController
+from ..control.control_law import ControlLaw
+from ..control.feedforward import Feedforward, State
 from ..control.limits import LONGEST_STEP_S
-from ..control.possible_motion import Condition
+from ..control.reference import Reference
+from ..control.trajectory import Trajectory
 from ..control.trajectory_goal import with_torques
-from ..errors import JointStateError, ReferenceRefusedError
+from ..errors import JointStateError, NotStartedError, ReferenceRefusedError
 from ..typing import Array
+from ..validation.crosscheck import crosscheck
 
-_SILENCE_CHECKS_PER_TIMEOUT = 2
-_SIMULATED_SILENCE_PERIOD_S = 0.02
+_LISTEN_S = 0.5  # how long an activation listens for another sender of torques
+_IDLE_S = 5e-3  # time between two checks whether joint states have ceased
 _REFRESH_PERIOD_S = 0.02
+_CHECKED_STATES = 50  # states at which the models of changed settings are compared
+_LOG_PERIOD_S = 1.0
 _MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
 
 
@@ -50,11 +52,11 @@ class ConfiguredArm:
     def __init__(
         self,
         node: Any,
-        controller: FeedforwardController,
+        controller: Feedforward,
         parameters: dict[str, Any],
-        lock: AbstractContextManager[Any],
+        residual: float,
     ) -> None:
-        self._node, self._lock = node, lock
+        self._node = node
         self.controller = controller
         self._names = list(controller.description.joint_names)
         self._reader = JointStateReader(self._names)
@@ -64,9 +66,7 @@ class ConfiguredArm:
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._external = ExternalWatch(controller, frame, parameters['tool_center'])
-        self._terms = TermPublishers(
-            node, controller, frame, parameters['reference_frame'], self._external
-        )
+        self._terms = TermPublishers(node, controller, frame, self._external)
         self._command_publisher = node.create_lifecycle_publisher(
             Float64MultiArray,
             '~/command',
@@ -83,44 +83,35 @@ class ConfiguredArm:
         self._diagnostics = FeedforwardDiagnostics(
             node, controller, self._latency, self.clearance.topic, self._external
         )
+        self._diagnostics.residual = residual  # of the cross-check at configure
         self._state_log, self._clock_log = StateLog(node, controller), ClockLog(node)
         self._references = ReferenceReports(node, controller)
-        self._last_publication = self._last_arrival = 0.0
-        self._last_command: Array = np.zeros(len(self._names))
-        self.read_clock()
-
-    def read_clock(self) -> None:
-        """Read use_sim_time; tell the supervisor whether states are stamped by simulated time."""
-        simulated = self._node.get_parameter('use_sim_time').value
-        with self._lock:
-            self._simulated_time = simulated
-            self.controller.supervisor.ages_are_delays = simulated
+        self._arrival, self._clock_arrival, self._got_state = 0.0, 0.0, False
+        self.ending = False  # whether a deactivation or shutdown brakes the arm
+        self._simulated_time = False
 
     def begin(self, topic: str) -> None:
-        """Begin an activation: reset and enable the controller; joint states come on `topic`."""
-        timeout = self._node.get_parameter('state_timeout').value
-        self._silence_period = timeout / _SILENCE_CHECKS_PER_TIMEOUT
-        if self._simulated_time:  # simulated time may run faster than the steady clock
-            self._silence_period = min(self._silence_period, _SIMULATED_SILENCE_PERIOD_S)
+        """Begin an activation: joint states come on `topic`, and nothing is commanded yet."""
+        self._simulated_time = self._node.get_parameter('use_sim_time').value
         now = time.monotonic()
-        self._silence_checked, self._skipped_check = now, False
-        self._next_check = now + self._silence_period
-        self._next_housekeeping = now + _REFRESH_PERIOD_S
-        self._next_stop_step = now
+        self._next_housekeeping, self._next_stop_step = now + _REFRESH_PERIOD_S, now
+        self.ending = False
         self._diagnostics.times.note_change()
-        self.controller.reset()
-        # It is enabled once nothing speaks against a first torque.
-        self.controller.refuse_activation('listening for other senders and for the receiver')
-        self.clearance.begin(topic, self._node.get_parameter('listen_before_activation').value)
-        self._missing_states.begin(topic, time.monotonic())
+        # It is started once nothing speaks against a first torque.
+        self.controller.stop('listening for other senders and for the receiver')
+        self.clearance.begin(topic, _LISTEN_S)
+        self._missing_states.begin(topic, now)
         self._terms.refresh()
         self._state_log.activated(topic)
 
     def finish(self) -> None:
         """End braking; publish the stop sequence, a torque per ms, and read no further states."""
-        self.controller.stop('it would not come to rest', brake=False)
-        while self.publish_stop_step():
+        controller = self.controller
+        if controller.state is not State.SILENT:
+            self._publish(controller.lose(controller.why, time.monotonic()))
+        while controller.state is not State.SILENT:
             time.sleep(LONGEST_STEP_S)
+            self._publish(controller.tick(time.monotonic()))
         self.note_state()
 
     def wait_until_delivered(self, timeout: Any) -> None:
@@ -129,8 +120,7 @@ class ConfiguredArm:
         self.clearance.close()
 
     def destroy(self) -> None:
-        """Destroy all publishers of this arm; log that a latched fault is cleared."""
-        self._state_log.close()
+        """Destroy all publishers of this arm."""
         self._terms.destroy()
         self._diagnostics.destroy()
         self._references.destroy()
@@ -145,7 +135,8 @@ class ConfiguredArm:
         middleware does not number messages.
         """
         began = time.perf_counter()
-        now, self._last_arrival = self._now(), time.monotonic()
+        now, self._arrival, self._got_state = self._now(), time.monotonic(), True
+        self._clock_arrival = now
         controller = self.controller
         reading = wrong = None
         try:
@@ -157,66 +148,52 @@ class ConfiguredArm:
         if not others:
             self._stop_for(self.clearance.note_state(number))
         if reading is None:
-            if others and controller.latest is not None:
-                return
-            with self._lock:
-                controller.reject(Condition.MISMATCHED, str(wrong))
-            self.note_state()
+            if not others or controller.latest is None:
+                self._publish(controller.lose(str(wrong), self._arrival))
+                self.note_state()
             return
-        stamp = reading.stamp
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
-        unknown = self._simulated_time and not controller.enabled
-        with self._lock:
-            cycle = controller.update(
-                stamp,
-                reading.position,
-                reading.velocity,
-                self._last_arrival,
-                effort=reading.effort,
-                age=None if unknown else now - stamp,
-            )
-        command = cycle.command
-        if command is not None:
-            self.publish_command(command)
+        unknown = self._simulated_time and self.ending
+        torque = controller.step(
+            reading.position,
+            reading.velocity,
+            reading.stamp,
+            effort=reading.effort,
+            age=None if unknown else now - reading.stamp,
+            now=self._arrival,
+        )
+        sent = self._publish(torque)
+        if sent:
             self._latency.add(time.perf_counter() - began)
-        # Updating the monitors must not delay the command.
-        with self._lock:
-            controller.update_monitors(cycle)
-        if cycle.state is not None and self._terms.has_listeners:
-            self._terms.publish(cycle.state, command, reading.stamp_message)
+        state = controller.latest
+        if state is not None and state.stamp == reading.stamp and self._terms.has_listeners:
+            self._terms.publish(state, torque if sent else None, reading.stamp_message)
         self.note_state()
 
-    def _stop_for(self, reason: str) -> None:
-        """Latch a fault for a reason that is not '', unless one is latched already."""
-        if reason and not self.controller.fault:
-            with self._lock:
-                self._enable()
-                self.controller.latch_fault(reason, ClearedBy.ACTIVATION)
+    def _publish(self, torque: Array) -> bool:
+        """Publish a torque, (n,) [N m], if the controller sends it; return whether it did."""
+        if self.controller.sends:
+            self._command_publisher.publish(Float64MultiArray(data=doubles(torque)))
+        return self.controller.sends
 
-    def _enable(self) -> None:
-        if not self.controller.enabled:
+    def _stop_for(self, reason: str, *, to_zero: bool = False) -> None:
+        """Latch a fault for a reason that is not '', unless one is latched already."""
+        if reason and not self.controller.faulty:
             self.clearance.close()
-            self.controller.enable()
+            self.controller.stop(reason, hold=not to_zero, to_zero=to_zero)
 
     def _look_at_receivers(self) -> None:
-        """Enable the controller, or stop if a receiver is not the target's."""
+        """Start the controller, or stop it if a receiver is not the target's."""
         refused, listens = self.clearance.look(), self.clearance.listens
-        if refused and not self.controller.fault:
-            last = self._last_command.copy()
-            self._stop_for(refused)
+        if refused:
             # Whoever takes these torques must not go on with those that would hold the target.
-            with self._lock:
-                self.controller.stop(refused, brake=False)
-                while self.controller.stop_step(LONGEST_STEP_S) is not None:
-                    pass
-            for share in np.linspace(1.0, 0.0, 1 + int(np.ceil(np.abs(last).max())))[1:]:
-                self.publish_command(share * last)  # at most 1 N m less than the one before
-                time.sleep(LONGEST_STEP_S)
-            self.note_state()
-        elif not refused and not listens:
-            with self._lock:
-                self._enable()
+            self._stop_for(refused, to_zero=True)
+        elif not (listens or self.controller.started or self.controller.faulty or self.ending):
+            try:
+                self.controller.start()
+            except NotStartedError as error:
+                self._node.get_logger().error(f'{error}', throttle_duration_sec=_LOG_PERIOD_S)
 
     def _now(self) -> float:
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
@@ -226,20 +203,6 @@ class ConfiguredArm:
             else time.time()
         )
 
-    def publish_command(self, torque: Array) -> None:
-        """Publish a torque, shape (n,) [N m]; remember it and the time."""
-        self._command_publisher.publish(Float64MultiArray(data=doubles(torque)))
-        self._last_publication, self._last_command = time.monotonic(), torque
-
-    def publish_stop_step(self) -> bool:
-        """Publish the next torque of the stop sequence; return False at its end."""
-        with self._lock:
-            torque = self.controller.stop_step(time.monotonic() - self._last_publication)
-        if torque is None:
-            return False
-        self.publish_command(torque)
-        return True
-
     def run_due(self) -> float:
         """
         Publish the stop sequence and run the checks that are due; return time to next call [s].
@@ -248,43 +211,38 @@ class ConfiguredArm:
         thread calls `run_due` after each event and when due. Executor timers are not used, because
         on a busy machine they were seen not to fire; the cause is unknown.
         """
-        now = time.monotonic()
-        if self.controller.mode is Mode.STOPPING and now >= self._next_stop_step:
+        now, stopping = time.monotonic(), self.controller.state is State.STOPPING
+        if stopping and now >= self._next_stop_step:
             self._next_stop_step = now + LONGEST_STEP_S
-            if not self.publish_stop_step():
-                self.note_state()
-        if now >= self._next_check:
-            self._next_check = now + self._silence_period
-            self._check_silence()
+            self._publish(self.controller.tick(now))
+        elif not (stopping or self._got_state):
+            self._check_silence(now)
+        self._got_state = False
         if now >= self._next_housekeeping:
             self._next_housekeeping = now + _REFRESH_PERIOD_S
             self._run_housekeeping()
-        due = (
-            LONGEST_STEP_S
-            if self.controller.mode is Mode.STOPPING
-            else min(self._next_check, self._next_housekeeping) - time.monotonic()
-        )
-        return max(0.0, due)
+        return LONGEST_STEP_S if self.controller.state is State.STOPPING else _IDLE_S
 
     def run_beside(self) -> float:
-        """Run cross-check and diagnostics if due; return the time until the next call [s]."""
-        self.controller.check_models(self._lock)
+        """Publish diagnostics if due; return the time until the next call [s]."""
         return self._diagnostics.times.run(self._diagnostics.publish_all)
 
-    def _check_silence(self) -> None:
-        now = time.monotonic()
-        since = now - self._silence_checked
-        self._silence_checked = now
-        # After a pause of this process, joint states may wait to be read, so the check is skipped.
-        # After a second pause in a row the check runs: the process cannot keep up.
-        late = since > 2.0 * self._silence_period
-        skip, self._skipped_check = late and not self._skipped_check, late
-        if skip:
-            return
-        simulated = self._now() if self._simulated_time else None
-        with self._lock:
-            self.controller.check_silence(now, simulated)
-        if simulated is not None:
+    def check_models(self, law: ControlLaw) -> None:
+        """Compare the models of a new law; latch a fault if they differ."""
+        gravity = law.settings.gravity_vector
+        report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
+        self._diagnostics.residual = report.largest
+        if not report.passed:
+            self.controller.stop(f'cross-check: {" ".join(report.findings)}', final=True)
+
+    def _check_silence(self, now: float) -> None:
+        """Stop if joint states have ceased; simulated time does not pass in a pause."""
+        if not self._simulated_time:
+            self._publish(self.controller.tick(now))
+        else:
+            simulated = self._now()
+            silence = max(0.0, simulated - self._clock_arrival)
+            self._publish(self.controller.tick(now, silence))
             self._clock_log.note(simulated, now)
             self._diagnostics.clock = (
                 'simulated, stands still' if self._clock_log.stands else 'simulated'
@@ -293,10 +251,9 @@ class ConfiguredArm:
 
     def note_state(self) -> None:
         """Log and publish changes of the controller's state and of references."""
-        with self._lock:
-            if self._state_log.note():
-                self._diagnostics.times.note_change()
-            self._references.note()
+        if self._state_log.note():
+            self._diagnostics.times.note_change()
+        self._references.note()
 
     def on_reference(self, data: bytes) -> None:
         """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
@@ -308,12 +265,13 @@ class ConfiguredArm:
             mark = message.header.frame_id[:_MOST_MARK]
             request = reference_of(message)
             arguments = request.arguments(self.controller.description)
-            planned = self.controller.follow(**arguments, mark=mark)
+            planned = self._planned(arguments, mark)
         except ReferenceRefusedError as error:
             self._diagnostics.note_refused_reference(str(error))
-            with self._lock:
-                self.controller.refuse_reference(str(error), mark)
-                self._references.note()
+            latest = self.controller.latest
+            stamp = 0.0 if latest is None else latest.stamp
+            self.controller.reference.refuse(stamp, str(error), mark)
+            self._references.note()
             return
         self._diagnostics.note_refused_reference('')
         set_point = request.is_set_point
@@ -323,12 +281,24 @@ class ConfiguredArm:
                 motion_message(self._names, filled, efforts, filled.begin)
             )
 
+    def _planned(self, arguments: dict[str, Any], mark: str) -> Trajectory:
+        """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
+        controller = self.controller
+        latest, slow = controller.latest, controller.period * controller.limits.min_input_rate > 1
+        if not slow or latest is None or arguments.get('times') is None:
+            return controller.follow(**arguments, mark=mark)
+        beside = Reference(controller.description)
+        beside.at(latest.stamp)
+        planned = beside.follow(**arguments, measured=latest.q)
+        reason = f'torques were added to it, but it is not followed here: {controller.trouble}'
+        controller.reference.pass_by(planned, latest.stamp, reason, mark)
+        return planned
+
     def _run_housekeeping(self) -> None:
         self._terms.refresh()
-        now = time.monotonic()
         self._look_at_receivers()
         missing = self._missing_states.check(
-            self.controller.supervisor.condition is Condition.WAITING, now
+            self.controller.latest is None and not self.controller.ended, time.monotonic()
         )
         if missing:
             self._node.get_logger().warning(missing)

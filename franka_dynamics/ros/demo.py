@@ -28,7 +28,7 @@ from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
-from .diagnostics import RESIDUALS
+from .diagnostics import RESIDUAL
 from .messages import request_message
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
@@ -208,7 +208,7 @@ class _Session:
             hold,
             (first, second),
             rates,
-            max(float(checks[key]) for key in RESIDUALS),
+            float(checks[RESIDUAL]),
             (*errors, *disorder),
             bool(disorder) or any(sentence.startswith(_ARM) for sentence in errors),
         )
@@ -231,9 +231,6 @@ class _Session:
                 'max_state_age': 0.0,
                 'state_timeout': 1.0 if self._pacing == WALL else 10.0,
                 'min_input_rate': 10.0,
-                # max_tracking_error is off, because the tracking error under gravity torque alone
-                # is a result.
-                'max_tracking_error': [0.0],
             },
             {'~/command': 'effort_controller/commands'},
         )

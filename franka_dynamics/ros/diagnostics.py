@@ -12,16 +12,14 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
+from .durations import Durations
 from .external_watch import ExternalWatch
 from .rivals import publisher_names
-from ..control.cycle_result import Durations, Mode
-from ..control.feedforward import FeedforwardController
-from ..control.possible_motion import Condition
+from ..control.feedforward import Feedforward, State
 
-# Keys of the largest difference that the cross-check found at configure and while running.
-RESIDUALS = tuple(
-    f'{when} [N m, relative above 1 N m]' for when in ('at configure', 'while running')
-)
+# Key of the largest difference that the cross-check of the model in use found.
+RESIDUAL = 'largest difference [N m, relative above 1 N m]'
+_NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
 OK, WARN, ERROR, STALE = (
     DiagnosticStatus.OK,
     DiagnosticStatus.WARN,
@@ -98,7 +96,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def __init__(
         self,
         node: Any,
-        controller: FeedforwardController,
+        controller: Feedforward,
         latency: Durations,
         command_topic: str,
         external: ExternalWatch,
@@ -108,7 +106,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._latency = latency
         self._topic = command_topic
         self._external = external
-        self._refused = ''
+        self._refused, self.residual = '', float('nan')
         self.times = PublicationTimes()
         self.clock = 'system'  # or 'simulated', or 'simulated, stands still'
 
@@ -128,68 +126,52 @@ class FeedforwardDiagnostics(StatusPublisher):
         )
 
     def _joint_states(self) -> DiagnosticStatus:
-        supervisor = self._controller.supervisor
-        level = {
-            Condition.TRUSTED: OK,
-            Condition.ACQUIRING: WARN,
-            Condition.WAITING: STALE,
-            Condition.STALE: STALE,
-        }.get(supervisor.condition, ERROR)
-        message = supervisor.reason
-        if not self._controller.enabled and self._controller.mode is Mode.SILENT:
+        controller = self._controller
+        level, message = OK, 'states are complete, fresh and fast'
+        if controller.ended:
             level, message = WARN, 'a node that is not active reads no joint states'
-        counts = {
-            f'{condition.value} (times)': count
-            for condition, count in supervisor.counts.items()
-            if count
-        }
+        elif controller.trouble:
+            level, message = ERROR if controller.latest is None else STALE, controller.trouble
+        elif not controller.usable:
+            level, message = WARN, controller.why
         return self.status(
             'Joint states',
             level,
             message,
             {
-                'condition': supervisor.condition.value,
-                'rate [Hz]': supervisor.rate,
+                'rate [Hz]': 1.0 / controller.period,
                 'clock': self.clock,
-                'age [ms]': 1e3 * supervisor.age,
-                'repeated stamps': supervisor.repeated,
-                'out of order': supervisor.out_of_order,
-                'dropped': supervisor.dropped,
-                **counts,
+                'age [ms]': 1e3 * controller.age,
+                'unusable': controller.counts['unusable states'],
             },
         )
 
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
-        counters = controller.counters
-        status = controller.status()
+        status = controller.status
+        level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = publisher_names(self._node, self._topic)
-        level, message = WARN, status.reason
-        if status.faulty:
-            level, message = ERROR, str(status)
-        if status.mode is Mode.RUNNING and not status.faulty:
+        if status.state is State.RUNNING:
             refused = f'reference refused: {self._refused}' if self._refused else ''
             second = f'{", ".join(rivals)} publishes on {self._topic}, too' if rivals else ''
-            warning = refused or controller.unstable_gains() or second
-            level, message = (WARN, warning) if warning else (OK, status.reason)
+            warning = refused or second
+            level, message = (WARN, warning) if warning else (OK, status.why)
         shares = {
             f'largest share of limit, {name} [%]': 100.0 * float(share)
-            for name, share in zip(controller.description.joint_names, counters.largest_share)
+            for name, share in zip(controller.names, controller.largest_share)
         }
         return self.status(
             'Command',
             level,
             message,
             {
-                'mode': status.mode.value,
+                'mode': status.state.value,
                 'status': str(status),
                 'target': controller.settings.target,
-                'published': counters.commands,
-                'cut by torque limit': counters.cut_by_limit,
-                'cut by rate limit': counters.cut_by_rate,
-                'stops': counters.stops,
-                'restarts by itself': controller.faults.restarts,
-                'faults latched': controller.faults.latched,
+                'published': controller.counts['commands'],
+                'cut by torque or rate limit': controller.counts['limited'],
+                'stops': controller.counts['stops'],
+                'faults latched': controller.counts['faults'],
                 **{
                     f'references {state.value}': count
                     for state, count in controller.reference.counts.items()
@@ -203,51 +185,42 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _guard(self) -> DiagnosticStatus:
         controller = self._controller
-        guard, names = controller.guard, controller.description.joint_names
-        status = controller.status()
-        if status.mode is not Mode.RUNNING:
-            level = ERROR if controller.holding else WARN
-            state = 'the arm is held at rest' if controller.holding else 'nothing is judged'
-            message = f'{state}: {status}'
-        else:
-            good, message = guard.judgement()
-            level = OK if good else WARN
-            if good and controller.terms.receiver is not None:
-                message += '; the node adds the part of gravity that the robot does not compensate'
-            elif good and controller.terms.adds_gravity:
-                message += '; the robot compensates gravity, and the node adds none'
+        status, terms = controller.status, controller.law.terms
+        near = float(controller.largest_of_bound.max())
+        level, message = OK, 'the arm does what the model says'
+        if status.state is not State.RUNNING:
+            level, message = (ERROR if status.faulty else WARN), str(status)
+        elif near > _NEAR_BOUND:
+            joint = controller.names[int(controller.largest_of_bound.argmax())]
+            level, message = WARN, f'{joint} came near its bound ({near:.0%} of it)'
+        elif terms.receiver is not None:
+            message += '; the node adds the part of gravity that the robot does not compensate'
+        elif terms.adds_gravity:
+            message += '; the robot compensates gravity, and the node adds none'
         return self.status(
             'Guard',
             level,
             message,
             {
-                'effort': 'measured' if guard.measured else 'not measured',
-                'friction': 'taken out' if guard.takes_friction_out else 'not taken out',
+                'effort': 'measured' if controller.measured else 'not measured',
                 **{
                     f'largest share of bound, {name} [%]': 100.0 * float(share)
-                    for name, share in zip(names, guard.largest)
+                    for name, share in zip(controller.names, controller.largest_of_bound)
                 },
             },
         )
 
     def _models(self) -> DiagnosticStatus:
-        check = self._controller.crosscheck
-        fault = self._controller.fault
-        level = ERROR if fault.startswith('cross-check') else OK
-        message = 'the two models agree' if level is OK else fault
         return self.status(
             'Cross-check',
-            level,
-            message,
-            {
-                **dict(zip(RESIDUALS, (check.at_configure, check.largest))),
-                'checks while running': check.checks,
-            },
+            OK,
+            'the two models agree',
+            {RESIDUAL: self.residual},
         )
 
     def _wrench_status(self) -> DiagnosticStatus:
         latest = self._controller.latest
-        wrench = None if latest is None else self._external.wrench(latest[1])
+        wrench = None if latest is None else self._external.wrench(latest.q)
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
             return self.status('External wrench', OK, unknown, {})

@@ -1,13 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""External joint torque, and the arm's wrench on its surroundings, from a controller's guard."""
+"""External joint torque, and the arm's wrench on its surroundings, by the core's observer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
-from ..control.feedforward import FeedforwardController
+from ..control.feedforward import Feedforward
 from ..dynamics.model import FLANGE
 from ..typing import Array
 
@@ -22,27 +22,27 @@ class ExternalWatch:
 
     def __init__(
         self,
-        controller: FeedforwardController,
+        controller: Feedforward,
         frame: int | str = FLANGE,
         tool_center: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> None:
         self._controller, self._place = controller, (frame, tool_center)
-        self._terms = controller.terms
+        self._terms = controller.law.terms
         self._estimator = WrenchEstimator(self._terms.true, *self._place)
 
     def torque(self) -> Array | None:
         """
         Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
 
-        Returns None if effort is not measured, and until the guard has seen enough states.
+        Returns None if effort is not measured, and until enough good states have come.
         """
-        guard = self._controller.guard
-        return guard.external if guard.measured and guard.settled else None
+        controller = self._controller
+        return controller.external if controller.measured and controller.usable else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
-        if self._terms is not self._controller.terms:
-            self._terms = self._controller.terms
+        if self._terms is not self._controller.law.terms:
+            self._terms = self._controller.law.terms
             self._estimator = WrenchEstimator(self._terms.true, *self._place)
         torque = self.torque()
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 import gc
 import sys
-import threading
 import time
 import traceback
 from typing import Any
@@ -30,31 +29,27 @@ from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
 from .qos import DESCRIPTION_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
 from .two_threads import ControlThreadCalls, NodePart
-from ..control.braking import LONGEST_BRAKING_S
-from ..control.control_law import ControlLaw
-from ..control.cycle_result import Mode
-from ..control.fault_latch import ClearedBy
-from ..control.feedforward import FeedforwardController
+from ..control.braking import LONGEST_S
+from ..control.feedforward import Feedforward, State
 from ..control.limits import LONGEST_STEP_S
-from ..errors import FrankaDynamicsError
+from ..errors import FrankaDynamicsError, NotStartedError
 from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
-# controller ends braking after LONGEST_BRAKING_S by the stamps of joint states.
-_LONGEST_BRAKING_S = 2.0 * LONGEST_BRAKING_S
+# controller ends braking after LONGEST_S by the stamps of joint states.
+_LONGEST_BRAKING_S = 2.0 * LONGEST_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
 class FeedforwardNode(LifecycleNode):
     """
-    Lifecycle node around a FeedforwardController; docs/reference has topics and parameters.
+    Lifecycle node around the core, Feedforward; docs/reference has topics and parameters.
 
     The control thread serves `control_part`, the subscription to joint states, and calls
     `run_due`. The service thread serves `service_part`, which is all other callbacks except that
-    of Clearance, and calls `run_beside`. The service thread changes the controller only under a
-    lock and in short steps, and runs the cross-check without the lock.
+    of Clearance, and calls `run_beside`.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -77,7 +72,6 @@ class FeedforwardNode(LifecycleNode):
         self.service_part = NodePart(
             self, lambda entity: entity.callback_group not in (self._state_group, self.watch_group)
         )
-        self._lock = threading.RLock()
         self._finalized = False
         declare(self, table(NODE_NAME))
         self._live = LiveParameters(
@@ -85,7 +79,7 @@ class FeedforwardNode(LifecycleNode):
             table(NODE_NAME),
             live_table(NODE_NAME),
             self._require_usable,
-            lambda: self._arm is not None and self.controller.enabled,
+            lambda: bool(self._subscriptions_of_activation),
         )
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         self._model: ResolvedModel | None = None
@@ -100,7 +94,7 @@ class FeedforwardNode(LifecycleNode):
         return self._arm
 
     @property
-    def controller(self) -> FeedforwardController:
+    def controller(self) -> Feedforward:
         """The controller; it exists from configure to cleanup."""
         return self.arm.controller
 
@@ -125,8 +119,8 @@ class FeedforwardNode(LifecycleNode):
         if parameters['controller']:
             require_messages()
         model = self._model = resolve_model(self, parameters, self.should_stop)
-        controller = make_controller(self, parameters, model)
-        arm = ConfiguredArm(self, controller, parameters, self._lock)
+        controller, residual = make_controller(self, parameters, model)
+        arm = ConfiguredArm(self, controller, parameters, residual)
         self._configured_with = values(self, specs(NODE_NAME))
         # `_arm` is set last, because other callbacks treat the node as configured once it is set.
         self._arm = arm
@@ -235,14 +229,15 @@ class FeedforwardNode(LifecycleNode):
     def _end_activation(self, reason: str) -> None:
         if self._arm is None:
             return
-        with self._lock:
-            self.controller.disable(reason, brake=self.serve_states is not None)
+        self.arm.ending = True
+        self.controller.stop(reason)
         self.arm.note_state()
         give_up = time.monotonic() + _LONGEST_BRAKING_S
-        while self.controller.mode is Mode.BRAKING and time.monotonic() < give_up:
-            if self.serve_states is not None:
-                self.serve_states(LONGEST_STEP_S)
-                self.run_beside()
+        while self.controller.state is State.BRAKING and time.monotonic() < give_up:
+            if self.serve_states is None:
+                break
+            self.serve_states(LONGEST_STEP_S)
+            self.run_beside()
         self.calls.call(self._close_activation)
         self.arm.wait_until_delivered(_DELIVERY_TIMEOUT)
 
@@ -274,39 +269,44 @@ class FeedforwardNode(LifecycleNode):
         if self._arm is None:
             answer.success, answer.message = False, 'the node is not configured'
             return answer
-        with self._lock:
-            fault = self.controller.fault
-            answer.success, answer.message = self.controller.clear_fault()
-        if fault:
+        controller = self.controller
+        if not controller.faulty:
+            answer.success, answer.message = True, 'there was no fault'
+        elif not self._subscriptions_of_activation:
+            answer.success, answer.message = False, 'the node is not active; activation clears it'
+        else:
+            try:
+                controller.start()
+                answer.success = True
+                answer.message = 'cleared; torques are commanded again once states allow it'
+            except NotStartedError as error:
+                answer.success, answer.message = False, str(error)
             self.get_logger().info(f'~/clear_fault: {answer.message}')
         return answer
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
         if self._model is not None and message.data != self._model.urdf:
-            with self._lock:
-                self.controller.latch_fault(
-                    'robot_description has changed since this node was configured from it; clean '
-                    'it up and configure it again',
-                    ClearedBy.CONFIGURATION,
-                )
+            self.controller.stop(
+                'robot_description has changed since this node was configured from it; clean it '
+                'up and configure it again',
+                final=True,
+            )
 
     def _require_usable(self, merged: dict[str, Any]) -> None:
-        settings = settings_from(merged)
         if self._arm is not None:
-            self.controller.prepare(settings)
+            self.controller.prepare(**vars(settings_from(merged)))
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
         if self._arm is None:
             return
-        self.arm.read_clock()
-        # ControlLaw raises no error here: `_require_usable` has checked the settings.
-        law = ControlLaw(self.controller.description, settings_from(live))
-        with self._lock:
-            # Creating the ControlLaw may have delayed the control thread, as one thread runs
-            # Python at a time.
-            self.controller.supervisor.ignore_next_gap()
-            self.controller.use(law)
+        before = self.controller.law
+        law = self.controller.prepare(**vars(settings_from(live)))
+        self.controller.use(law)
+        if law.terms.loaded != before.terms.loaded or (
+            law.settings.gravity_vector != before.settings.gravity_vector
+        ):
+            self.arm.check_models(law)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -30,13 +30,10 @@ from .qos import DESCRIPTION_QOS
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
-from ..control.feedforward import FeedforwardController
-from ..control.guard import GuardLimits
-from ..control.running_crosscheck import RunningCrosscheck
-from ..control.supervision import SupervisionLimits
+from ..control.feedforward import Feedforward, Limits
 from ..errors import DescriptionError, SettingsError, UrdfError
 from ..urdf.document import read_urdf
-from ..validation.crosscheck import crosscheck, TOLERANCE
+from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import model_from_urdf
 
 _SLICE_S = 1.0  # time between two calls of `should_stop` [s]
@@ -86,9 +83,9 @@ def resolve_model(
 
 def make_controller(
     node: Any, parameters: dict[str, Any], model: ResolvedModel
-) -> FeedforwardController:
+) -> tuple[Feedforward, float]:
     """
-    Return a controller for an arm after the cross-check; log the arm and the target.
+    Return a controller for an arm, and the largest difference found by the cross-check.
 
     If `default_gains` is true and all gains are zero, sets the node's parameters kp and kd, also
     in `parameters`. Raises InertiaError if the arm's inertias are physically impossible,
@@ -102,30 +99,22 @@ def make_controller(
     for sentence in description.repairs:
         node.get_logger().warning(sentence)
     _set_default_gains(node, parameters, description)
-    controller = FeedforwardController(
+    factors = tuple(parameters['guard.joint_factors'])
+    controller = Feedforward(
         description,
-        settings_from(parameters),
-        made_of(SupervisionLimits, parameters),
-        crosscheck=RunningCrosscheck(parameters['crosscheck_period'], TOLERANCE),
-        held_until_commanded=parameters['held_until_commanded'],
-        guard=replace(
-            made_of(GuardLimits, parameters, 'guard.{}'),
-            effort_friction=parameters['effort_friction'],
-        ),
+        limits=replace(made_of(Limits, parameters), joint_factors=factors),
+        applied_when_silent=False,
+        **vars(settings_from(parameters)),
     )
-    report = crosscheck(
-        controller.terms.loaded,
-        gravity=controller.settings.gravity_vector,
-        count=parameters['crosscheck_states'],
-    )
+    controller.stop('not activated')
+    report = crosscheck(controller.law.terms.loaded, gravity=controller.settings.gravity_vector)
     report.require()
-    controller.crosscheck.at_configure = report.largest
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
         f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} '
         f'states; target {controller.settings.target}'
     )
-    return controller
+    return controller, report.largest
 
 
 def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from ..arm import ArmDescription, load
-from ..control.settings import Settings, StateSource, Terms
+from ..control.settings import Settings, Terms
 from ..errors import SettingsError
 
 # Values of the parameter model_source.
@@ -46,12 +46,7 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
 
 def settings_from(values: dict[str, Any]) -> Settings:
     """Return the Settings of the feedforward from parameter values."""
-    settings = made_of(Settings, values)
-    return replace(
-        settings,
-        terms=made_of(Terms, values, 'terms.{}'),
-        state_source=StateSource(settings.state_source),
-    )
+    return replace(made_of(Settings, values), terms=made_of(Terms, values, 'terms.{}'))
 
 
 def made_of(kind: type[Made], values: dict[str, Any], name: str = '{}') -> Made:

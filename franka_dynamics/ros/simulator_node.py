@@ -22,6 +22,7 @@ from sensor_msgs.msg import JointState
 from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
+from .durations import Durations
 from .messages import stamp_from_seconds, state_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm, made_of
@@ -31,7 +32,6 @@ from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
 from .statuses import SIMULATED_ARM
 from ..arm import ArmDescription
-from ..control.cycle_result import Durations
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings
 from ..errors import SettingsError

@@ -11,9 +11,7 @@ import numpy as np
 from .diagnostics import OK, StatusPublisher, WARN
 from .messages import stamp_from_seconds
 from .qos import REFERENCE_STATE_QOS
-from ..control.cycle_result import Mode
-from ..control.feedforward import FeedforwardController
-from ..control.possible_motion import Condition
+from ..control.feedforward import Feedforward, State
 from ..control.reference import ReferenceEvent, ReferenceState
 
 TOPIC = '~/reference_state'
@@ -24,7 +22,7 @@ _BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
 class ReferenceReports(StatusPublisher):
     """Publishes and logs references' events; refusals are logged at most once a second."""
 
-    def __init__(self, node: Any, controller: FeedforwardController) -> None:
+    def __init__(self, node: Any, controller: Feedforward) -> None:
         super().__init__(node, controller.description.name, TOPIC, REFERENCE_STATE_QOS)
         self._logger, self._controller = node.get_logger(), controller
 
@@ -41,12 +39,12 @@ class ReferenceReports(StatusPublisher):
             'frame_id': event.mark,
             'reason': event.reason,
             'remaining [s]': event.remaining,
-            'to command again': self._controller.status().cleared_by,
+            'to command again': self._controller.status.remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         latest = self._controller.latest
         if event.goal is not None and latest is not None:
-            error = np.abs(latest[1] - event.goal)
+            error = np.abs(latest.q - event.goal)
             joint = int(np.argmax(error))
             name = self._controller.description.joint_names[joint]
             pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
@@ -73,72 +71,40 @@ CLOCK_STANDS_AFTER_S = 1.0
 
 
 class StateLog:
-    """Logs changes of the controller's mode and fault, and what the first torque waits for."""
+    """Logs a change of the controller's state, and of the reason for it."""
 
-    def __init__(self, node: Any, controller: FeedforwardController) -> None:
+    def __init__(self, node: Any, controller: Feedforward) -> None:
         self._logger, self._controller = node.get_logger(), controller
-        self._mode, self._fault = controller.mode, controller.faults.reason
-        self._seen: tuple[Mode, str, Condition, bool] | None = None
-        self._commanded = self._refusal_logged = False
+        self._seen: tuple[State, bool] | None = None
+        self._refused = ''
 
     def activated(self, topic: str) -> None:
         """Log that the node was activated, and on which topic it expects joint states."""
-        self._commanded = self._refusal_logged = False
-        self._logger.info(f'activated: commands begin once the states on {topic} are trusted')
-
-    def close(self) -> None:
-        """Log the end of a fault that a new configuration clears."""
-        if self._fault:
-            self._logger.info('the fault was cleared')
+        self._refused = ''
+        self._logger.info(f'activated: commands begin once the states on {topic} are good')
 
     def note(self) -> bool:
-        """
-        Log changes of mode and fault, and what the first torque waits for.
-
-        Returns whether one of these has changed since the last call: mode, fault, condition of the
-        joint states, whether the first torque waits.
-        """
+        """Log the status if it changed; return whether it did."""
         controller = self._controller
-        seen = (
-            controller.mode,
-            controller.faults.reason,
-            controller.supervisor.condition,
-            bool(controller.waits_for),
-        )
-        if seen == self._seen:
+        status = controller.status
+        seen = status.state, status.faulty
+        waits = status.state is State.SILENT and controller.started and controller.usable
+        if seen == self._seen and not (waits and status.why and not self._refused):
             return False
-        self._seen = seen
-        status = controller.status()
-        if status.mode is not self._mode:
-            self._mode = status.mode
-            self._log_mode(controller)
-        fault = status.reason if status.faulty else ''
-        if fault != self._fault:
-            self._fault = fault
-            if fault:
+        if waits and status.why:  # only the first reason of an activation: it may change often
+            self._refused = status.why
+            self._logger.warning(f'no torque yet: {status.why}')
+        if seen != self._seen:
+            self._seen = seen
+            if status.faulty:
                 self._logger.error(f'fault: {status}')
+            elif status.state is State.RUNNING:
+                self._logger.info(f'commanding (target {controller.settings.target})')
+            elif status.state is State.SILENT:
+                self._logger.info(f'{status}')
             else:
-                self._logger.info('the fault was cleared')
-        trusted = controller.supervisor.condition is Condition.TRUSTED
-        if controller.waits_for and trusted and not (fault or self._refusal_logged):
-            # Only the first reason for waiting is logged per activation: the guard's residual may
-            # cross its bound often.
-            self._refusal_logged = True
-            self._logger.warning(status.reason)
+                self._logger.warning(f'{status}')
         return True
-
-    def _log_mode(self, controller: FeedforwardController) -> None:
-        if self._mode is Mode.RUNNING:
-            again = ' again' if self._commanded else ''
-            self._commanded = True
-            self._logger.info(
-                f'commanding{again} (target {controller.settings.target}): '
-                f'{controller.supervisor.reason}'
-            )
-        elif self._mode is Mode.SILENT:
-            self._logger.info(f'silent: {controller.stop_ends}')
-        else:
-            self._logger.warning(f'{self._mode.value}: {controller.stop_reason}')
 
 
 class ClockLog:

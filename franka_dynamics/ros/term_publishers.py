@@ -16,9 +16,10 @@ from sensor_msgs.msg import JointState
 from .external_watch import ExternalWatch
 from .messages import effort_message
 from .qos import PUBLISHER_QOS
-from ..control.feedforward import FeedforwardController
+from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
 from ..dynamics.model import frame_index
+from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import shortened
 from ..typing import Array
 
@@ -32,16 +33,15 @@ class TermPublishers:
     """
     Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
 
-    `frame` is the frame whose Jacobian and pose are published; `reference_frame` is Pinocchio's
-    reference frame of the Jacobian. Raises FrameError if the arm has no such frame.
+    `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. Raises
+    FrameError if the arm has no such frame.
     """
 
     def __init__(
         self,
         node: Any,
-        controller: FeedforwardController,
+        controller: Feedforward,
         frame: int | str,
-        reference_frame: str,
         external: ExternalWatch,
     ) -> None:
         self._controller, self._external = controller, external
@@ -49,6 +49,10 @@ class TermPublishers:
         self._names = list(description.joint_names)
         self._frame_index = frame_index(frame, description)
         self._base_frame = base_frame_id(self._names[0])
+
+        def model() -> PinocchioModel:
+            return controller.law.terms.true
+
         square = [f'{row}/{column}' for row in self._names for column in self._names]
         twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
         spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
@@ -61,14 +65,17 @@ class TermPublishers:
             'inertia_torque': (self._names, lambda state, _: state.inertia),
             'external_torque': (self._names, lambda *_: external.torque()),
             'external_wrench_covariance': (spread, self._wrench_covariance),
-            'mass_matrix': (square, lambda state, _: controller.terms.true.mass_matrix(state.q)),
+            'mass_matrix': (
+                square,
+                lambda state, _: model().mass_matrix(state.q),
+            ),
             'coriolis_matrix': (
                 square,
-                lambda state, _: controller.terms.true.coriolis_matrix(state.q, state.dq),
+                lambda state, _: model().coriolis_matrix(state.q, state.dq),
             ),
             'jacobian': (
                 twist,
-                lambda state, _: controller.terms.true.jacobian(state.q, frame, reference_frame),
+                lambda state, _: model().jacobian(state.q, frame),
             ),
         }
         makers: list[tuple[type, str, Maker]] = [
@@ -151,7 +158,7 @@ class TermPublishers:
         return None if estimate is None else estimate.covariance
 
     def _pose(self, state: StateTerms, _: Array | None, stamp: Time) -> PoseStamped:
-        pose = self._controller.terms.true.frames(state.q)[self._frame_index]
+        pose = self._controller.law.terms.true.frames(state.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose))
         message = PoseStamped()
         message.header.stamp, message.header.frame_id = stamp, self._base_frame

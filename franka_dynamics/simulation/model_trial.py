@@ -25,11 +25,10 @@ from .mujoco_model import TIMESTEP_S
 from .play import recorded
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import weak_gains
-from ..control.feedforward import FeedforwardController
+from ..control.feedforward import Feedforward, State
 from ..control.multisine import multisine
 from ..control.request import TrajectoryRequest
-from ..control.settings import Settings, Terms
-from ..control.supervision import SupervisionLimits
+from ..control.settings import Terms
 from ..control.trajectory import Trajectory
 from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
@@ -193,37 +192,25 @@ def _follow(
 ) -> tuple[Recording, Error]:
     """Follow a motion on the plant with one controller; return recording and tracking error."""
     simulation = ArmSimulation(plant.arm, plant.settings)
-    controller = FeedforwardController(
-        arm,
-        Settings(
-            target='mujoco',
-            terms=terms,
-            kp=tuple(gains[0]),
-            kd=tuple(gains[1]),
-            ramp_time=0.0,
-            # 0 switches off the stop by tracking error, because the trial measures large errors.
-            max_tracking_error=(0.0,),
-        ),
-        SupervisionLimits(max_state_age=0.0),
-    )
-    controller.enable()
+    kp, kd = (tuple(gain) for gain in gains)
+    controller = Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
     rows, errors, times = [], [], []
     planned: Trajectory | None = None
     duration = float(request.times[-1])
     for _ in range(round((_SETTLE_S + duration) / TIMESTEP_S)):
         time = simulation.time
         reading = simulation.read()
-        cycle = controller.update(time, reading.position, reading.velocity, time)
+        torque = controller.step(reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLE_S:
             planned = controller.follow(**request.arguments(arm))
         if planned is not None and time >= planned.begin:
             times.append(time - planned.begin)
             errors.append(planned.at(time).q - simulation.position)
-        # The brakes hold the arm until the first torque.
-        simulation.step(cycle.command)
-        if simulation.ran_away or controller.stop_reason:
+        simulation.step(torque)
+        stopped = controller.state is not State.RUNNING and time > 0.5 * _SETTLE_S
+        if simulation.ran_away or stopped:
             raise SettingsError(
-                f'The simulated arm stopped: {simulation.ran_away or controller.stop_reason}'
+                f'The simulated arm stopped: {simulation.ran_away or controller.status}'
             )
         rows.append((reading.position, reading.velocity, simulation.read().effort))
     recording = recorded('plant', arm, rows[-len(times) :], TIMESTEP_S)

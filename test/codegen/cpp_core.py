@@ -9,6 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 
+from franka_dynamics.control.feedforward import RAMP_S
+
 COMPILER = shutil.which('g++') or shutil.which('c++')
 STRICT = ('-std=c++17', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror')
 DOUBLES = np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')
@@ -180,11 +182,11 @@ def packed(settings):
             *settings.payload,
             float(settings.payload_known_to_robot),
             settings.scale,
-            settings.ramp_time,
+            RAMP_S,
             float(settings.terms.friction),
-            float(settings.state_source.value == 'reference'),
-            settings.max_tracking_error[0],
-            settings.max_payload,
+            0.0,  # terms at the measured state
+            0.2,  # max_tracking_error [rad]
+            0.0,  # max_payload: the rated load
             *np.resize(settings.kp, _JOINTS),
             *np.resize(settings.kd, _JOINTS),
         ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import FeedforwardController
+from franka_dynamics.control.feedforward import Feedforward, Limits
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
@@ -25,18 +25,22 @@ def limited(arm=FER, **limits):
     return replace(arm, joints=tuple(joints))
 
 
-def enabled(settings, *limits, arm=FER, **options):
-    """Return a controller that may command."""
-    controller = FeedforwardController(arm, settings, *limits, **options)
-    controller.enable()
-    return controller
+def core(settings=MUJOCO, *, arm=FER, applied_when_silent=False, limits=None, **options):
+    """Return a core that takes states without age; by default one of a node."""
+    limits = limits or Limits(max_state_age=0.0)
+    return Feedforward(
+        arm, limits=limits, applied_when_silent=applied_when_silent, **options, **vars(settings)
+    )
 
 
-def commands_at_rest(controller, count, *, q=FER.home, begin=1.0, period=1e-3, **more):
-    """Return the commands of a controller that gets states of a resting arm."""
-    stamps = begin + period * np.arange(count)
-    cycles = [controller.update(t, q, np.zeros(len(q)), t, **more) for t in stamps.tolist()]
-    return [cycle.command for cycle in cycles if cycle.command is not None]
+def sent_at_rest(controller, count, *, q=FER.home, begin=1.0, period=1e-3, **more):
+    """Return the torques that a core sends for states of a resting arm."""
+    sent = []
+    for stamp in (begin + period * np.arange(count)).tolist():
+        torque = controller.step(q, np.zeros(len(q)), stamp, **more)
+        if controller.sends:
+            sent.append(torque)
+    return sent
 
 
 def require_continuous(q, dq, ddq, atol_q, atol_dq):
@@ -54,7 +58,7 @@ class Loop:
     ):
         simulation.setdefault('brake_release_after', 0.1)
         self.arm = ArmSimulation(description, SimulationSettings(**simulation))
-        self.controller = enabled(settings, arm=description, **(controller or {}))
+        self.controller = core(settings, arm=description, **(controller or {}))
         self.measures = measures  # whether the states carry an effort
         self.command, self.published = None, []
         self.fastest = 0.0  # largest speed of a joint so far [rad/s]
@@ -66,7 +70,7 @@ class Loop:
 
     def move(self, joint, by, seconds=1.2):
         """Request a motion of one joint from rest to rest."""
-        q = self.controller.latest[1]
+        q = self.controller.latest.q
         path = q + np.outer([0.0, by], np.eye(len(q))[joint])
         self.controller.follow(path, [0.0, seconds], np.zeros_like(path))
 
@@ -81,24 +85,31 @@ class Loop:
             self.run(0.005)
         return self
 
-    def run(self, seconds, each=lambda reading, cycle: None):
+    def run(self, seconds, each=lambda reading: None):
         for _ in range(round(seconds / LONGEST_STEP_S)):
             reading = self.arm.read()
-            cycle = self.controller.update(
-                reading.time,
+            torque = self.controller.step(
                 reading.position,
                 reading.velocity,
                 reading.time,
                 effort=reading.effort if self.measures else None,
             )
-            self.controller.update_monitors(cycle)
-            torque = cycle.command
-            if torque is None:
-                torque = self.controller.stop_step(LONGEST_STEP_S)
-            if torque is not None:
+            if self.controller.sends:
                 self.command = torque
                 self.published.append(torque)
-            self.arm.step(self.command, fresh=torque is not None)
+            self.arm.step(self.command, fresh=self.controller.sends)
             self.fastest = max(self.fastest, self.speed)
-            each(reading, cycle)
+            each(reading)
+        return self
+
+    def wait(self, seconds):
+        """Let time pass without joint states."""
+        begin = self.arm.time
+        for _ in range(round(seconds / LONGEST_STEP_S)):
+            torque = self.controller.tick(self.arm.time)
+            if self.controller.sends:
+                self.command = torque
+                self.published.append(torque)
+            self.arm.step(self.command, fresh=self.controller.sends)
+        assert self.arm.time > begin
         return self

@@ -40,16 +40,20 @@ class Robot(pylibfranka.Robot):
         return recorders[-1]
 
 
-def out_and_back(*args):
-    planned.append(plan(*args))
-    return planned[-1]
+class Feedforward(fci.Feedforward):
+    """The example's controller, which stores the motion."""
+
+    def follow(self, *args, **more):
+        planned.append(super().follow(*args, **more))
+        return planned[-1]
 
 
 recorders, planned = [], []
-plan, fci.out_and_back, pylibfranka.Robot = fci.out_and_back, out_and_back, Robot
+fci.Feedforward, pylibfranka.Robot = Feedforward, Robot
 code = fci.main(sys.argv[2:])
 count = len(recorders[0].torques)
 time, q, dq = np.split(np.array(recorders[0].states[:count]), [1, 8], axis=1)
-begin = {'start': planned[0].times[0], 'q_start': planned[0].positions[0]}
+duration = float(sys.argv[sys.argv.index('--duration') + 1])
+begin = {'start': planned[0].end - duration, 'q_start': planned[0].positions[-1]}
 np.savez(sys.argv[1], **begin, time=time[:, 0], q=q, dq=dq, torque=recorders[0].torques)
 sys.exit(code)

@@ -32,7 +32,7 @@ def test_the_executables_that_launch_finds_here_are_those_of_this_package(setup_
 
 HELD = {'held_until_commanded': True}
 # The files of most targets have another number.
-OWN = '/**:\n  ros__parameters: {max_restarts: 7}\n'
+OWN = '/**:\n  ros__parameters: {min_input_rate: 70.0}\n'
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ OWN = '/**:\n  ros__parameters: {max_restarts: 7}\n'
 def test_an_arm_of_others_has_its_guards(launched, tmp_path, name, given, expected):
     (tmp_path / 'own.yaml').write_text(OWN)
     node = launched(name, params_file=f'{tmp_path}/own.yaml', **given)['feedforward_node']
-    has(node, max_restarts=7, **expected)
+    has(node, min_input_rate=70.0, **expected)
     assert node.remappings[COMMAND] == 'effort_controller/commands'
     assert name == 'feedforward' or node.on_exit is not None
 
@@ -58,7 +58,7 @@ def test_every_target_has_a_file_and_by_default_nothing_moves(launched, tmp_path
     for target in ('', *TARGETS):
         given = {'target': target, 'params_file': f'{tmp_path}/own.yaml'}
         node = launched('feedforward', **given)['feedforward_node']
-        has(node, target=target or DEFAULT_TARGET, max_restarts=7)
+        has(node, target=target or DEFAULT_TARGET, min_input_rate=70.0)
         assert node.remappings[COMMAND] == COMMAND
 
 

@@ -43,13 +43,9 @@ FER = load('fer')
 FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds it [N m]
 ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
 COMMAND = 'effort_controller/commands'
-# Fewer than the default of 300, because many nodes start here, with well-known arms.
-CROSSCHECK_STATES = 30
-# Parameters of a feedforward node for a slow machine, without waiting at activation.
+# Parameters of a feedforward node for a slow machine.
 PATIENT = {
     'robot_type': 'fer',
-    'crosscheck_states': CROSSCHECK_STATES,
-    'listen_before_activation': 0.0,
     'state_timeout': 2.0,
     'max_state_age': 0.0,
     'min_input_rate': 1.0,

@@ -79,7 +79,7 @@ def test_only_the_targets_controller_gets_torques(
 ):
     more = INCLINED if target == 'fci' else {}
     with controller(probe, simulated) as torques:
-        start_node(target=target, listen_before_activation=0.5, **more)
+        start_node(target=target, **more)
         arm.wait_for_listener()
         if accepted:
             arm.until(lambda: len(torques) > 10, 'torques')
@@ -119,7 +119,7 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
         other.publish(arm.message() if kind is JointState else Float64MultiArray(data=[0.5] * 7))
 
     timer = probe.create_timer(1.0 / 30.0, speak)
-    start_node(target='fci', listen_before_activation=1.0, **INCLINED)
+    start_node(target='fci', **INCLINED)
     arm.wait_for_listener()
     said = 'a second node publishes' if kind is JointState else 'somebody else commands'
     arm.until_says(COMMANDS, said)

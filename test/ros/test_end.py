@@ -7,17 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import CROSSCHECK_STATES, run_python
+from .conftest import run_python
 
 ENDING = Path(__file__).parent / 'ending.py'
-FEW = ('-p', f'crosscheck_states:={CROSSCHECK_STATES}', '-p', 'listen_before_activation:=0.0')
 
 
 @pytest.mark.parametrize(
     ('module', 'kind', 'arguments', 'says'),
     [
-        ('feedforward_node', 'FeedforwardNode', FEW, 'activated'),
-        ('feedforward_node', 'FeedforwardNode', (*FEW, '-p', 'autostart:=false'), ''),
+        ('feedforward_node', 'FeedforwardNode', (), 'activated'),
+        ('feedforward_node', 'FeedforwardNode', ('-p', 'autostart:=false'), ''),
         ('simulator_node', 'SimulatorNode', (), ''),
         ('gazebo_direct_node', 'GazeboDirectNode', (), ''),
     ],

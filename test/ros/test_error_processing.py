@@ -4,6 +4,7 @@
 
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from franka_dynamics.control.cycle_result import Mode
+from franka_dynamics.errors import NotStartedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 from franka_dynamics.ros.two_threads import NodePart, ServiceThread
@@ -22,10 +23,7 @@ from .conftest import FER, TIMEOUT_S
 # An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [
     Parameter('gravity_vector', value=[4.0, 0.0, -8.9]),
-    *(
-        Parameter(name, value=0.0)
-        for name in ('listen_before_activation', 'max_state_age', 'crosscheck_period')
-    ),
+    Parameter('max_state_age', value=0.0),
 ]
 
 
@@ -46,21 +44,20 @@ class RecordingNode(FeedforwardNode):
         self.published = []
 
     def command(self):
-        publish = self.arm.publish_command
+        publish, controller = self.arm._publish, self.controller
 
         def record_and_publish(torque):
-            self.published.append(np.array(torque))
-            publish(torque)
+            if controller.sends:
+                self.published.append(np.array(torque))
+            return publish(torque)
 
-        self.arm.publish_command = record_and_publish
-        with self._lock:  # the thread that checks for silence takes it too
-            self.arm.clearance.close()  # no joint state comes to listen by
-            self.controller.enable()
-            for k in range(300):
-                cycle = self.controller.update(100.0 + 1e-3 * k, FER.home, np.zeros(7), 1e-3 * k)
-                if cycle.command is not None:
-                    self.arm.publish_command(cycle.command)
-                self.controller.update_monitors(cycle)
+        self.arm._publish = record_and_publish
+        self.arm.clearance.close()  # no joint state comes to listen by
+        controller.start()
+        for k in range(300):
+            now = time.monotonic()
+            torque = controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k, now=now)
+            self.arm._publish(torque)
         assert np.abs(self.published[-1]).max() > 1.0
 
 
@@ -108,8 +105,7 @@ def test_no_node_starts_if_its_two_models_differ(make_node, monkeypatch):
     ],
 )
 def test_a_set_hand_or_frame_that_there_is_not_is_named(name, value, sentence, make_node):
-    overrides = [Parameter(name, value=value), Parameter('crosscheck_states', value=30)]
-    node = make_node(FeedforwardNode, parameter_overrides=overrides)
+    node = make_node(FeedforwardNode, parameter_overrides=[Parameter(name, value=value)])
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
     assert sentence in node.refusal
 
@@ -127,26 +123,28 @@ def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(m
     node.command()
 
 
-def test_models_that_differ_while_running_stop_the_arm_until_configured_anew(
-    make_node, monkeypatch, capfd
+def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew(
+    make_node, monkeypatch
 ):
-    monkeypatch.setattr('franka_dynamics.ros.model_source.TOLERANCE', 1e-20)
     node = make_node(RecordingNode)
-    assert node.set_parameters([Parameter('crosscheck_period', value=1e-3)])[0].successful
     node.trigger_configure()
     node.trigger_activate()
     node.command()
+    # No two recursions agree to less than rounding.
+    monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
+    load = [1.0, 0.0, 0.0, 0.05, *[0.0] * 6]
+    assert node.set_parameters([Parameter('payload', value=load)])[0].successful
     node.run_beside()
-    assert node.controller.fault.startswith('cross-check: the running model')
-    assert node.controller.mode is Mode.STOPPING
-    assert not node.controller.clear_fault()[0]
+    assert node.controller.status.faulty
+    assert 'cross-check' in node.controller.status.why
+    with pytest.raises(NotStartedError):
+        node.controller.start()
     node.trigger_deactivate()
     assert_stopped_in_steps(node.published)
-    assert 'the fault was cleared' not in capfd.readouterr().err
+    monkeypatch.undo()
     node.trigger_cleanup()
-    assert 'the fault was cleared' in capfd.readouterr().err
     node.trigger_configure()
-    assert not node.controller.fault
+    assert not node.controller.faulty
 
 
 def test_an_exception_in_a_callback_stops_arm_and_node():

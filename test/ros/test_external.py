@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.supervision import SupervisionLimits
+from franka_dynamics.control.feedforward import Feedforward, Limits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.external_watch import ExternalWatch
 from franka_dynamics.ros.term_publishers import TermPublishers
@@ -23,7 +21,7 @@ from ..messages import stamp
 
 @pytest.fixture
 def controller():
-    return FeedforwardController(FER, Settings(), SupervisionLimits(max_state_age=0.0))
+    return Feedforward(FER, limits=Limits(max_state_age=0.0), applied_when_silent=False)
 
 
 @pytest.fixture
@@ -35,11 +33,10 @@ ZERO = np.zeros(7)
 
 
 def cycle(controller, k, effort=ZERO):
-    """Return the cycle of a state of a resting arm."""
+    """Return the terms of a state of a resting arm."""
     stamp = 1.0 + 1e-3 * k
-    found = controller.update(stamp, FER.home, ZERO, stamp, effort=effort)
-    controller.update_monitors(found)
-    return found
+    controller.step(FER.home, ZERO, stamp, effort=effort)
+    return controller.latest
 
 
 def test_without_a_measured_effort_nothing_from_outside_is_told(controller, watch):
@@ -52,11 +49,11 @@ def test_without_a_measured_effort_nothing_from_outside_is_told(controller, watc
 
 @pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
 def test_a_change_of_target_takes_model_and_friction_along(controller, watch, target, subtracted):
-    controller.apply(Settings(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6)))
+    controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
     cycle(controller, 0)
     watch.wrench(FER.home)
-    assert controller.guard.takes_friction_out is subtracted
-    assert watch._estimator._model is controller.terms.true
+    assert (controller._friction.model is not None) is subtracted
+    assert watch._estimator._model is controller.law.terms.true
 
 
 def fails(*_, **__):
@@ -72,11 +69,11 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller, watch):
         return publishers[topic]
 
     node.create_lifecycle_publisher = publisher
-    terms = TermPublishers(node, controller, 'flange', 'LOCAL_WORLD_ALIGNED', watch)
+    terms = TermPublishers(node, controller, 'flange', watch)
     watch._estimator.estimate = fails
     terms.refresh()
     for k in range(50):
-        terms.publish(cycle(controller, k, np.full(7, 0.1 * (k + 1))).state, None, Time())
+        terms.publish(cycle(controller, k, np.full(7, 0.1 * (k + 1))), None, Time())
     came = {topic: one.publish.call_count for topic, one in publishers.items()}
     assert came['~/gravity'] == came['~/mass_matrix'] == 50
     assert came['~/external_torque'] > 20 and came['~/external_wrench'] == 0

@@ -11,8 +11,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from franka_dynamics.control.feedforward import FeedforwardController
-from franka_dynamics.control.possible_motion import Condition
+from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.received import JointStateReader
 from franka_dynamics.ros.trajectories import read_trajectory, reference_of
@@ -70,12 +69,12 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
     data = bytes(serialize_message(JointState(**values)))
     data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
     reading = JointStateReader(NAMES).read(data)
-    controller = FeedforwardController(FER)
-    controller.enable()
-    cycle = controller.update(
-        reading.stamp, reading.position, reading.velocity, 0.0, effort=reading.effort
+    controller = Feedforward(FER)
+    torque = controller.step(
+        reading.position, reading.velocity, reading.stamp, effort=reading.effort
     )
-    assert cycle.observation.condition is Condition.NOT_FINITE
+    assert controller.latest is None and f'the {field} of fer_joint1 is nan' in controller.trouble
+    assert np.isfinite(torque).all()
 
 
 def test_any_bytes_as_a_trajectory_are_read_or_refused():

@@ -19,7 +19,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation import gazebo
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
-from ..control.closed_loop import enabled
+from ..control.closed_loop import core
 
 TORQUE = 1e-12  # N m; 6e-14 was seen
 CONFIG = share_directory() / 'config'
@@ -68,15 +68,15 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     start = gazebo.start_of(arm)
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
     kp, kd = map(tuple, default_gains(arm))
-    controller = enabled(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
+    controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
     states = [(start.position, np.zeros(arm.n))] * HELD
     for k in range(HELD + round(seconds / STEP)):
         late = max(k - age, 0)
-        cycle = controller.update(STEP * k, *states[late], STEP * k)
+        torque = controller.step(*states[late], STEP * k)
         if k >= HELD:
             lost, heard = k == HELD, k >= HELD + UNTIL_THE_NODE_IS_HEARD
             held = 0.0 * start.torque if lost else start.torque
-            simulation.step(cycle.command if heard else held)
+            simulation.step(torque if heard else held)
             reading = simulation.read()
             states.append((reading.position, reading.velocity))
     assert not simulation.braked

@@ -1,0 +1,261 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""An arm that contradicts the settings gets no torque, or is braked and held."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm import load
+from franka_dynamics.control.braking import Brake
+from franka_dynamics.control.feedforward import bounds, less_load, State
+from franka_dynamics.control.guard_replay import learnt, replay_guard
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.simulation.arm_simulation import Push
+
+from .closed_loop import core, FER, KD, KP, Loop, MUJOCO
+
+FR3 = load('fr3', hand='franka_hand')
+CARRIED = {'gravity_compensation': True, 'friction': True}
+FCI = Settings(target='fci', payload_known_to_robot=False)
+GENTLE = {'kp': KP, 'kd': KD}
+FIRM = {'kp': (600.0,) * 4 + (150.0, 150.0, 50.0), 'kd': (40.0,) * 4 + (1.5, 1.5, 0.5)}
+NOTHING, EFFORT = np.zeros(7), FER.limit('effort')
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+
+
+def payload(mass):
+    return (mass, 0.0, 0.0, 0.1, *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)])
+
+
+def body(mass):
+    return Settings(payload=payload(mass)).payload_inertia()
+
+
+HEAVY = {'payload': payload(3.0)}
+TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75))}  # by 30 degrees
+WRONG = [
+    (FER, {'target': 'mujoco'}),
+    (FR3, {'target': 'gz_ros2_control'}),
+    (FR3, HEAVY),
+    (FER, TILTED),
+]
+
+
+@pytest.mark.parametrize(('arm', 'wrong'), WRONG)
+def test_with_measured_effort_no_torque_is_sent_from_the_start(arm, wrong):
+    loop = Loop(replace(FCI, **wrong), description=arm, **CARRIED).run(0.5)
+    assert loop.published == []
+    why = loop.controller.status.why
+    assert 'joint' in why and 'N m' in why
+
+
+@pytest.mark.parametrize(
+    ('arm', 'gains', 'wrong'),
+    [(FR3, {}, HEAVY), (FER, GENTLE, HEAVY), (FER, {}, TILTED), (FR3, GENTLE, TILTED)],
+)
+def test_a_setting_made_wrong_while_commanding_has_the_arm_braked_and_held(arm, gains, wrong):
+    loop = Loop(replace(FCI, **gains), description=arm, **CARRIED).run(0.5)
+    assert loop.controller.state is State.RUNNING
+    loop.controller.change(**wrong)
+    loop.run(1.5)
+    assert loop.controller.state is State.HOLDING
+    assert loop.controller.faulty
+    # Peak speed with measured effort and an error above 1.5 kg or 20 degrees [rad/s]
+    assert loop.fastest < 1.0
+    assert loop.speed < 0.02
+
+
+LOADED = FER.with_payload(body(3.0))  # while the settings declare no load
+
+
+# `most` is the peak speed [rad/s].
+@pytest.mark.parametrize(
+    ('arm', 'target', 'simulation', 'most'),
+    [
+        (FR3, 'gz_ros2_control', {'gravity_compensation': True}, 2.1),
+        (FER, 'mujoco', {'gravity_compensation': True}, 2.1),
+        (FER, 'fci', {}, 2.1),
+        (FER, 'mujoco', {'payload': body(3.0)}, 1.4),
+    ],
+)
+def test_a_wrong_target_or_load_without_measured_effort_is_held(arm, target, simulation, most):
+    settings, others = Settings(target=target), {'description': arm, 'measures': False}
+    loop = Loop(settings, friction=True, **others, **simulation).run(1.5)
+    assert loop.fastest < most
+    assert loop.controller.state is State.HOLDING
+    assert loop.speed < 0.05
+
+
+def test_a_push_is_braked_and_ends_at_rest():
+    push = Push((0.0, 40.0, 0.0), 0.8, 1.0)
+    loop = Loop(Settings(target='fci', **GENTLE), push=push, **CARRIED).run(2.5)
+    assert loop.fastest < 3.2  # with PD alone 6
+    assert loop.controller.state is State.HOLDING
+    assert loop.speed < 0.05
+
+
+@pytest.mark.parametrize(('force', 'stopped'), [(10.0, False), (60.0, True)])
+def test_contact_of_10_newton_stops_nothing_and_of_60_does(force, stopped):
+    push = Push((0.0, force, 0.0), 0.8, 0.5)
+    loop = Loop(Settings(target='fci', **FIRM), push=push, **CARRIED).run(1.8)
+    assert (loop.controller.state is not State.RUNNING) == stopped
+
+
+def replacing_effort(loop, effort):
+    """Let the arm's readings have the effort that `effort` makes of a reading."""
+    read = loop.arm.read
+    loop.arm.read = lambda: replace(reading := read(), effort=effort(reading))
+    return loop
+
+
+@pytest.mark.parametrize('effort', [NOTHING * np.nan, NOTHING])
+def test_an_effort_that_is_missing_or_zero_is_no_measurement_and_stops_nothing(effort):
+    loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
+    replacing_effort(loop, lambda _: effort).run(0.5)
+    loop.move(3, 0.35)
+    loop.run(1.5)
+    assert loop.controller.state is State.RUNNING
+    assert not loop.controller.measured
+
+
+def test_an_effort_that_repeats_the_command_is_no_measurement():
+    loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
+    replacing_effort(loop, lambda one: NOTHING if loop.command is None else loop.command).run(0.5)
+    loop.move(3, 0.35)
+    loop.run(1.5)
+    assert loop.controller.state is State.RUNNING
+    assert not loop.controller.measured
+
+
+@pytest.mark.parametrize(('more', 'seconds', 'stopped'), [(30.0, 0.01, False), (18.0, 0.06, True)])
+def test_a_short_unexplained_torque_stops_nothing_however_often(more, seconds, stopped):
+    # Ten bumps of 10 ms of twice the bound do not stop the arm; one of 60 ms of 1.4 times does.
+    loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.5)
+    bump = more * np.eye(7)[0]
+    replacing_effort(loop, lambda one: one.effort + bump * (one.time % 0.1 < seconds))
+    loop.run(1.0)
+    assert loop.controller.faulty == stopped
+
+
+@pytest.mark.parametrize('by', [-1.2, 1.2])
+def test_a_fast_reference_is_followed_either_way(by):
+    # The motion reaches 1.9 rad/s; without a reference 0.6 of the limit of 2.175 are allowed.
+    loop = Loop(replace(MUJOCO, **FIRM), friction=True).run(0.5)
+    loop.move(0, by)
+    loop.run(1.5)
+    assert loop.fastest > 1.8
+    assert loop.controller.state is State.RUNNING
+
+
+@pytest.mark.parametrize(('share', 'stopped'), [(0.58, False), (0.65, True)])
+def test_without_a_reference_a_joint_may_not_exceed_its_share_of_the_limit(share, stopped):
+    controller, q = core(Settings(target='fci')), np.array(FER.home)
+    dq = share * FER.limit('velocity') * np.eye(7)[6]
+    for step in range(60):
+        speed = dq * min(1.0, max(0.0, (step - 25) / 20))
+        q = q + 1e-3 * speed
+        # The effort explains the motion, so that only the speed is wrong.
+        needed = NewtonEulerModel(FER).inverse_dynamics(
+            q, speed, dq / 0.02 * (0.0 < step - 25 < 20)
+        )
+        controller.step(q, speed, 1e-3 * step, effort=needed)
+    assert controller.faulty == stopped
+    assert ('fer_joint7' in controller.why) == stopped
+
+
+def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does():
+    # Firm gains hold an arm that presses on a table with the weight of the load.
+    settings = Settings(target='mujoco', **FIRM)
+    for taken, state in ((True, State.RUNNING), (False, State.HOLDING)):
+        loop = Loop(settings, friction=True).run(0.5)
+        loop.controller.change(payload=payload(3.0))
+        loop.run(0.8)
+        assert loop.controller.state is State.RUNNING
+        if taken:
+            loop.arm.carry(body(3.0))
+        loop.run(2.5)
+        assert loop.controller.state is state
+
+
+def test_the_share_of_a_load_that_explains_a_difference_is_taken_off():
+    lifted = np.array([0.0, 4.0, 0.0, 3.0])
+    np.testing.assert_allclose(less_load(-0.5 * lifted, lifted), 0.0, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(less_load(lifted, lifted), lifted)  # more than none
+    np.testing.assert_allclose(less_load(-3.0 * lifted, lifted), -2.0 * lifted)
+    np.testing.assert_allclose(less_load(lifted, 0.0 * lifted), lifted)
+
+
+def test_a_held_arm_that_is_pushed_stays_held():
+    fastest = {}
+    for hold in (True, False):
+        loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.5)
+        loop.controller.stop('test', hold=hold)
+        loop.run(0.2)
+        loop.arm.push = Push((0.0, 30.0, 0.0), loop.arm.time, 0.5)
+        loop.run(1.5)
+        fastest[hold] = loop.fastest
+        if hold:
+            assert loop.controller.state is State.HOLDING
+            assert loop.speed < 0.02
+    assert fastest[True] < 0.5 * fastest[False]
+
+
+def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_needs():
+    turned = np.ones(7)
+    turned[0] = -1.0
+    loop = Loop(replace(MUJOCO, **GENTLE), friction=True, measures=False).run(0.5)
+    loop.move(0, 0.5, 1.0)
+    loop.run(0.5)
+    assert loop.speed > 0.3
+    step = loop.arm.step
+    loop.arm.step = lambda torque, fresh: step(turned * torque, fresh=fresh)
+    loop.controller.stop('test', hold=True)
+    loop.run(1.5)
+    assert loop.controller.state in (State.STOPPING, State.SILENT)
+    gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
+    np.testing.assert_allclose(loop.command, gravity, rtol=0, atol=0.5)
+
+
+def test_a_brake_takes_energy_from_the_first_cycle_on():
+    terms, rng = core(MUJOCO).law.terms, np.random.default_rng(3)
+    for _ in range(50):
+        q = np.array(FER.home) + rng.normal(0, 0.3, 7)
+        dq = rng.normal(0, 0.5, 7)
+        brake = Brake(FER)
+        torque = brake.torque(terms.at(0.0, q, dq, None), terms, NOTHING, 1e-3)
+        acceleration = np.linalg.solve(NewtonEulerModel(FER).mass_matrix(q), torque)
+        assert (acceleration * dq < 0.0).all()
+        assert (np.abs(acceleration) <= 10.0 + 1e-9).all()
+
+
+def test_bounds_scale_with_factors_and_refuse_what_fits_no_arm():
+    narrow, wide = bounds(FER)
+    assert (narrow < wide).all() or (narrow <= wide).all()
+    np.testing.assert_allclose(bounds(FER, (2.0,))[1], 2.0 * wide)
+    for factors in ((0.0,), (-1.0,), (1.0, 2.0), (np.nan,)):
+        with pytest.raises(SettingsError):
+            bounds(FER, factors)
+
+
+def test_no_recording_of_a_real_arm_is_stopped(fer_recording, fer_1khz_recording):
+    for one in (fer_recording, fer_1khz_recording):
+        replayed = replay_guard(FER, one.time, one.q, one.dq, one.effort)
+        assert not replayed.stopped >= 0.0
+        assert replayed.watched > 10.0
+        assert replayed.share.max() < 0.8
+        assert min(learnt(replayed)) >= 1.0
+
+
+def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
+    time = np.concatenate([np.arange(300) * 1e-3, 0.5 + np.arange(300) * 1e-3])
+    q, still = np.tile(FER.home, (600, 1)), np.zeros((600, 7))
+    effort = np.tile(GRAVITY, (600, 1))
+    effort[288:300, 0] += 40.0
+    effort[510:522, 0] += 40.0
+    assert not replay_guard(FER, time, q, still, effort).stopped >= 0.0
+    effort[520:560, 0] += 40.0
+    assert replay_guard(FER, time, q, still, effort).stopped > 0.5

@@ -1,0 +1,337 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The core's states: each row of the table, the reason of each state, and nothing else."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.feedforward import (
+    Event,
+    Feedforward,
+    GOOD_STATES,
+    Limits,
+    MOST_RESTARTS,
+    State,
+    TRANSITIONS,
+)
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import NotStartedError, ReferenceRefusedError
+
+from .closed_loop import core, FER, KD, KP, MUJOCO
+
+STILL, HOME = np.zeros(7), np.array(FER.home)
+GRAVITY = NewtonEulerModel(FER).gravity(HOME)
+MOVING = 0.3 * np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+FCI = Settings(target='fci')
+PD = Settings(target='mujoco', kp=KP, kd=KD)
+
+
+class Script:
+    """A core and the joint states that it is given, one per millisecond."""
+
+    def __init__(self, settings=PD, **options):
+        self.core = core(settings, **options)
+        self.time, self.q, self.sent = 1.0, HOME.copy(), []
+
+    def give(self, count=1, dq=STILL, **more):
+        for _ in range(count):
+            self.time += 1e-3
+            self.q = self.q + 1e-3 * dq
+            torque = self.core.step(self.q, dq, self.time, **more)
+            if self.core.sends:
+                self.sent.append(torque)
+        return self
+
+    def tick(self, count=1):
+        for _ in range(count):
+            self.time += 1e-3
+            torque = self.core.tick(self.time)
+            if self.core.sends:
+                self.sent.append(torque)
+        return self
+
+    def running(self):
+        self.give(GOOD_STATES)
+        assert self.core.state is State.RUNNING
+        return self
+
+    def braking(self, hold):
+        self.running().give(3, MOVING)
+        self.core.stop('test', hold=hold)
+        assert self.core.state is State.BRAKING
+        return self
+
+    def holding(self):
+        self.braking(True).give(60)
+        assert self.core.state is State.HOLDING
+        return self
+
+    def stopping(self, faulty=False):
+        self.running().give(3, MOVING)  # the PD torque must be ramped down
+        self.core.lose('test', self.time)
+        assert self.core.state is State.STOPPING
+        if faulty:
+            self.core.stop('test', hold=True)
+        return self
+
+
+def jump(script):
+    script.q = script.q + 0.3
+    script.give()
+
+
+def drive(script):
+    """Give states of an arm that gets faster although it is braked."""
+    for speed in np.linspace(0.3, 2.0, 60):
+        script.give(dq=speed * np.sign(MOVING))
+
+
+ROWS = {
+    (State.SILENT, Event.BEGIN): lambda s: s.give(GOOD_STATES),
+    (State.SILENT, Event.BACK): lambda s: s.stopping(True).tick(200).give(GOOD_STATES + 1),
+    (State.RUNNING, Event.STOP): lambda s: (s.running(), s.core.stop('test')),
+    (State.RUNNING, Event.LOST): lambda s: (s.running(), jump(s)),
+    (State.BRAKING, Event.REST): lambda s: s.braking(False).give(30),
+    (State.BRAKING, Event.REST_HELD): lambda s: s.braking(True).give(30),
+    (State.BRAKING, Event.DRIVEN): lambda s: drive(s.braking(True)),
+    (State.BRAKING, Event.LOST): lambda s: s.braking(True).tick(100),
+    (State.HOLDING, Event.START): lambda s: s.holding().core.start(),
+    (State.HOLDING, Event.STOP): lambda s: s.holding().core.stop('test'),
+    (State.HOLDING, Event.LOST): lambda s: s.holding().tick(100),
+    (State.STOPPING, Event.END): lambda s: s.stopping().tick(200),
+}
+
+
+def test_the_table_has_a_scene_for_each_row_and_none_besides():
+    assert set(ROWS) == set(TRANSITIONS)
+
+
+@pytest.mark.parametrize('row', ROWS, ids=lambda row: f'{row[0].name}-{row[1].name}')
+def test_each_row_of_the_table_happens_as_it_says(row, monkeypatch):
+    seen, change = [], Feedforward._change
+
+    def watched(self, event, why):
+        before = self.state
+        change(self, event, why)
+        seen.append(((before, event), self.state))
+
+    monkeypatch.setattr(Feedforward, '_change', watched)
+    ROWS[row](Script())
+    assert (row, TRANSITIONS[row]) in seen
+    assert all(TRANSITIONS[given] is state for given, state in seen)
+
+
+def test_a_core_waits_for_good_states_and_then_sends():
+    script = Script(FCI)
+    assert 'no joint state' in str(script.core.status)
+    script.give(GOOD_STATES - 1)
+    assert (script.core.state, script.sent) == (State.SILENT, [])
+    assert str(GOOD_STATES - 1) in script.core.status.why
+    script.give()
+    assert script.core.state is State.RUNNING
+    assert script.core.status.remedy == ''
+
+
+def test_a_loop_gets_a_torque_for_every_state():
+    loop = core(MUJOCO, applied_when_silent=True)
+    torques = [loop.step(HOME, STILL, 1.0 + 1e-3 * k) for k in range(2 * GOOD_STATES)]
+    for torque in torques:
+        np.testing.assert_allclose(torque, GRAVITY, rtol=1e-12, atol=1e-12)
+    stopped = [loop.step(HOME * np.nan, STILL, 1.1)]
+    loop.stop('test')
+    stopped += [loop.step(HOME, STILL, 1.2 + 1e-3 * k) for k in range(100)]
+    np.testing.assert_allclose(stopped, np.tile(GRAVITY, (101, 1)), rtol=1e-12, atol=1e-12)
+
+
+def test_a_stopped_core_sends_only_after_start():
+    script = Script().running()
+    script.core.stop('enough')
+    script.give(200)
+    assert script.core.ended
+    assert 'enough' in str(script.core.status)
+    count = len(script.sent)
+    script.give(100)
+    assert len(script.sent) == count
+    script.core.start()
+    script.give()
+    assert script.core.state is State.RUNNING
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_a_stop_ends_at_the_torque_that_the_target_needs(target):
+    script = Script(Settings(target=target), limits=Limits(max_state_age=0.0)).running()
+    script.core.stop('test')
+    script.give(300)
+    end = GRAVITY if target == 'mujoco' else STILL
+    np.testing.assert_allclose(script.sent[-1], end, rtol=0.0, atol=1e-9)
+    steps = np.abs(np.diff(script.sent, axis=0))
+    assert steps.max() <= 1.0 + 1e-12
+
+
+def test_torques_for_a_wrong_receiver_go_to_zero():
+    script = Script().running()
+    script.core.stop('wrong receiver', to_zero=True)
+    script.tick(200)
+    np.testing.assert_array_equal(script.sent[-1], 0.0)
+    assert np.abs(np.diff(script.sent, axis=0)).max() <= 1.0 + 1e-12
+    assert script.core.status.faulty
+
+
+def test_a_fault_before_the_first_torque_sends_nothing():
+    script = Script()
+    script.core.stop('a second source', hold=True)
+    script.give(100)
+    assert (script.sent, script.core.state) == ([], State.SILENT)
+    assert script.core.status.faulty
+    script.core.start()
+    script.give()
+    assert script.core.state is State.RUNNING
+
+
+def test_a_fault_is_cleared_at_rest_and_not_while_the_arm_is_braked():
+    script = Script().braking(True)
+    with pytest.raises(NotStartedError):
+        script.core.start()
+    script.give(60)
+    assert script.core.status.faulty
+    script.core.start()
+    assert script.core.state is State.RUNNING
+
+
+def test_a_final_fault_is_cleared_by_nothing():
+    script = Script().running()
+    script.core.stop('the model has changed', final=True)
+    script.give(100)
+    with pytest.raises(NotStartedError, match='the model has changed'):
+        script.core.start()
+    assert script.core.status.faulty
+
+
+BROKEN = {
+    'not finite': (lambda q, dq: (q * np.nan, dq), False),
+    'not finite velocity': (lambda q, dq: (q, dq + np.inf), False),
+    'beyond its limit': (lambda q, dq: (q + 4.0, dq), True),
+    'too fast': (lambda q, dq: (q, dq + 5.3), True),
+    'a leap': (lambda q, dq: (q + 0.1, dq), True),
+}
+
+
+@pytest.mark.parametrize('name', BROKEN)
+def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
+    breaks, faulty = BROKEN[name]
+    script = Script().running().give(3, MOVING)
+    script.time += 1e-3
+    script.core.step(*breaks(script.q, STILL), script.time)
+    assert script.core.state is State.STOPPING
+    assert (script.core.status.faulty, script.core.started) == (faulty, not faulty)
+    assert 'fer_joint1' in script.core.status.why
+    script.tick(200).give(100)
+    # Passing trouble ends by itself; a fault does not, and no torque is sent on such states.
+    assert script.core.state is (State.SILENT if faulty else State.RUNNING)
+    np.testing.assert_array_equal(np.isfinite(script.sent), True)
+
+
+def test_a_hold_ends_with_contradicting_states_and_goes_on_after_missing_ones():
+    script = Script().holding()
+    script.tick(100).give(GOOD_STATES + 1)
+    assert script.core.state is State.BRAKING  # again, then held
+    script = Script().holding()
+    jump(script)
+    script.tick(100).give(100)
+    assert script.core.state is State.SILENT
+
+
+def test_velocities_that_contradict_positions_are_a_fault():
+    script = Script().running()
+    for _ in range(100):
+        script.time += 1e-3
+        script.core.step(script.q, 0.4 * np.ones(7), script.time)
+    assert script.core.status.faulty
+    assert 'velocity' in script.core.status.why
+
+
+@pytest.mark.parametrize('effort', [np.full(7, 900.0), np.array([0.0] * 6 + [-121.0])])
+def test_an_effort_in_other_units_is_a_fault(effort):
+    script = Script().running().give(effort=effort)
+    assert script.core.status.faulty
+    assert 'effort' in script.core.status.why
+
+
+def test_more_stops_than_allowed_within_a_minute_are_a_fault():
+    script = Script()
+    for count in range(MOST_RESTARTS + 2):
+        script.give(GOOD_STATES + 20)
+        running = script.core.state is State.RUNNING
+        assert running == (count <= MOST_RESTARTS)
+        script.tick(100)
+    assert script.core.status.faulty
+
+
+def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not():
+    script = Script().running().give(3, MOVING)
+    script.core.step(script.q, STILL, script.time - 5e-4)
+    assert not script.core.sends
+    script.give()
+    assert script.core.sends
+    script.time -= 5.0
+    script.give()
+    assert script.core.state is State.STOPPING
+    script.tick(100).give(2 * GOOD_STATES)
+    assert script.core.state is State.RUNNING
+
+
+def test_slow_states_give_terms_and_no_torque():
+    slow = core(MUJOCO, limits=Limits(min_input_rate=200.0, max_state_age=0.0, state_timeout=0.1))
+    for k in range(60):
+        slow.step(HOME, STILL, 1.0 + 0.033 * k)
+    assert slow.state is State.SILENT
+    assert '30 Hz' in slow.trouble
+    np.testing.assert_allclose(slow.latest.gravity, GRAVITY, rtol=1e-12, atol=1e-12)
+
+
+def test_old_states_allow_no_first_torque_and_stop_the_arm():
+    limits = Limits(max_state_age=0.05)
+    script = Script(limits=limits)
+    script.give(60, age=0.02)
+    assert script.core.state is State.SILENT
+    assert '20 ms' in script.core.status.why
+    script.give(60, age=0.001)
+    assert script.core.state is State.RUNNING
+    script.give(3, MOVING, age=0.001).give(1, age=0.06)
+    assert script.core.state is State.STOPPING
+
+
+def test_silence_is_counted_by_the_clock_of_the_caller():
+    script = Script().running().give(3, MOVING)
+    script.core.tick(script.time + 10.0, silence=0.01)  # as in a simulation that pauses
+    assert script.core.state is State.RUNNING
+    script.core.tick(script.time + 10.0, silence=0.1)
+    assert script.core.state is State.STOPPING
+
+
+def test_a_reference_is_followed_only_while_torques_are_sent():
+    script = Script()
+    with pytest.raises(ReferenceRefusedError):
+        script.core.follow(HOME)
+    script.running().core.follow(HOME)
+    script.core.stop('test')
+    with pytest.raises(ReferenceRefusedError):
+        script.core.follow(HOME)
+
+
+def test_after_a_reset_an_episode_is_bit_equal():
+    loop = core(MUJOCO, applied_when_silent=True)
+
+    def episode():
+        rng = np.random.default_rng(1)
+        torques = []
+        for k in range(200):
+            q = HOME + 1e-4 * rng.normal(size=7)
+            torques.append(loop.step(q, STILL, 1e-3 * k, effort=GRAVITY))
+            if k == 50:
+                loop.follow(HOME + 0.02)
+        loop.reset()
+        return np.array(torques)
+
+    np.testing.assert_array_equal(episode(), episode())

@@ -1,0 +1,342 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The core's torques: exact at rest, useful in motion, and within every limit at any input."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from franka_dynamics.control.default_gains import default_gains
+from franka_dynamics.control.feedforward import Limits, State
+from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import (
+    JointVectorError,
+    NotStartedError,
+    ReferenceRefusedError,
+    SettingsError,
+)
+from franka_dynamics.simulation.arm_simulation import Push
+
+from .closed_loop import core, FER, KD, KP, Loop, MUJOCO, sent_at_rest
+
+LOAD = (1.0, 0.02, 0.0, 0.08, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
+TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75)), 'payload': LOAD}
+GAINS = {'kp': KP, 'kd': KD}
+STIFF = {'kp': tuple(25.0 * FER.limit('effort')), 'kd': tuple(3.0 * FER.limit('effort'))}
+GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
+
+
+@pytest.mark.parametrize('target', ['mujoco', 'fci'])
+def test_an_arm_at_rest_stays_there_under_feedforward_alone(target):
+    settings = Settings(target=target, payload_known_to_robot=False, **TILTED)
+    # Without feedback the arm is unstable: a rounding error of 1e-16 grows to 1e-12 rad in three
+    # seconds. The brakes open after the ramp of the first torque.
+    loop = Loop(
+        settings,
+        gravity=settings.gravity_vector,
+        payload=settings.payload_inertia(),
+        gravity_compensation=target == 'fci',
+        brake_release_after=0.5,
+        # The effort of this simulation's braked arm lacks the load that the model declares.
+        **({} if target == 'mujoco' else {'friction': False}),
+    )
+    loop.measures = False
+    start = loop.arm.position
+    loop.run(3.5)
+    assert not loop.arm.braked
+    np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-9)
+
+
+def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
+    def error_of(terms):
+        loop = Loop(replace(MUJOCO, terms=terms, **GAINS)).run(0.3)
+        loop.follow(multisine(FER, 2.0, 0.4))
+        desired, errors = loop.controller.reference.at, []
+        loop.run(2.0, lambda one: errors.append(desired(one.time).q - one.position))
+        return np.sqrt(np.mean(np.square(errors)))
+
+    with_feedforward, without = error_of(Terms()), error_of(Terms(coriolis=False, inertia=False))
+    # The remaining error comes from the delay of one cycle; a wrong M or C would leave percents.
+    assert with_feedforward < 0.01 * without
+    assert without > 0.01
+
+
+def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding():
+    loop = Loop(Settings(target='fci', **GAINS), gravity_compensation=True)
+    start = loop.arm.position
+    loop.run(1.0)
+    held = loop.controller.reference.at(0.9).q
+    np.testing.assert_allclose(held, start, rtol=0, atol=1e-12)
+    loop.controller.change(kp=(0.0,), kd=(0.0,))
+    loop.run(0.1)
+    # The arm is guided away and released; then the gains are switched on again.
+    begun, turn = loop.arm.time, 0.7 * np.eye(7)[0]
+
+    def guide(_):
+        loop.arm.data.qvel[:] = turn * np.sin(np.pi * (loop.arm.time - begun) / 0.8)
+
+    loop.run(0.8, guide)
+    loop.controller.change(**GAINS)
+    loop.run(1.0)
+    assert loop.controller.state is State.RUNNING, loop.controller.status
+    assert loop.arm.position[0] > 0.3
+    np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=0.1)
+
+
+def test_the_first_torque_on_fci_is_zero_and_ramps_by_the_rate():
+    gravity = (5.0, 0.0, -8.44)
+    settings = Settings(target='fci', gravity_vector=gravity)
+    loop = Loop(settings, gravity_compensation=True, gravity=gravity).run(0.5)
+    np.testing.assert_array_equal(loop.published[0], np.zeros(7))
+    assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize('effort', [None, np.zeros(7)])
+def test_an_arm_that_nobody_carries_is_given_gravity_at_once(effort):
+    first = sent_at_rest(core(MUJOCO), 30, effort=effort)[0]
+    np.testing.assert_allclose(first, GRAVITY, rtol=1e-12, atol=1e-12)
+
+
+def test_gravity_beyond_a_limit_begins_at_the_limit():
+    heavy = replace(FER, links=tuple(replace_mass(link, 12.0) for link in FER.links))
+    first = sent_at_rest(core(MUJOCO, arm=heavy), 30)[0]
+    assert (np.abs(first) <= FER.limit('effort')).all()
+    assert np.abs(first).max() == FER.limit('effort').max()
+
+
+def replace_mass(link, factor):
+    """Return a link whose density is multiplied by a factor."""
+    return type(link)(factor * link.mass, factor * link.mass * link.center_of_mass, link.inertia)
+
+
+def test_after_a_stop_a_torque_begins_where_the_last_one_acts():
+    controller = core(Settings(target='fci', **TILTED, payload_known_to_robot=False))
+    controller.change(kp=KP, kd=KD)
+    before = sent_at_rest(controller, 400)[-1]
+    controller.stop('test')
+    ends = sent_at_rest(controller, 400, begin=1.4)
+    controller.start()
+    again = sent_at_rest(controller, 400, begin=1.8)
+    torques = np.array([before, *ends, *again])
+    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
+
+
+def test_a_live_payload_change_ramps():
+    # The brakes stay closed, or the arm would rise under a load it does not carry.
+    loop = Loop(MUJOCO, measures=False, brake_release_after=60.0).run(0.5)
+    before, count = loop.command, len(loop.published)
+    loop.controller.change(payload=LOAD)
+    loop.run(0.4)
+    target = NewtonEulerModel(FER.with_payload(Settings(payload=LOAD).payload_inertia()))
+    steps = np.diff([before, *loop.published[count:]], axis=0)
+    # A kilogram at the flange changes the torque by about 6 N m, in 200 cycles by 0.03 N m each.
+    whole = np.abs(target.gravity(FER.home) - GRAVITY).max()
+    assert 3.0 < whole < 10.0
+    assert np.abs(steps).max() < 3.0 * whole / 200
+    np.testing.assert_allclose(loop.command, target.gravity(FER.home), rtol=0.0, atol=1e-6)
+
+
+def test_changes_without_pause_leave_the_feedback_whole():
+    # When every ramp began at the last published torque, frequent changes cancelled the PD.
+    loop = Loop(replace(MUJOCO, **GAINS), push=Push((10.0, 5.0, 0.0), 0.7, 0.1)).run(0.5)
+    there = loop.arm.position.copy()
+    for k in range(400):
+        loop.controller.change(scale=1.0 - 0.01 * (k % 2))
+        loop.run(5e-3)
+    assert loop.speed < 0.02
+    np.testing.assert_allclose(loop.arm.position, there, rtol=0.0, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ('more', 'named'),
+    [
+        ({'kp': (600.0,), 'kd': (0.0,)}, 'kp'),
+        ({'kd': (30.0,)}, 'kd'),
+        ({'period': 0.05}, 'period'),
+        ({'target': 'gazebo'}, 'gazebo'),
+        ({'payload': (9.0, *LOAD[1:])}, '9'),
+    ],
+)
+def test_what_cannot_work_is_refused_when_it_is_set(more, named):
+    with pytest.raises(SettingsError) as refused:
+        core(
+            **{'settings': replace(MUJOCO, **{k: v for k, v in more.items() if k != 'period'})},
+            **({'period': more['period']} if 'period' in more else {}),
+        )
+    assert named in str(refused.value)
+    if 'period' not in more:
+        running = core(MUJOCO)
+        sent_at_rest(running, 30)
+        before = running.settings
+        with pytest.raises(SettingsError):
+            running.change(**more)
+        assert running.settings is before
+
+
+def test_gains_that_a_slow_loop_cannot_bear_are_refused_with_its_period():
+    gains = {'kp': (100.0,) * 7, 'kd': (10.0,) * 4 + (2.0, 2.0, 0.5)}
+    core(replace(MUJOCO, **gains), period=1e-3)
+    with pytest.raises(SettingsError):
+        core(replace(MUJOCO, **gains), period=0.01)
+
+
+def test_the_target_stays_while_torques_are_sent():
+    controller = core(MUJOCO)
+    sent_at_rest(controller, 30)
+    with pytest.raises(SettingsError, match='mujoco'):
+        controller.change(target='fci')
+    controller.stop('test')
+    sent_at_rest(controller, 300, begin=2.0)
+    controller.change(target='fci')
+    assert controller.settings.target == 'fci'
+
+
+@pytest.mark.parametrize('q', [np.zeros(6), np.zeros((1, 7)), 0.0])
+def test_a_vector_of_another_shape_is_refused(q):
+    with pytest.raises(JointVectorError, match='q'):
+        core(MUJOCO).step(q, np.zeros(7), 0.0)
+
+
+@pytest.mark.parametrize('period', [0.5e-3, 1e-3, 2e-3, 5e-3, 0.01])
+def test_a_loop_of_any_period_never_drops_the_arm(period):
+    """A loop applies each torque for one period; the arm is held from the first state on."""
+    kp, kd = default_gains(FER)
+    loop = Loop(
+        controller={'applied_when_silent': True, 'period': period},
+        settings=replace(MUJOCO, kp=tuple(kp), kd=tuple(kd)),
+        brake_release_after=0.0,
+    )
+    start = loop.arm.position
+    every = max(1, round(period / LONGEST_STEP_S))
+    for step in range(2000):
+        if step % every == 0:
+            reading = loop.arm.read()
+            torque = loop.controller.step(reading.position, reading.velocity, reading.time)
+        loop.arm.step(torque)
+    assert loop.controller.state is State.RUNNING, loop.controller.status
+    np.testing.assert_allclose(loop.arm.position, start, rtol=0.0, atol=1e-3)
+
+
+SETTINGS = (
+    {},
+    {'target': 'fci', **STIFF},
+    {'target': 'fci', 'payload': LOAD, 'payload_known_to_robot': False},
+    GAINS,
+    {'target': 'gz_ros2_control', 'payload': LOAD},
+    {'kp': (0.0,), 'kd': (0.0,), 'payload': (3.0, 0.0, 0.0, 0.1, *[0.0] * 6)},
+)
+
+
+class HostileWorld:
+    """Does random things to a core, one per method, and checks every torque."""
+
+    def __init__(self, rng, applied):
+        self.rng = rng
+        limits = Limits(max_state_age=0.0)
+        self.core = core(MUJOCO, limits=limits, applied_when_silent=applied)
+        self.applied = applied
+        self.time, self.now, self.q = 10.0, 10.0, np.array(FER.home)
+        self.last, self.last_now, self.last_time = None, self.now, self.time
+        for _ in range(25):  # good states first, so that torques are sent
+            self.take(1e-3, self.q, np.zeros(7))
+
+    def check(self, torque):
+        assert np.isfinite(torque).all()
+        assert (np.abs(torque) <= FER.limit('effort')).all()
+        if not (self.core.sends or self.applied):
+            return
+        if self.last is not None and np.array_equal(torque, self.last):
+            return  # the rate counts from the last change
+        if self.last is not None:
+            elapsed = max(abs(self.now - self.last_now), self.time - self.last_time)
+            allowed = FER.limit('effort_rate') * min(elapsed, LONGEST_STEP_S)
+            # Differences of times near 10 s are rounded by 1e-15 s, and a torque by 1e-14 N m.
+            assert (np.abs(torque - self.last) <= allowed + 1e-9).all()
+        self.last, self.last_now, self.last_time = torque.copy(), self.now, self.time
+
+    def take(self, advance, q, dq):
+        self.time, self.now = self.time + advance, self.now + abs(advance)
+        effort = self.rng.choice([None, 1.0])
+        effort = None if effort is None else self.rng.normal(0, 20, 7)
+        if self.applied:  # a loop has one clock
+            self.now = self.time
+        self.check(self.core.step(q, dq, self.time, effort=effort, now=self.now))
+        if self.core.latest is None:
+            assert self.core.state in (State.SILENT, State.STOPPING)
+
+    def state(self):
+        spread = self.rng.choice([0.0, 1e-4, 1e-3, 0.02, 3.0])
+        self.q = np.clip(self.q + self.rng.normal(0, spread, 7), -3.1, 3.1)
+        advances = [1e-3, 1e-3, 1e-3, 0.5e-3, 0.0, -1e-3, 3e-3, 0.05, 5.0, -5.0]
+        self.take(self.rng.choice(advances), self.q, self.rng.normal(0, 1, 7))
+
+    def good_states(self):
+        for _ in range(self.rng.integers(40)):
+            self.take(1e-3, self.q, np.zeros(7))
+
+    def broken_state(self):
+        vectors = np.concatenate([self.q, np.zeros(7)])
+        vectors[self.rng.integers(14)] = self.rng.choice([np.nan, np.inf, -np.inf, 1e300, 400.0])
+        self.take(1e-3, vectors[:7], vectors[7:])
+
+    def settings(self):
+        try:
+            self.core.change(**SETTINGS[self.rng.integers(len(SETTINGS))])
+        except SettingsError:
+            pass
+
+    def reference(self):
+        home = np.array(FER.home)
+        asked = (
+            lambda: self.core.follow(**multisine(FER, 1.0, 0.5).arguments(FER)),
+            lambda: self.core.follow(home + 0.05, dq=np.full(7, 0.5)),
+            lambda: self.core.follow(home + self.rng.normal(0, 0.1, 7)),
+            lambda: self.core.follow([home, home], [0.01, 0.5]),
+            lambda: self.core.follow(home * np.nan),
+        )
+        try:
+            asked[self.rng.integers(len(asked))]()
+        except ReferenceRefusedError:
+            pass
+
+    def control(self):
+        acts = (
+            self.core.start,
+            self.silence,
+            lambda: self.core.stop('hostile'),
+            lambda: self.core.stop('hostile', hold=True),
+            lambda: self.core.stop('hostile', to_zero=True),
+            lambda: self.check(self.core.lose('hostile', self.now)),
+        )
+        try:
+            acts[self.rng.integers(len(acts))]()
+        except NotStartedError:
+            pass
+
+    def silence(self):
+        for _ in range(5):
+            self.now += self.rng.choice([0.7e-3, 0.05])
+            self.time = self.now if self.applied else self.time
+            self.check(self.core.tick(self.now))
+
+
+@pytest.mark.parametrize('applied', [False, True])
+@pytest.mark.parametrize('seed', range(3))
+def test_torques_of_hostile_inputs_are_finite_limited_and_slow(seed, applied):
+    for draw in range(20):
+        rng = np.random.default_rng((seed, draw))
+        world = HostileWorld(rng, applied)
+        steps = [
+            world.state,
+            world.good_states,
+            world.broken_state,
+            world.settings,
+            world.reference,
+            world.control,
+        ]
+        for _ in range(rng.integers(60)):
+            steps[rng.integers(len(steps))]()
