@@ -73,6 +73,7 @@ class FrankaSim:
     """A running server; `torques()` are what reached the simulated robot."""
 
     def __init__(self, folder, *, measured=False):
+        python = franka_sim_python()  # before anything is opened, because it may skip the test
         self.address = loopback_address()
         self._record = folder / 'torques.bin'
         self._log = folder / 'franka_sim.log'
@@ -81,7 +82,7 @@ class FrankaSim:
         self._output = self._log.open('wb')
         self.process = subprocess.Popen(
             [
-                franka_sim_python(),
+                python,
                 Path(__file__).with_name('franka_sim_server.py'),
                 self.address,
                 self._record,
