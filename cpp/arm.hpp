@@ -49,6 +49,10 @@ constexpr std::array<double, kJoints> kHome{
 // Rated load [kg].
 constexpr double kRatedLoad = @RATED_LOAD@;
 
+/// Whether the arm file rotates the base, and whether it inclines it. The model then takes
+/// gravity_vector in other axes than the robot does.
+constexpr bool kBaseRotated = @BASE_ROTATED@, kBaseInclined = @BASE_INCLINED@;
+
 // Rows of kFrictionCoefficients: amplitude, slope, offset, value at rest (sigmoid), or viscous,
 // Coulomb, Stribeck, offset and Maxwell-slip coefficients (linear). kFrictionLeft holds each
 // coefficient's uncertainty: that part of the friction torque is not commanded.

@@ -225,8 +225,9 @@ public:
       run();
     }
     // The reference before this update, for the torque that would follow without a new reference.
-    const Reference was = held_;
     const bool desired_before = desires_, begins = reference && !follows_;
+    const bool ends = !reference && follows_;  // perhaps with a velocity
+    const Reference was = ends ? given_ : held_;
     const Reference * desired_state = desired(reference);
     if (mode_ == Mode::running && desired_state && too_far(q, desired_state->q)) {
       fault_ = "a joint is further from its reference than max_tracking_error";
@@ -271,13 +272,14 @@ public:
     }
     if (mode_ == Mode::running) {
       Vector otherwise{};
-      const bool fresh = changed_ || begins;
+      const bool fresh = changed_ || begins || ends;
       if (fresh) {
         const Law & before = changed_ ? before_ : law_;
         Vector weight, turning;
         before.terms.gravity(q, weight);
         before.terms.coriolis(q, dq, turning);
-        const Reference * then = begins ? (desired_before ? &was : nullptr) : desired_state;
+        const Reference * then =
+          begins || ends ? (desired_before ? &was : nullptr) : desired_state;
         before.torque(q, dq, then, weight, turning, otherwise);
         if (torque) {
           add(otherwise, *torque);
@@ -459,6 +461,7 @@ private:
     follows_ = reference != nullptr;
     if (reference) {
       hold(reference->q);
+      given_ = *reference;
       return reference;
     }
     return desires_ ? &held_ : nullptr;
@@ -504,7 +507,7 @@ private:
 
   Law law_{}, before_{};
   Braking braking_{};
-  Reference held_{};
+  Reference held_{}, given_{};  // what is held without a reference; the last reference
   Vector q_{}, dq_{};
   Vector last_{}, stop_goal_{}, difference_{};
   double stamp_ = 0.0, command_stamp_ = 0.0, since_ = 0.0;

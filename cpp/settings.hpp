@@ -157,6 +157,12 @@ inline const char * refuse(const Settings & s) noexcept
     return "the target compensates gravity by itself, with 9.81 m/s^2: the length of "
            "gravity_vector must be 9.7 to 9.9 m/s^2";
   }
+  if ((kBaseInclined && s.target.receiver_adds_gravity) ||
+    (kBaseRotated && (s.gravity_vector[0] != 0.0 || s.gravity_vector[1] != 0.0)))
+  {
+    return "the arm file rotates the base, and then this gravity_vector cannot be used with this "
+           "target: leave the base unrotated there, and set gravity_vector in the base frame";
+  }
   if (s.friction && kFriction == FrictionKind::none) {
     return "terms.friction is on, but the arm file had no friction model";
   }

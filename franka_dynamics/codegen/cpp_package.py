@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import json
 import math
 import re
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ..typing import Array
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
 # BRAKE_ACCELERATION and DEVIATIONS_LEFT equal the constants in control.braking and control.terms.
 BRAKE_ACCELERATION = 10.0  # [rad/s^2] for a joint without an acceleration limit
+ROTATED = 1e-9  # difference from the unit matrix at which a base counts as rotated
 DEVIATIONS_LEFT = 2.0  # standard deviations by which commanded friction is reduced
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
 # Folders of the package for the templates in cpp/, by suffix. @NAME@ and other words between @
@@ -135,6 +137,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
     acceleration = description.limit('acceleration')
     braking = np.where(np.isfinite(acceleration), acceleration, BRAKE_ACCELERATION)
     rated, home = description.rated_load, description.home
+    rotated = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
     return {
         'N': str(description.n),
         'JOINT_NAMES': ', '.join(_quoted(joint) for joint in description.joint_names),
@@ -150,6 +153,8 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
         'ACCELERATION': _listed(braking),
         'HOME': _listed(np.zeros(description.n) if home is None else home),
         'RATED_LOAD': _number(math.inf if rated is None else rated),
+        'BASE_ROTATED': _boolean(rotated.any()),
+        'BASE_INCLINED': _boolean(rotated[2].any()),
         **_friction_words(description),
     }
 
@@ -205,6 +210,10 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return ('-' if value < 0.0 else '') + 'std::numeric_limits<double>::infinity()'
     return repr(float(value))
+
+
+def _boolean(value: Any) -> str:
+    return 'true' if value else 'false'
 
 
 def _quoted(text: str) -> str:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.sampling import sample_states
@@ -74,6 +75,20 @@ def core(tmp_path_factory):
             assert main(['codegen', *options]) == 0
             return compiled({}, folder / 'my_arm')
         return compiled(cpp_package(ARMS[name], 'my_arm'), folder)
+
+    return build
+
+
+@pytest.fixture(scope='module')
+def rotated_core(tmp_path_factory):
+    """Return a function: an FR3 whose file turns the base, and its compiled core."""
+
+    @functools.cache
+    def build(rpy):
+        base = np.eye(4)
+        base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
+        arm = replace(load('fr3'), base=base)
+        return arm, compiled(cpp_package(arm, 'my_arm'), tmp_path_factory.mktemp('rotated'))
 
     return build
 
@@ -320,6 +335,40 @@ def test_a_reference_fades_in_and_an_arm_far_from_it_stops_for_good(built):
         assert fault or np.abs(np.diff(found[:300], axis=0)).max() < 0.1
     given = np.isfinite(found).all(axis=1)
     assert given[:100].all() and not given[100:].any()
+
+
+def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
+    arm, library = built
+    count, settings = 400, Settings(target='mujoco', kp=(30.0,), kd=(3.0,))
+    still, times = np.zeros((count, arm.n)), 1e-3 * np.arange(count)
+    velocity = np.full_like(still, 0.5)
+    q = arm.home + velocity * np.minimum(times, 0.3)[:, None]
+    what = WITH_REFERENCE * (times < 0.3)
+    # The arm moves on for a moment; 3 N m s/rad of 0.5 rad/s fade out over 0.2 s.
+    found, fault = run(library, settings, what, times, q, velocity, q, velocity, still)
+    assert fault is None
+    assert np.abs(np.diff(found[200:], axis=0)).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ('rpy', 'target', 'gravity', 'refused'),
+    [
+        ((0.5, 0.0, 0.0), 'fci', (0.0, 0.0, -9.81), True),
+        ((0.5, 0.0, 0.0), 'mujoco', (0.0, 0.0, -9.81), False),
+        ((0.5, 0.0, 0.0), 'mujoco', INCLINED, True),
+        ((0.0, 0.0, 0.5), 'fci', (0.0, 0.0, -9.81), False),
+        ((0.0, 0.0, 0.5), 'fci', INCLINED, True),
+    ],
+)
+def test_an_arm_file_with_a_rotated_base_is_refused_as_by_the_node(
+    rotated_core, rpy, target, gravity, refused
+):
+    arm, library = rotated_core(rpy)
+    settings = Settings(target=target, gravity_vector=gravity)
+    answer = library.refusal(packed(settings))
+    assert (answer is not None and b'rotates the base' in answer) == refused
+    with pytest.raises(SettingsError) if refused else nullcontext():
+        settings.validate(arm)
 
 
 def test_two_packages_do_not_overwrite_each_others_plugins():
