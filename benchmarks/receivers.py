@@ -45,9 +45,10 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.child import default_signals
 from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.node_group import default_signals, ros_value, use_isolated_network
+from franka_dynamics.ros.node_group import ros_value, use_isolated_network
 from franka_dynamics.simulation.step_log import read_steps
 
 FER = load('fer')

@@ -3,20 +3,20 @@
 """
 The feedforward node alone, for an arm that runs elsewhere: real, in Gazebo or simulated.
 
-The node's parameters come from config/feedforward/<target>.yaml (without the argument target,
-fci.yaml), then params_file, then the given arguments; the last value of a parameter wins.
+The node's parameters come from config/feedforward/<target>.yaml, then params_file, then the given
+arguments; the last value of a parameter wins.
 """
 
-from types import SimpleNamespace
-
-from launch import LaunchDescription
-from launch_ros.actions import Node
-
-from franka_dynamics.ros.launch_arguments import argument, launch_description
-from franka_dynamics.ros.launch_processes import own_node, target_file, text
+from franka_dynamics.ros.launching import (
+    argument,
+    given_file,
+    launch_description,
+    own_node,
+    target_file,
+    text,
+)
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
-UNHEARD = '~/command'
 UNSET = ''  # an argument that was not given leaves its parameter to the files
 PARAMETERS = {
     'robot_type': text,
@@ -26,77 +26,71 @@ PARAMETERS = {
 }
 
 
-def generate_launch_description() -> LaunchDescription:
+def generate_launch_description():
     """Return the launch arguments and the node."""
-    return launch_description(
-        [
-            argument(
-                'robot_type',
-                UNSET,
-                'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, that of '
-                'params_file, or else fr3.',
-            ),
-            argument(
-                'arm_prefix',
-                UNSET,
-                "Put in front of every joint name, verbatim: 'left_' if the joints are "
-                'left_fr3_joint1 and so on.',
-            ),
-            argument('namespace', '', 'Namespace of the node and of its relative topics.'),
-            argument(
-                'target',
-                UNSET,
-                'The receiver of the torques, and hence who adds gravity and friction. If empty, '
-                'that of params_file, or else fci.',
-                [UNSET, *TARGETS],
-            ),
-            argument(
-                'params_file',
-                '',
-                'A parameter file of your own; config/feedforward/default.yaml of this package '
-                'lists all parameters.',
-            ),
-            argument(
-                'command_topic',
-                UNHEARD,
-                'Where the torques go, such as effort_controller/commands. By default nobody '
-                'listens there, so nothing moves.',
-            ),
-            argument(
-                'joint_states_topic',
-                'joint_states',
-                'The full-rate joint states; with franka_ros2 franka/joint_states.',
-            ),
-            argument(
-                'use_sim_time',
-                UNSET,
-                "Whether the node's clock is /clock. If empty, as the parameter files say; those "
-                'of the Gazebo targets say true.',
-                [UNSET, 'true', 'false'],
-            ),
-        ],
-        feedforward_node,
-    )
+    arguments = [
+        argument(
+            'robot_type',
+            UNSET,
+            'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, that of '
+            'params_file, or else fr3.',
+        ),
+        argument(
+            'arm_prefix',
+            UNSET,
+            "Put in front of every joint name, verbatim: 'left_' if the joints are "
+            'left_fr3_joint1 and so on.',
+        ),
+        argument('namespace', '', 'Namespace of the node and of its relative topics.'),
+        argument(
+            'target',
+            UNSET,
+            'The receiver of the torques, and hence who adds gravity and friction. If empty, that '
+            'of params_file, or else fci.',
+            [UNSET, *TARGETS],
+        ),
+        argument(
+            'params_file',
+            '',
+            'A parameter file of your own; config/feedforward/default.yaml of this package lists '
+            'all parameters.',
+        ),
+        argument(
+            'command_topic',
+            '~/command',
+            'Where the torques go, such as effort_controller/commands. By default nobody listens '
+            'there, so nothing moves.',
+        ),
+        argument(
+            'joint_states_topic',
+            'joint_states',
+            'The full-rate joint states; with franka_ros2 franka/joint_states.',
+        ),
+        argument(
+            'use_sim_time',
+            UNSET,
+            "Whether the node's clock is /clock. If empty, as the parameter files say; those of "
+            'the Gazebo targets say true.',
+            [UNSET, 'true', 'false'],
+        ),
+    ]
+    return launch_description(arguments, feedforward_node)
 
 
-def feedforward_node(given: SimpleNamespace) -> list[Node]:
+def feedforward_node(given):
     """Return the node."""
-    from franka_dynamics.ros.parameter_files import given_file
-
     parameters = {
         name: as_parameter(value)
         for name, as_parameter in PARAMETERS.items()
         if (value := getattr(given, name)) != UNSET
     }
     own_file = given_file('params_file', given.params_file)
+    topics = [('~/command', given.command_topic), ('joint_states', given.joint_states_topic)]
     return [
         own_node(
             'feedforward',
-            namespace=given.namespace,
+            given.namespace,
             parameters=[target_file(given.target or TARGETS[0]), *own_file, parameters],
-            remappings=[
-                ('~/command', given.command_topic),
-                ('joint_states', given.joint_states_topic),
-            ],
+            remappings=topics,
         )
     ]

@@ -5,32 +5,27 @@ The feedforward node beside franka_ros2's bringup, which must be running.
 
 The launch file loads one controller into franka_ros2's controller manager and connects the node to
 that controller, with the joint states at their full rate and target fci (the robot adds gravity).
-The node deactivates and unloads this controller when it ends; if the node was killed, the launch
-file unloads the controller. See docs/howto/franka_ros2.md.
+When the launch file ends, the controller is unloaded. Controller and node are named by the arm's
+prefix, so that two arms can have one controller manager. See docs/howto/franka_ros2.md.
 """
 
-from launch.actions import Shutdown
-
-from franka_dynamics.ros.launch_arguments import (
+from franka_dynamics.ros.launching import (
     argument,
-    launch_description,
-    parameters_argument,
-    receiver_argument,
-    require_packages,
-)
-from franka_dynamics.ros.launch_processes import (
-    after,
+    controllers_text,
     generated_files,
+    given_file,
+    launch_description,
     own_node,
+    parameters_argument,
+    receiver,
+    receiver_argument,
+    required,
     spawner,
     target_file,
     text,
-    unloading,
 )
-from franka_dynamics.ros.launch_receiver import controllers_text, receiver
 
 TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
-TRAJECTORY_PACKAGE = 'joint_trajectory_controller'
 
 
 def generate_launch_description():
@@ -41,7 +36,7 @@ def generate_launch_description():
             'arm_prefix',
             '',
             'Prefix of every joint name, verbatim; franka_ros2 adds an underscore to its own, so '
-            'left there is left_ here.',
+            'left there is left_ here. Node and controller get it, too.',
         ),
         argument('namespace', '', "The namespace of franka_ros2's bringup."),
         argument(
@@ -69,59 +64,52 @@ def generate_launch_description():
 
 
 def everything(given):
-    """Return the actions that unload an earlier start's controller, load one, start the node."""
+    """Return the actions that load the controller and start the node."""
     from franka_dynamics.arm import load
-    from franka_dynamics.ros.parameter_files import given_file, require_file
 
     own_file = given_file('params_file', given.params_file)
-    if given.controllers_file:
-        require_file('controllers_file', given.controllers_file)
-    arm = load(given.robot_type, prefix=given.arm_prefix)
+    controllers_file = given_file('controllers_file', given.controllers_file)
+    prefix = given.arm_prefix
+    arm = load(given.robot_type, prefix=prefix)
     require_fr3(given.robot_type, load(given.robot_type).joint_names[0])
-    forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names)
-    chosen = receiver(arm, given.robot_type, given.receiver, 'fci', forward)
+    forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
+    chosen = receiver(arm, given.robot_type, given.receiver, 'fci', forward, prefix)
     if given.controller == TORQUES:
-        controller, packages, parameters = chosen.controller, chosen.packages, chosen.parameters
-        said = [chosen.said]
+        controller, parameters, said = chosen.controller, chosen.parameters, [chosen.said]
     else:
-        controller, packages, parameters, said = TRAJECTORY, (TRAJECTORY_PACKAGE,), forward, []
-    require_packages(
-        ['controller_manager', *packages], 'franka_ros2', 'On the real arm, beside franka_ros2'
-    )
+        controller, parameters, said = f'{prefix}{TRAJECTORY}', forward, []
     folder, removal = generated_files({'controllers.yaml': parameters})
-    file = given.controllers_file or str(folder / 'controllers.yaml')
-    manager = f'/{given.namespace.strip("/")}/controller_manager'.replace('//', '/')
+    file = controllers_file[0] if controllers_file else str(folder / 'controllers.yaml')
+    # It waits until launch ends, and then deactivates and unloads the controller.
+    active = spawner(
+        given.namespace,
+        controller,
+        '--param-file',
+        file,
+        '--unload-on-kill',
+        on_exit=required(f'the spawner of {controller}'),
+    )
     feedforward = own_node(
         'feedforward',
-        namespace=given.namespace,
-        # Unloading does nothing if the node has unloaded its controller itself.
-        on_exit=[
-            unloading(
-                manager, controller, on_exit=Shutdown(reason='the feedforward node has ended')
-            )
-        ],
+        given.namespace,
+        name=f'{prefix}feedforward',
         parameters=[
             target_file('fci'),
             *own_file,
             {
                 'robot_type': text(given.robot_type),
-                'arm_prefix': text(given.arm_prefix),
+                'arm_prefix': text(prefix),
                 'target': 'fci',
                 'use_sim_time': False,
-                'controller': controller,
             },
         ],
         remappings=[
             ('joint_states', given.joint_states_topic),
             ('~/command', chosen.command),
-            ('~/feedforward_trajectory', f'{TRAJECTORY}/joint_trajectory'),
+            ('~/feedforward_trajectory', f'{prefix}{TRAJECTORY}/joint_trajectory'),
         ],
     )
-    # controller_manager neither configures a controller that is still active nor gives new
-    # parameters to one that is still loaded.
-    left_over = unloading(manager, controller)
-    active = spawner(controller, '--param-file', file, namespace=given.namespace)
-    return [removal, *said, after(left_over, active), after(active, feedforward), left_over]
+    return [removal, *said, active, feedforward]
 
 
 def require_fr3(robot_type, joint):

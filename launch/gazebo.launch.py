@@ -7,44 +7,39 @@ control:=direct drives the arm by Gazebo's own ApplyJointForce and JointStatePub
 starts paused. control:=ros2_control drives it by gz_ros2_control's effort interface.
 """
 
-from launch.actions import ExecuteProcess, IncludeLaunchDescription, RegisterEventHandler, Shutdown
-from launch.event_handlers import OnProcessIO
+import sys
+
+from launch.actions import ExecuteProcess, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
-from franka_dynamics.ros.launch_arguments import (
-    argument,
-    arm_arguments,
-    launch_description,
-    namespace_argument,
-    parameters_argument,
-    receiver_argument,
-    require_packages,
-)
-from franka_dynamics.ros.launch_processes import (
+from franka_dynamics.ros.launching import (
     after,
+    argument,
+    controllers_text,
+    FORWARD,
     generated_files,
+    given_file,
+    launch_description,
     own_node,
+    receiver,
     robot_state_publisher,
     simulated_feedforward,
+    simulation_arguments,
     spawner,
 )
-from franka_dynamics.ros.launch_receiver import controllers_text, FORWARD, receiver
 
 SHARE = FindPackageShare('franka_dynamics')
 TARGET = 'gz_ros2_control'
-# Required ROS packages; each one's Debian package is ros-<distribution>-<name>, with hyphens.
-PACKAGES = ('ros_gz_sim', 'ros_gz_bridge', 'robot_state_publisher', 'xacro')
-ROS2_CONTROL = ('gz_ros2_control', 'controller_manager', 'joint_state_broadcaster')
 
 
 def generate_launch_description():
     """Return the launch arguments, and the actions that start Gazebo, the arm and the node."""
     arguments = [
-        *arm_arguments(),
+        *simulation_arguments(TARGET),
         argument(
             'control',
             'direct',
@@ -62,23 +57,18 @@ def generate_launch_description():
             PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
             'An SDF world named franka, with gravity 0 0 -9.81.',
         ),
-        namespace_argument('nodes, controllers and topics'),
-        receiver_argument(),
-        parameters_argument(TARGET),
     ]
     return launch_description(arguments, everything)
 
 
 def everything(given):
-    """Return the actions for the argument control; refuse an unusable params_file or world."""
+    """Return the actions for the argument control; refuse absent files."""
     from franka_dynamics.arm import load
-    from franka_dynamics.ros.parameter_files import given_file, require_file
 
-    own_file = given_file('params_file', given.params_file)
-    require_file('world', given.world)
+    for name in ('params_file', 'world'):
+        given_file(name, getattr(given, name))
     arm = load(given.robot_type, hand=given.hand)
-    way = direct_way if given.control == 'direct' else ros2_control_way
-    return way(given, arm, own_file)
+    return (direct_way if given.control == 'direct' else ros2_control_way)(given, arm)
 
 
 def server(given, flag):
@@ -95,41 +85,36 @@ def server(given, flag):
     )
 
 
+def of_gazebo(given, package, executable, **more):
+    """Return a node of ROS's packages for Gazebo: the bridge, or what spawns the arm."""
+    return Node(
+        package=package,
+        executable=executable,
+        namespace=given.namespace,
+        output='screen',
+        **more,
+    )
+
+
 def bridge(given, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
-    return Node(
-        package='ros_gz_bridge',
-        namespace=given.namespace,
-        executable='parameter_bridge',
-        output='screen',
-        parameters=[{'config_file': str(folder / 'bridge.yaml')}],
-    )
+    file = {'config_file': str(folder / 'bridge.yaml')}
+    return of_gazebo(given, 'ros_gz_bridge', 'parameter_bridge', parameters=[file])
 
 
 def spawned(given, *source):
     """Return the process that spawns the arm in Gazebo."""
     from franka_dynamics.simulation.gazebo import MODEL
 
-    return Node(
-        package='ros_gz_sim',
-        executable='create',
-        namespace=given.namespace,
-        output='screen',
-        arguments=[*source, '-name', MODEL],
-    )
+    return of_gazebo(given, 'ros_gz_sim', 'create', arguments=[*source, '-name', MODEL])
 
 
-def ros2_control_way(given, arm, own_file):
+def ros2_control_way(given, arm):
     """Return the actions that start Gazebo and the node, spawn the arm, then its controllers."""
     from franka_dynamics.simulation import gazebo
 
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
     chosen = receiver(arm, given.robot_type, given.receiver, TARGET, controllers)
-    require_packages(
-        [*PACKAGES, *ROS2_CONTROL, *chosen.packages],
-        'control:=ros2_control',
-        'Simulate in Gazebo, or in MuJoCo under ros2_control',
-    )
     folder, removal = generated_files(
         {
             'bridge.yaml': yaml.safe_dump(gazebo.bridges()),
@@ -139,25 +124,22 @@ def ros2_control_way(given, arm, own_file):
     )
     start = gazebo.start_of(arm)
     publisher = robot_state_publisher(
+        given,
         {
-            'robot_type': given.robot_type,
-            'hand': given.hand,
-            'connected_to': 'world',
             'ros2_control': 'gz_ros2_control/GazeboSimSystem',
             'controllers': folder / 'controllers.yaml',
             'namespace': f'/{given.namespace.strip("/")}',
             'initial_positions': gazebo.numbers(start.position),
             'initial_efforts': gazebo.numbers(start.torque),
         },
-        given.namespace,
     )
     spawn = spawned(given, '-topic', 'robot_description')
     active = spawner(
+        given.namespace,
         'joint_state_broadcaster',
         chosen.controller,
         '--param-file',
         str(folder / 'receiver.yaml'),
-        namespace=given.namespace,
     )
     return [
         removal,
@@ -166,21 +148,18 @@ def ros2_control_way(given, arm, own_file):
         chosen.said,
         publisher,
         spawn,
-        simulated_feedforward(given, TARGET, own_file, chosen.command),
-        after(spawn, active),
-        after(active),
+        simulated_feedforward(given, TARGET, chosen.command),
+        after(spawn, 'spawning the arm', active),
+        after(active, 'the spawner of the controllers'),
     ]
 
 
-def direct_way(given, arm, own_file):
+def direct_way(given, arm):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
     from franka_dynamics.arm import available_hands
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation import gazebo
 
-    require_packages(
-        PACKAGES, 'control:=direct', 'Simulate in Gazebo, or in MuJoCo under ros2_control'
-    )
     shapes = load_shapes(arm.name)
     if given.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
         flange = arm.flange_transform()
@@ -196,35 +175,29 @@ def direct_way(given, arm, own_file):
         }
     )
     spawn = spawned(given, '-file', str(folder / 'arm.urdf'))
-    parameters = {'robot_type': given.robot_type, 'hand': given.hand}
     direct = own_node(
         'gazebo_direct',
-        namespace=given.namespace,
-        on_exit=Shutdown(),
-        parameters=[parameters],
+        given.namespace,
+        parameters=[{'robot_type': given.robot_type, 'hand': given.hand}],
+    )
+    # The typed status of gazebo_direct says when the arm is held.
+    name = f'/{given.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
+    held = ExecuteProcess(
+        output='screen',
+        cmd=[sys.executable, '-m', 'franka_dynamics.ros.status_feed', name],
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     asked = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
-    unpause = ExecuteProcess(output='screen', cmd=[*asked.split(), 'pause: false'])
-    done = []
-
-    def when_holding(event):
-        if b'every force topic has a listener' not in event.text or done:
-            return []
-        done.append(True)
-        return [unpause]
-
-    started = RegisterEventHandler(
-        OnProcessIO(target_action=direct, on_stdout=when_holding, on_stderr=when_holding)
-    )
+    resume = ExecuteProcess(output='screen', cmd=[*asked.split(), 'pause: false'])
     return [
         removal,
         server(given, ''),  # without -r Gazebo starts paused
         bridge(given, folder),
-        robot_state_publisher({**parameters, 'connected_to': 'world'}, given.namespace),
+        robot_state_publisher(given, {}),
         spawn,
-        started,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
-        simulated_feedforward(given, TARGET, own_file, f'{FORWARD}/commands'),
-        after(spawn, direct),
+        simulated_feedforward(given, TARGET, f'{FORWARD}/commands'),
+        after(spawn, 'spawning the arm', direct, held),
+        after(held, 'waiting until the arm is held', resume),
+        after(resume, "Gazebo's start"),
     ]

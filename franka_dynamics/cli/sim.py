@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2
-_HELD = 'the brakes are open'  # the simulator logs this when the node's commands have come
-# Parts of the node's log lines about a fault, and about its end; ] ends the logger's name.
-_FAULT, _CLEARED = ']: fault: ', ']: the fault was cleared'
 _WEAK_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
 _STEP_RATE = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
@@ -134,41 +131,45 @@ class Sim(ArmOptions):
         While the arm is held, serve the view, unless --no-view is given. Return the exit status:
         1 if the node has a fault at the end, else 0.
         """
+        from ..ros import SIMULATION
+        from ..ros.status_feed import is_held, StatusFeed
+
+        simulator, node = (f'/{SIMULATION}/{name}' for name in ('simulator', 'feedforward'))
         end = None if self.duration is None else time.monotonic() + self.duration
         fault = False
+        with StatusFeed(simulator, node) as feed:
 
-        def go_on() -> bool:
-            nonlocal fault
-            before = fault
-            fault = nodes.last_said('feedforward_node', _FAULT, _CLEARED) == _FAULT
-            if fault and not before:
-                why = '`node state` says why'
-                say(f'the node has a fault and commands no torque: {why}', style='red')
-            if not unasked():
-                return False
-            nodes.require_all()
-            return end is None or time.monotonic() < end
+            def go_on(wait: float = 0.0) -> bool:
+                nonlocal fault
+                latest, before = feed.read(wait), fault
+                fault = node in latest and latest[node].level == 'ERROR'
+                if fault and not before:
+                    why = '`node state` says why'
+                    say(f'the node has a fault and commands no torque: {why}', style='red')
+                if not unasked():
+                    return False
+                nodes.require_all()
+                return end is None or time.monotonic() < end
 
-        while not nodes.last_said('simulator_node', _HELD):
-            if not go_on():
-                if unasked():
-                    raise _NotHeldError(
-                        f'The arm was not held within {self.duration:g} s; give --duration more '
-                        'time, and end other simulated arms in this ROS_DOMAIN_ID.'
-                    )
+            while not is_held(feed.read().get(simulator)):
+                if not go_on(_CHECK_S):
+                    if unasked():
+                        raise _NotHeldError(
+                            f'The arm was not held within {self.duration:g} s; give --duration '
+                            'more time, and end other simulated arms in this ROS_DOMAIN_ID.'
+                        )
+                    return int(fault)
+            self._show_commands()
+            if self.no_view:
+                while go_on(_CHECK_S):
+                    pass
                 return int(fault)
-            time.sleep(_CHECK_S)
-        self._show_commands()
-        if self.no_view:
-            while go_on():
-                time.sleep(_CHECK_S)
-            return int(fault)
-        from ..ros.live_view import watch
-        from ..view.window import Window
+            from ..ros.live_view import watch
+            from ..view.window import Window
 
-        with Window(arm) as window:
-            say(f'open {window.address} in a browser')
-            watch(window, arm, 'joint_states', 'feedforward', go_on)
+            with Window(arm) as window:
+                say(f'open {window.address} in a browser')
+                watch(window, arm, 'joint_states', 'feedforward', go_on)
         return int(fault)
 
     def _show_commands(self) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray
 
-from .diagnostics import OK, WARN
+from .diagnostics import ERROR, OK, STALE, WARN
 from .messages import with_number
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, qos_overriding_options
 from .rivals import publisher_names
+from .status_feed import HELD
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed
@@ -30,6 +31,14 @@ _SENTENCES = {
     ReceiverState.FAULT: 'stopped by a fault: a joint state is not finite',
 }
 _NORMAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
+_LEVELS = {
+    ReceiverState.WAITING: STALE,
+    ReceiverState.FOLLOWING: OK,
+    ReceiverState.BRAKING: WARN,
+    ReceiverState.HOLDING: WARN,
+    ReceiverState.STOPPED: WARN,
+    ReceiverState.FAULT: ERROR,
+}
 
 
 class CommandReceiver:
@@ -48,7 +57,8 @@ class CommandReceiver:
     ) -> None:
         self._node, self._receiver, self._on_followed = node, receiver, on_followed
         self._arm = arm
-        self._state: ReceiverState | None = None
+        self.held = False  # whether a torque holds the arm; its owner sets it
+        self._seen: tuple[ReceiverState, bool] | None = None
         self._counts, self._next = self.counts, 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
@@ -79,17 +89,19 @@ class CommandReceiver:
         Changes of `counts` alone are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
-        changed = receiver.state is not self._state
-        if not changed and (now < self._next or self.counts == self._counts):
+        before, self._seen = self._seen, (receiver.state, self.held)
+        changed = before is None or receiver.state is not before[0]
+        if before == self._seen and (now < self._next or self.counts == self._counts):
             return False
-        self._state, self._counts, self._next = (receiver.state, self.counts, now + _LOG_PERIOD_S)
+        self._counts, self._next = self.counts, now + _LOG_PERIOD_S
+        values = {'state': receiver.state.value, HELD: self.held, **self._counts}
         self._publisher.publish(
             DiagnosticStatus(
-                level=OK if receiver.state in _NORMAL else WARN,
+                level=_LEVELS[receiver.state],
                 name=self._node.get_fully_qualified_name(),
                 message=self.sentence,
                 hardware_id=self._arm.name,
-                values=[KeyValue(key=key, value=str(n)) for key, n in self._counts.items()],
+                values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
             )
         )
         log = self._node.get_logger()

@@ -253,6 +253,7 @@ class ConfiguredArm:
         """Log and publish changes of the controller's state and of references."""
         if self._state_log.note():
             self._diagnostics.times.note_change()
+            self._diagnostics.publish_status()
         self._references.note()
 
     def on_reference(self, data: bytes) -> None:

@@ -262,7 +262,8 @@ class _Session:
         try:
             self._client.play(request_message(request, _LEAD_IN_S))
         except NodeClientError as error:
-            sentence = f'{error}{self._warned_last("simulator_node")}'
+            arm = self._statuses[_ARM]
+            sentence = f'{error} {arm.name}: {arm.message}; {arm.values["receiver"]}.'
             raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error
         self._until(text, lambda: len(self._planned) > before, _START_TIMEOUT_S, self._share)
         self._require_new_torques()
@@ -318,9 +319,3 @@ class _Session:
                 self._rates.append(float(status.values['step rate [Hz]']))
             if status.level == 'ERROR':
                 self._errors[f'{status.name}: {status.message}'] = None
-
-    def _warned_last(self, module: str) -> str:
-        """Return a process's last warning or error; '' if there is none."""
-        lines = (self._folder / f'{module}.log').read_text(errors='replace').splitlines()
-        warned = [line for line in lines if line.startswith(('[WARN]', '[ERROR]'))]
-        return f' {module}: {warned[-1].rpartition("]: ")[2]}.' if warned else ''

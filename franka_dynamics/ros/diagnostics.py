@@ -14,6 +14,7 @@ import numpy as np
 
 from .durations import Durations
 from .external_watch import ExternalWatch
+from .qos import DESCRIPTION_QOS
 from .rivals import publisher_names
 from ..control.feedforward import Feedforward, State
 
@@ -105,10 +106,36 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller = controller
         self._latency = latency
         self._topic = command_topic
+        self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._external = external
         self._refused, self.residual = '', float('nan')
         self.times = PublicationTimes()
         self.clock = 'system'  # or 'simulated', or 'simulated, stands still'
+
+    def publish_status(self) -> None:
+        """
+        Publish the typed status on ~/status, where late subscribers get the latest one.
+
+        Its level is STALE while the node waits, OK while it commands torques, WARN while it brakes
+        or holds the arm, ERROR while a fault is latched.
+        """
+        status = self._controller.status
+        level = {State.SILENT: STALE, State.RUNNING: OK}.get(status.state, WARN)
+        values = {'state': status.state.value, 'to command again': status.remedy}
+        self._status.publish(
+            DiagnosticStatus(
+                level=ERROR if status.faulty else level,
+                name=self._name,
+                message=status.why,
+                hardware_id=self._arm,
+                values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
+            )
+        )
+
+    def destroy(self) -> None:
+        """Destroy the publishers."""
+        self._node.destroy_publisher(self._status)
+        super().destroy()
 
     def note_refused_reference(self, reason: str) -> None:
         """Store why the last reference was refused, '' if it was accepted."""

@@ -20,7 +20,6 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from .configured_arm import ConfiguredArm
-from .controller_unloading import require_messages, unload
 from .messages import with_number
 from .model_source import make_controller, resolve_model, ResolvedModel
 from .node_process import run_lifecycle, run_node
@@ -116,12 +115,11 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         parameters = values(self, table(NODE_NAME))
-        if parameters['controller']:
-            require_messages()
         model = self._model = resolve_model(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, model)
         arm = ConfiguredArm(self, controller, parameters, residual)
         self._configured_with = values(self, specs(NODE_NAME))
+        self._live.forget()  # the law has been made with all parameters of now
         # `_arm` is set last, because other callbacks treat the node as configured once it is set.
         self._arm = arm
 
@@ -187,23 +185,11 @@ class FeedforwardNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """End an activation, destroy publishers, unload the torque controller."""
+        """End an activation, destroy publishers."""
         self._finalized = True
         self._end_activation('shut down')
         self._release()
-        self._unload_controller()
         return TransitionCallbackReturn.SUCCESS
-
-    def _unload_controller(self) -> None:
-        """Deactivate and unload the torque controller, if the parameter `controller` names one."""
-        controller = self.get_parameter('controller').value
-        if not controller:
-            return
-        try:
-            manager = self.resolve_service_name('controller_manager')
-            self.get_logger().info(f'{unload(manager, controller)}')
-        except FrankaDynamicsError as error:
-            self.get_logger().error(f'{error}')
 
     def shut_down(self) -> None:
         """Trigger the shutdown transition unless it has already run."""

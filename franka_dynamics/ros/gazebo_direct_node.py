@@ -37,7 +37,6 @@ from ..errors import JointStateError
 from ..parameter_schema import specs
 from ..simulation.gazebo import start_of
 
-HOLDING = 'every force topic has a listener'
 # The arm counts as held after the holding torque was sent _SENT_BEFORE_HOLDING times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
 _SENT_BEFORE_HOLDING = 200
@@ -97,11 +96,13 @@ class GazeboDirectNode(Node):
         self._commands.note()
 
     def _note_held(self) -> None:
-        """Log, once the arm counts as held, the line for which the launch file waits."""
+        """Say in the status once the arm counts as held: the launch file then starts Gazebo."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
             if self._held == _SENT_BEFORE_HOLDING:
-                self.get_logger().info(HOLDING)
+                self._commands.held = True
+                self._commands.note()
+                self.get_logger().info('the arm is held: every force topic has a listener')
 
     def run(self, stop: StopRequest) -> int:
         """Pass on Gazebo's states, and torques to Gazebo, until a signal; return exit code."""

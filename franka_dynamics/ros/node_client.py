@@ -30,13 +30,15 @@ from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
 from .statuses import read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
-_PATIENCE_S, _ATTEMPT_S, _ATTEMPTS = 5.0, 4.0, 3
+_PATIENCE_S = 5.0
+# How much longer than `patience` to wait for an answer [s]: the node may brake an arm first.
+_ANSWER_S = 10.0
 # On a busy machine a simulated arm's motion takes up to _SLOWER times its duration and begins up
 # to _BEGIN_S after its request [s].
 _SLOWER, _BEGIN_S = 20.0, 10.0
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
-_DISCOVERY_S = 0.3
+_DISCOVERY_S = 0.5
 _REPORT_S = 2.0  # wait for diagnostics, which come once per second [s]
 # States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
@@ -244,10 +246,11 @@ class NodeClient:
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
-        `play` waits at most twice `patience` for the node, sends the trajectory at most three
-        times, every 4 s, until the node answers, then waits at most 20 times the motion's duration
-        plus 10 s (or plus `patience`, if longer). If an error or Ctrl-C ends `play` before the
-        motion's end, `play` sends a request to stop, and the node brings the arm to rest. Raises
+        `play` waits at most twice `patience` for the node, sends the trajectory once, waits for
+        the node's answer, then at most 20 times the motion's duration plus 10 s (or plus
+        `patience`, if longer), as long as the node is there. If an error or Ctrl-C ends `play`
+        before the motion's end, `play` sends a request to stop, and the node brings the arm to
+        rest. Raises
         NodeClientError if no node subscribes or reports, the motion is refused or interrupted, or
         the last wait times out.
         """
@@ -281,21 +284,17 @@ class NodeClient:
                     f'sent. Is {self.name} a feedforward node of this package?'
                 )
             self.until(lambda: False, _DISCOVERY_S)
-            for _ in range(_ATTEMPTS):
-                # Repeated, because a node that had not discovered this publisher received nothing.
-                sent = True
-                publisher.publish(message)
-                if self.until(lambda: bool(state), _ATTEMPT_S):
-                    break
-            if not self.until(lambda: state in _ENDED, patience):
-                raise NodeClientError(
-                    f'{self.name} did not end the motion within {patience:g} s; '
-                    f'it was last {state or "not heard"}.'
-                )
+            sent = True
+            publisher.publish(message)  # once: a second copy would interrupt the first
+            self.until(lambda: bool(state) or self._has_gone(events), self._patience + _ANSWER_S)
+            self.until(lambda: not state or state in _ENDED or self._has_gone(events), patience)
+            if state not in _ENDED:
+                why = 'it has gone' if self._has_gone(events) else f'it was {state or "silent"}'
+                raise NodeClientError(f'{self.name} did not end the motion: {why}.')
         except BaseException:
             if sent and state not in _ENDED:
                 publisher.publish(JointTrajectory())
-                publisher.wait_for_all_acked(Duration(seconds=_ATTEMPT_S))
+                publisher.wait_for_all_acked(Duration(seconds=_PATIENCE_S))
             raise
         finally:
             self._node.destroy_publisher(publisher)
@@ -314,11 +313,17 @@ class NodeClient:
                     'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
                 )
             self.until(lambda: False, _DISCOVERY_S)
-            for _ in range(_ATTEMPTS):
-                future = client.call_async(request)
-                if self.until(future.done, _ATTEMPT_S):
-                    return future.result()
-                client.remove_pending_request(future)
-            raise NodeClientError(f'{self.name} has {service} but gives no answer.')
+            # Once: a transition would otherwise be triggered twice.
+            future = client.call_async(request)
+            if not self.until(future.done, self._patience + _ANSWER_S):
+                raise NodeClientError(
+                    f'{self.name} took {service} and did not answer within '
+                    f'{self._patience + _ANSWER_S:g} s.'
+                )
+            return future.result()
         finally:
             self._node.destroy_client(client)
+
+    def _has_gone(self, topic: str) -> bool:
+        """Return whether nobody publishes a topic of the node any more."""
+        return bool(self._node.count_publishers(topic) == 0)

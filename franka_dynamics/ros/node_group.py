@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import ctypes
 import os
 from pathlib import Path
 import random
@@ -26,8 +25,6 @@ _END_TIMEOUT_S = 10.0
 # before the message.
 _LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
 _LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
-_LIBC = ctypes.CDLL(None)
 
 
 class NodeEndedError(FrankaDynamicsError):
@@ -65,8 +62,8 @@ class NodeGroup:
         names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
         renamed = [f'{name}:={topic}' for name, topic in names.items()]
         # With faulthandler the log of a node that crashes says in which Python line.
-        command = [sys.executable, '-X', 'faulthandler', '-m', f'franka_dynamics.ros.{module}']
-        command += ['--ros-args']
+        command = [sys.executable, '-X', 'faulthandler', '-m', 'franka_dynamics.ros.child']
+        command += [module, '--ros-args']
         for option, texts in (('-p', arguments), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self._folder / f'{module}.log').open('wb') as log:
@@ -76,7 +73,6 @@ class NodeGroup:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=default_signals,
                 env={**os.environ, 'RCUTILS_CONSOLE_OUTPUT_FORMAT': _LOG_FORMAT},
             )
 
@@ -94,11 +90,6 @@ class NodeGroup:
         for module, process in self._running.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_of(module, process))
-
-    def last_said(self, module: str, *texts: str) -> str:
-        """Return which of some strings a node's log contains last; '' if it contains none."""
-        log = (self._folder / f'{module}.log').read_text(errors='replace')
-        return max(texts, key=log.rfind) if any(text in log for text in texts) else ''
 
     def end_all(self) -> list[str]:
         """
@@ -147,20 +138,6 @@ def _processor_seconds(pid: int) -> float:
     except OSError:
         return 0.0
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
-
-
-def default_signals() -> None:
-    """
-    Set up a child process: default SIGINT, normal scheduling, SIGINT if its parent dies.
-
-    Background jobs of a shell ignore SIGINT, so the default is restored. If the parent is killed,
-    its nodes still get SIGINT, publish their stop sequence and end.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT, 0, 0, 0)
-    # A child must not inherit its parent's real-time scheduling, but ask for its own.
-    if os.sched_getscheduler(0) != os.SCHED_OTHER:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def end_of(process: subprocess.Popen[bytes], log: Path) -> str:

@@ -24,7 +24,6 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from .parameter_files import given_files, read_sections, require_section
 from .realtime import ON, request_realtime
 from .two_threads import ServiceThread
 from ..errors import FrankaDynamicsError, SettingsError
@@ -36,15 +35,12 @@ _SOURCES = re.compile(r', at \S+:\d+')
 
 def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     """
-    Check the parameter files, initialise rclpy, and return the node that `make` creates.
+    Initialise rclpy, and return the node that `make` creates.
 
-    Raises SettingsError if a parameter file or a ROS argument cannot be used, a file is not for
-    this node, or SROS 2 security is enabled and does not work.
+    Raises SettingsError if a parameter file or a ROS argument cannot be used, or SROS 2 security
+    is enabled and does not work.
     """
     arguments = list(sys.argv if args is None else args)
-    files = given_files(arguments)
-    for path in files:
-        read_sections(path)
     try:
         rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
@@ -55,7 +51,7 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
         )
         raise SettingsError(f'{what}: {_plain(error)}.') from error
     try:
-        node = make()
+        return make()
     except RuntimeError as error:
         # Whether security works shows only when a node is created.
         if not (_security_requested() and _NO_NODE in str(error)):
@@ -67,13 +63,6 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
             "built without security: use apt's ROS, or leave security off in a network that "
             'nobody else reaches.'
         ) from error
-    try:
-        for path in files:
-            require_section(path, node.get_fully_qualified_name())
-    except SettingsError:
-        node.destroy_node()
-        raise
-    return node
 
 
 def _security_requested() -> bool:

@@ -162,6 +162,10 @@ class LiveParameters:
         now = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
         self._node.get_logger().info(f'now: {", ".join(now)}')
 
+    def forget(self) -> None:
+        """Take the present values as applied, because a configuration has just used them."""
+        self._changed = {}
+
     def _on_set(self, changes: Sequence[Parameter]) -> SetParametersResult:
         try:
             for change in changes:

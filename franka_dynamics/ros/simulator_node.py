@@ -154,6 +154,8 @@ class SimulatorNode(Node):
     def _announce_brakes(self) -> None:
         """Log that the brakes opened, or why they closed for good."""
         self._braked = self._simulation.braked
+        self._commands.held = not self._braked
+        self._commands.note()
         self._diagnostics_times.note_change()
         if self._simulation.ran_away:
             self.get_logger().error(self._simulation.ran_away)

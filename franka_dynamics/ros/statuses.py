@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 # Severities; the index of each is its level number in diagnostic_msgs.
 LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
@@ -37,13 +37,17 @@ class Status(NamedTuple):
 
 def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
     """Yield the diagnostic statuses in a message."""
-    for entry in message.status:
-        node, found, subject = entry.name.partition(': ')
-        number = entry.level[0]
-        yield Status(
-            node if found else '',
-            subject if found else entry.name,
-            LEVELS[number] if number < len(LEVELS) else 'ERROR',
-            entry.message,
-            {pair.key: pair.value for pair in entry.values},
-        )
+    return map(read_status, message.status)
+
+
+def read_status(entry: DiagnosticStatus) -> Status:
+    """Return one diagnostic status as data."""
+    node, found, subject = entry.name.partition(': ')
+    number = entry.level[0]
+    return Status(
+        node if found else '',
+        subject if found else entry.name,
+        LEVELS[number] if number < len(LEVELS) else 'ERROR',
+        entry.message,
+        {pair.key: pair.value for pair in entry.values},
+    )

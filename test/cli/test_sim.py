@@ -4,6 +4,7 @@
 
 import shlex
 import subprocess
+import time
 
 import pytest
 
@@ -11,40 +12,46 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros.node_group import end_of, NodeGroup
+from franka_dynamics.ros.status_feed import StatusFeed
+from franka_dynamics.ros.statuses import Status
 
-HELD = {'simulator_node': '[simulator]: the brakes are open', 'feedforward_node': ''}
-FAULT = '[ERROR] [17.1] [feedforward]: fault: braking: fer_joint2 is astray\n'
-CLEARED = (
-    '[INFO] [17.2] [feedforward]: the fault was cleared\n'
-    '[INFO] [17.3] [feedforward]: ~/clear_fault: cleared\n'
-)
+SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
+HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
+FAULT = Status('', NODE, 'ERROR', 'fer_joint2 is astray', {'mode': 'braking'})
+CLEARED = Status('', NODE, 'OK', 'commanding', {'mode': 'running'})
 
 
 @pytest.fixture
 def started(monkeypatch):
-    """Run `sim` without its nodes, given their logs; return the parameters that each had got."""
+    """Run `sim` without its nodes, given their statuses; return the parameters of each."""
     nodes = {}
     # `sim` itself would set it for the whole process.
     monkeypatch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
-    def run(*options, status=0, logs=HELD):
+    def run(*options, status=0, statuses=(HELD,)):
+        left = list(statuses)
+
         def start(group, module, parameters, remappings=None):
-            (group._folder / f'{module}.log').write_text(logs[module])
             nodes[module] = parameters
 
+        def read(feed, seconds=0.0):
+            time.sleep(1e-3)
+            return left.pop(0) if len(left) > 1 else left[0]
+
         monkeypatch.setattr(NodeGroup, 'start', start)
-        assert main(['sim', '--no-view', '--duration', '0.01', *options]) == status
+        monkeypatch.setattr(StatusFeed, 'read', read)
+        assert main(['sim', '--no-view', '--duration', '0.05', *options]) == status
         return nodes
 
     return run
 
 
 @pytest.mark.parametrize(
-    ('said', 'status'), [(FAULT, 1), (FAULT + CLEARED, 0), (FAULT + CLEARED + FAULT, 1)]
+    ('told', 'status'), [([FAULT], 1), ([FAULT, CLEARED], 0), ([FAULT, CLEARED, FAULT], 1)]
 )
-def test_a_fault_that_is_not_cleared_exits_with_1(said, status, started, capsys):
-    started(status=status, logs={**HELD, 'feedforward_node': said})
-    assert ('the node has a fault' in capsys.readouterr().out) == (status == 1)
+def test_a_fault_that_is_not_cleared_exits_with_1(told, status, started, capsys):
+    started(status=status, statuses=[HELD, *({**HELD, NODE: one} for one in told)])
+    assert 'the node has a fault' in capsys.readouterr().out
 
 
 def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
@@ -59,10 +66,10 @@ def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
 
 
 def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys):
-    started(status=1, logs=dict.fromkeys(HELD, ''))
+    started(status=1, statuses=[{}])
     said = capsys.readouterr()
     assert 'node play' not in said.out
-    assert 'was not held within 0.01 s' in said.err
+    assert 'was not held within 0.05 s' in said.err
 
 
 def test_a_node_that_ends_is_quoted_without_its_logger(tmp_path):

@@ -15,7 +15,6 @@ from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 
-from . import launching
 from .launching import has
 
 SHARE = share_directory()
@@ -60,25 +59,23 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
 
 @pytest.mark.parametrize('controller', ['torques', 'feedforward_trajectory_controller'])
 @pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
-def test_franka_ros2_loads_a_controller_of_the_arm_and_unloads_it(
+def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
     launched, controller, robot_type, prefix
 ):
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
-    controller = controller.replace('torques', 'effort_controller')
-    unload = ['franka_dynamics.ros.controller_unloading', '/left/controller_manager', controller]
-    # If an old controller cannot be unloaded, nothing is started.
-    (first,) = launched('franka_ros2', returncode=1, namespace='/left', **given).values()
-    assert first.command[2:] == unload
+    # Two arms may have one controller manager, so names begin with the arm's prefix.
+    controller = prefix + controller.replace('torques', 'effort_controller')
     processes = launched('franka_ros2', namespace='/left', **given)
-    assert set(processes) == {first.executable, 'spawner', 'feedforward_node'}
+    assert set(processes) == {'spawner', 'feedforward_node'}
+    assert '--unload-on-kill' in processes['spawner'].command
     name, own = loaded(processes['spawner'])
     joints = [f'{prefix}{name}' for name in load(robot_type).joint_names]
     assert (name, own['joints'], list(own.get('gains', joints))) == (controller, joints, joints)
     node = processes['feedforward_node']
-    has(node, **{**given, 'controller': controller})
-    # The process that launch starts after the node's end, whatever its exit status.
-    (after,) = node.on_exit
-    assert [''.join(part.text for part in word) for word in after.cmd[2:]] == unload
+    has(node, robot_type=robot_type, arm_prefix=prefix)
+    assert node.remappings['__node'] == f'{prefix}feedforward'
+    topic = 'effort_controller/commands'
+    assert node.remappings[COMMAND] == f'{prefix}{topic}'
 
 
 @pytest.mark.parametrize(
@@ -99,22 +96,22 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
         file.parent.mkdir(parents=True)
         file.write_text(cpp_package(load('fr3'), package)['config/receiver.yaml'])
     launch = partial(launched, name, **given)
-    assert loaded(launch(robot_type='fr3')['spawner'])[0] == 'effort_controller'
+    forward_name = f'{given.get("arm_prefix", "")}effort_controller'
+    assert loaded(launch(robot_type='fr3')['spawner'])[0] == forward_name
     for package in packages:
         (index / package).touch()
     # receiver:=none chooses the forward controller although a generated one is installed.
     forward = launch(robot_type='fr3', receiver='none')['spawner']
-    assert loaded(forward)[0] == 'effort_controller'
-    (index / 'forward_command_controller').unlink()  # which only the forward controller needs
-    with pytest.raises(RuntimeError, match='ros-jazzy-forward-command-controller'):
-        launch(robot_type='fr3', receiver='none')
+    assert loaded(forward)[0] == forward_name
     processes = launch(robot_type='fr3')
     controller, values = loaded(processes['spawner'])
-    assert (controller, values['type']) == ('receiver', f'{packages[0]}/FeedforwardController')
-    joints = load('fr3', prefix=given.get('arm_prefix', '')).joint_names
+    prefix = given.get('arm_prefix', '')
+    expected = (f'{prefix}receiver', f'{packages[0]}/FeedforwardController')
+    assert (controller, values['type']) == expected
+    joints = load('fr3', prefix=prefix).joint_names
     assert values['joints'] == list(joints)
     assert (values['target'], values['reference']) == (target, 'total_torque')
-    assert processes['feedforward_node'].remappings[COMMAND] == 'receiver/reference'
+    assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
     if name != 'franka_ros2':  # whose payload the robot knows: an arm with a hand is another model
         _, values = loaded(launch(robot_type='fr3', hand='franka_hand')['spawner'])
         assert values['type'] == f'{packages[1]}/FeedforwardController'
@@ -162,20 +159,3 @@ def test_franka_ros2_is_not_launched_for_a_fer(robot_type, launched, tmp_path):
         Path(robot_type).write_text(text.replace('name: fer\n', 'name: mine\n'), encoding='utf-8')
     with pytest.raises(RuntimeError, match=r'is a FER .* Nothing is started'):
         launched('franka_ros2', robot_type=robot_type)
-
-
-@pytest.mark.parametrize(
-    ('name', 'packages'),
-    [
-        ('gazebo', 'ros-jazzy-ros-gz-sim ros-jazzy-ros-gz-bridge'),
-        ('mujoco_ros2_control', 'ros-jazzy-mujoco-ros2-control ros-jazzy-controller-manager'),
-        ('franka_ros2', 'ros-jazzy-controller-manager ros-jazzy-forward-command-controller'),
-    ],
-)
-def test_missing_gazebo_or_controllers_name_the_apt_line(name, packages, monkeypatch, tmp_path):
-    monkeypatch.delenv('ROS_DISTRO', raising=False)
-    prefix = launching.ament_prefix(tmp_path, {'franka_dynamics': ()})
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
-    said = f'sudo apt install {packages}.*The page ".+" of the documentation'
-    with pytest.raises(RuntimeError, match=said):
-        launching.started(SHARE / 'launch' / f'{name}.launch.py', monkeypatch)

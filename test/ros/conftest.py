@@ -32,7 +32,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
-from franka_dynamics.ros.node_group import default_signals  # noqa: E402
+from franka_dynamics.ros.child import default_signals  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
 

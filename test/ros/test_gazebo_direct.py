@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node beside plain Gazebo: states, forces, and the end of a torque."""
 
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.simulation.gazebo import start_of
 
 from .conftest import COMMAND, ROOT_NAMES
@@ -39,7 +41,16 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     gazebo = Gazebo(probe, description)
     direct = launch('gazebo_direct_node', **ROOT_NAMES, robot_type='fr3', hand='franka_hand')
     states = probe.collect(JointState, 'joint_states')
-    probe.until(lambda: gazebo.publish() or 'every force topic' in direct.text, 'the arm held')
+    told = []
+    probe.create_subscription(
+        DiagnosticStatus, 'gazebo_direct/status', told.append, DESCRIPTION_QOS
+    )
+
+    def is_held():
+        gazebo.publish()
+        return told and {one.key: one.value for one in told[-1].values}['held'] == 'True'
+
+    probe.until(is_held, 'the arm held')
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
     held = start_of(description).torque
 

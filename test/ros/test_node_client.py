@@ -2,17 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """NodeClient: motions, parameters and faults of a node."""
 
+from contextlib import suppress
 import math
 
+from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import pytest
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros import node_client
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
 from franka_dynamics.ros.trajectories import read_trajectory_file
+
+
+class _NoAnswer(Exception):
+    pass
 
 
 @pytest.fixture
@@ -60,6 +68,46 @@ def test_without_reports_nothing_is_sent(probe):
     ):
         client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
     assert not motions
+
+
+def test_a_transition_is_triggered_once_however_late_its_answer(probe, monkeypatch):
+    monkeypatch.setattr(node_client, '_ANSWER_S', 0.1)
+    asked = []
+
+    def never(request, response):
+        asked.append(request)
+        raise _NoAnswer
+
+    probe.create_service(Trigger, 'feedforward/clear_fault', never)
+
+    def spin():
+        with suppress(_NoAnswer):
+            probe.spin()
+
+    with NodeClient('/feedforward', 1.0, spin) as client, pytest.raises(NodeClientError):
+        client.clear_fault()
+    assert len(asked) == 1
+
+
+def test_a_motion_is_sent_once_and_ends_with_the_node_that_goes(probe, monkeypatch):
+    monkeypatch.setattr(node_client, '_ANSWER_S', 0.1)
+    motions = probe.collect(JointTrajectory, 'feedforward/reference', reliable=True)
+    reports = probe.create_publisher(
+        DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
+    )
+    went = []
+
+    def go():
+        probe.spin()
+        if motions and not went:
+            went.append(probe.destroy_publisher(reports))
+
+    # A motion of an hour: a wait in proportion to it would outlast the test.
+    message = JointTrajectory(points=[JointTrajectoryPoint(time_from_start=Duration(sec=3600))])
+    with NodeClient('/feedforward', 5.0, go) as client, pytest.raises(NodeClientError):
+        client.play(message)
+    probe.until(lambda: len(motions) == 2, 'the request to stop')
+    assert [len(one.points) for one in motions] == [1, 0]
 
 
 @pytest.fixture(scope='module')

@@ -17,7 +17,6 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.node_settings import made_of, settings_from
-from franka_dynamics.ros.parameter_files import read_sections
 from franka_dynamics.ros.parameter_tables import generated_files, table
 from franka_dynamics.ros.parameter_tables import NODES as NAMES
 from franka_dynamics.ros.parameters import declare, values
@@ -64,11 +63,21 @@ def test_defaults_and_choices_are_those_of_what_they_stand_for():
     assert choices['repair'] == ('', *REPAIRS)
 
 
+def flat(parameters, prefix=''):
+    """Return parameters by their names, a group's as group.name."""
+    found = {}
+    for name, value in parameters.items():
+        inner = flat(value, f'{prefix}{name}.') if isinstance(value, dict) else None
+        found |= {f'{prefix}{name}': value} if inner is None else inner
+    return found
+
+
 @pytest.mark.parametrize('name', PARAMETER_FILES)
 def test_every_parameter_of_a_shipped_file_arrives_in_its_node(name, declared):
     path = share_directory() / name
     node = declared(path.parent.name, '--params-file', path)
-    for parameter, value in read_sections(path)['/**'].items():
+    given = yaml.safe_load(path.read_text('utf-8'))['/**']['ros__parameters']
+    for parameter, value in flat(given).items():
         actual = node.get_parameter(parameter).value
         assert (list(actual) if isinstance(value, list) else actual) == value, parameter
 

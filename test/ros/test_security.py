@@ -19,7 +19,7 @@ from franka_dynamics.ros.node_process import guest_node
 from franka_dynamics.ros.parameter_tables import NODES
 from franka_dynamics.ros.qos import DESCRIPTION_QOS
 
-from .conftest import run_python, start_python
+from .conftest import run_python
 
 POLICIES = share_directory() / 'security' / 'policies'
 # Parameters with which a node has all its topics.
@@ -102,36 +102,6 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     for _ in range(100):  # time for further end points
         probe.spin()
     assert differences() == (set(), set())
-
-
-@pytest.mark.ros
-def test_the_policy_allows_exactly_what_unloading_the_controller_needs(probe):
-    messages = pytest.importorskip(
-        'controller_manager_msgs.srv', reason='controller_manager_msgs is not installed'
-    )
-    from controller_manager_msgs.msg import ControllerState
-
-    found = set()
-
-    def answer(_, response):
-        found.update(seen(probe, 'client'))
-        if hasattr(response, 'controller'):
-            response.controller.append(ControllerState(name='torque', state='active'))
-        else:
-            response.ok = True
-        return response
-
-    for kind, name in (
-        (messages.ListControllers, 'list_controllers'),
-        (messages.SwitchController, 'switch_controller'),
-        (messages.UnloadController, 'unload_controller'),
-    ):
-        probe.create_service(kind, f'controller_manager/{name}', answer)
-    unloading = 'franka_dynamics.ros.controller_unloading'
-    with start_python('-m', unloading, 'controller_manager', 'torque') as process:
-        probe.until(lambda: process.poll() is not None, 'the end of unloading')
-    assert process.returncode == 0
-    assert found == allowed('feedforward', 'client')
 
 
 def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatch):

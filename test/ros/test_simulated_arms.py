@@ -97,8 +97,8 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     assert 'publishers listed there: /probe, /probe\n' in arm.text
 
     def counted(reason):
-        counts = {value.key: int(value.value) for value in statuses[-1].values}
-        return counts[f'refused: {reason}'] > 0
+        counts = {one.key: one.value for one in statuses[-1].values}
+        return int(counts[f'refused: {reason}']) > 0
 
     probe.until(lambda: refused() and counted('other publisher'), 'its number on ~/status')
 
