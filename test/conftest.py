@@ -62,7 +62,7 @@ SLOWEST_FILES = (
 APART = {
     'ros': (
         'codegen/test_ros2_control.py',
-        'launch_files',
+        'launch_files/test_ros2_commands.py',
         'ros/test_cpp_example.py',
         'ros/test_launch.py',
         'ros/test_trajectory_action.py',

@@ -10,6 +10,7 @@ import pytest
 
 from franka_dynamics.resources import share_directory
 
+from . import stand_in
 from ..ros2_control_prefix import PREFIXES
 
 PACKAGES = {
@@ -104,7 +105,7 @@ def overrides(command, name):
 
 def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     """Return what a launch file starts, if each of its processes ends with a status at once."""
-    pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
+    stand_in.use(monkeypatch)
     from launch import LaunchContext
     from launch.actions import ExecuteLocal, IncludeLaunchDescription, RegisterEventHandler
     from launch.events.process import ProcessExited

@@ -30,6 +30,7 @@ def test_a_file_that_is_not_there_starts_nothing(name, launched, tmp_path):
         assert f'{tmp_path}/typo.yaml' in str(refused.value)
 
 
+@pytest.mark.ros
 def test_a_file_that_includes_ours_may_have_arguments_of_its_own(ros2_launch, tmp_path):
     path = tmp_path / 'own.launch.xml'
     path.write_text(INCLUDING.format(file=LAUNCH / 'feedforward.launch.py'))
@@ -37,6 +38,7 @@ def test_a_file_that_includes_ours_may_have_arguments_of_its_own(ros2_launch, tm
     assert status == 0 and 'feedforward_node' in said, said
 
 
+@pytest.mark.ros
 def test_two_arms_show_no_argument_that_the_nodes_do_not_get(ros2_launch):
     status, said = ros2_launch('franka_dynamics', 'two_arms.launch.py', '--show-args')
     assert status == 0 and "'left_robot_type'" in said and 'use_sim_time' not in said

@@ -3,6 +3,7 @@
 """Controllers that the launch files load, and the packages that they ask for."""
 
 from functools import partial
+import logging
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -136,7 +137,7 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
 def test_a_forward_controller_is_warned_of_with_the_line_that_generates_another(
     launched, name, given, package, caplog, monkeypatch
 ):
-    logger = pytest.importorskip('launch.logging').get_logger('launch.user')  # of LogInfo
+    logger = logging.getLogger('launch.user')  # of LogInfo
     monkeypatch.setattr(logger, 'handlers', [caplog.handler])
     processes = launched(name, robot_type='fr3', **given)
     assert loaded(processes['spawner'])[0] == 'effort_controller'
