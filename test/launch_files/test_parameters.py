@@ -18,8 +18,12 @@ COMMAND = '~/command'
 DUMP = """
 /feedforward:
   ros__parameters: {target: mujoco, robot_type: fer, arm_prefix: '', use_sim_time: true}
-/simulator:
-  ros__parameters: {robot_type: fer, arm_prefix: '', publish_clock: true}
+/simulation/feedforward:
+  ros__parameters: {target: mujoco, robot_type: fer, arm_prefix: '', use_sim_time: true}
+/left_feedforward:
+  ros__parameters: {target: mujoco, robot_type: fer, arm_prefix: '', use_sim_time: true}
+/simulation/simulator:
+  ros__parameters: {robot_type: fer, arm_prefix: '', publish_clock: false}
 """
 
 
