@@ -121,12 +121,12 @@ def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
 def test_two_arms_have_an_arm_a_prefix_and_a_clock_each(monkeypatch, tmp_path):
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
     path = share_directory() / 'launch' / 'two_arms.launch.py'
-    found = launching.started(path, monkeypatch, left_robot_type='fr3')
+    found = launching.started(path, monkeypatch, left_robot_type='fer')
     assert [
         (one.executable, one.remappings['__ns'], one.values['robot_type']) for one in found
     ] == [
         (executable, f'/simulation/{side}', arm)
-        for side, arm in (('left', 'fr3'), ('right', 'fer'))
+        for side, arm in (('left', 'fer'), ('right', 'fr3'))
         for executable in ('simulator_node', 'feedforward_node')
     ]
     for one in found:
