@@ -185,7 +185,7 @@ def run(event: str, target: str, folder: Path) -> Result:
         bench.spin(_MOVING_S)
         spoke_at = happen(bench, event, target)
         bench.spin(_AFTER_S)
-        if event in (*PAUSED, 'two-nodes'):  # without SIGINT the arm may still move
+        if event in (*PAUSED, 'two-nodes', 'relay', 'rival'):  # the arm still moves
             bench.send('feedforward', signal.SIGINT)
             bench.spin(_AFTER_S)
     finally:
