@@ -77,7 +77,7 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
     if node == 'trajectory_action':
         pytest.importorskip('control_msgs.action', reason='control_msgs is not installed')
     description = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
-    description.publish(String(data=(share_directory() / 'urdf' / 'fer.urdf').read_text()))
+    description.publish(String(data=(share_directory() / 'urdf' / 'fr3.urdf').read_text()))
     # With a second publisher, the feedforward node subscribes to its own command topic.
     probe.create_publisher(Float64MultiArray, 'feedforward/command', 1)
     policy, found = allowed(node), set()
