@@ -479,10 +479,14 @@ class Feedforward:
             self.sends = False
             return self.torque
 
-    def lose(self, why: str, now: float) -> Array:
-        """Take note of a joint state that cannot be read; return the torque, as `tick` does."""
+    def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
+        """
+        Take note of a joint state that cannot be read or trusted; return the torque, as `tick`.
+
+        `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
+        """
         with self._lock:
-            return self._lose(why, now, False)
+            return self._lose(why, now, faulty)
 
     def _vector(self, name: str, values: ArrayLike) -> Array:
         vector = np.array(values, dtype=float)
@@ -618,11 +622,11 @@ class Feedforward:
             often = len(self._lost_at) > MOST_RESTARTS
             if often and now - self._lost_at[0] < RESTART_WINDOW_S:
                 why, faulty = f'stopped {len(self._lost_at)} times within a minute: {why}', True
-            if faulty:  # the arm is not held by measurements that may be wrong
-                self.started, self.faulty, self._hold = False, True, False
             self._change(Event.LOST, why)
-        elif self.state is State.SILENT and self.started:
+        elif self.state is State.SILENT and (self.started or faulty):
             self.why = why
+        if faulty:  # the arm is not held by measurements that may be wrong
+            self.started, self.faulty, self._hold = False, True, False
         if self.state is State.STOPPING:
             return self._stop_step(now)
         self.sends = False

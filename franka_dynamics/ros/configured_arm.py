@@ -177,18 +177,20 @@ class ConfiguredArm:
             self._command_publisher.publish(Float64MultiArray(data=doubles(torque)))
         return self.controller.sends
 
-    def _stop_for(self, reason: str, *, to_zero: bool = False) -> None:
-        """Latch a fault for a reason that is not '', unless one is latched already."""
+    def _stop_for(self, reason: str) -> None:
+        """Latch a fault if a second node publishes states, of which one may be another arm's."""
         if reason and not self.controller.faulty:
             self.clearance.close()
-            self.controller.stop(reason, hold=not to_zero, to_zero=to_zero)
+            self._publish(self.controller.lose(reason, self._arrival, faulty=True))
 
     def _look_at_receivers(self) -> None:
         """Start the controller, or stop it if a receiver is not the target's."""
         refused, listens = self.clearance.look(), self.clearance.listens
         if refused:
             # Whoever takes these torques must not go on with those that would hold the target.
-            self._stop_for(refused, to_zero=True)
+            if not self.controller.faulty:
+                self.clearance.close()
+                self.controller.stop(refused, to_zero=True)
         elif not (listens or self.controller.started or self.controller.faulty or self.ending):
             try:
                 self.controller.start()

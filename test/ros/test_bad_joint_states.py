@@ -26,7 +26,7 @@ MISSING = {'name': NAMES[:6], 'position': HOME[:6], 'velocity': [0.0] * 6, 'effo
     ('changes', 'sentence'),
     [
         (MISSING, 'lacks fer_joint7; it has fer_joint1'),
-        ({'position': [*HOME[:2], np.nan, *HOME[3:]]}, 'fer_joint3 has position nan'),
+        ({'position': [*HOME[:2], np.nan, *HOME[3:]]}, 'the position of fer_joint3 is nan'),
     ],
 )
 def test_a_state_at_fault_is_named_and_the_arm_stopped(world, changes, sentence):
