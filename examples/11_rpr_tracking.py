@@ -88,7 +88,7 @@ def follow(way: str, desired: Desired) -> Followed:
     mujoco = import_mujoco()
     arm = fd.load('rpr')
     rpr = fd.Model(arm)
-    model = mujoco.MjModel.from_xml_string(fd.write_mjcf(arm))
+    model = mujoco.MjModel.from_xml_string(fd.write_mjcf(arm, ideal=True))
     model.opt.timestep = PERIOD / PARTS
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)

@@ -91,6 +91,12 @@ class ArmFile(ArmFields):
             except JointVectorError as error:
                 problem = f'does not have one number for each of {n} joints'
                 raise FieldError(problem, name) from error
+        armature = self.simulated_armature
+        if armature is not None and (armature.shape != (n,) or (armature < 0.0).any()):
+            raise FieldError(
+                f'must be a list of {n} numbers that are not negative, not {armature.tolist()}',
+                'simulated_armature',
+            )
         if self.home is None:
             return
         if self.home.shape != (n,):

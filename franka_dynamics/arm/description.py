@@ -103,6 +103,7 @@ class ArmFields(ByValue):
     rated_load: Positive | None = None
     friction: Friction | None = None
     simulated_friction: Friction | None = None
+    simulated_armature: Array | None = None
 
     def shared(self) -> dict[str, Any]:
         """Return the shared fields' values by name."""
@@ -153,6 +154,10 @@ class ArmDescription(ArmFields):
         Friction for simulations only, in place of a missing `friction`. It is never commanded nor
         subtracted from measured torques: it was identified from commanded torques, which lack the
         friction that the robot's controller compensates.
+    simulated_armature : ndarray, shape (n,), or None
+        Inertia of the drives, reflected to the joints, for simulations only [kg m^2]. No model
+        contains it, unlike a joint's `rotor_inertia`: a Franka arm's torque sensors sit behind
+        the drives, and its controller takes most of the drives' inertia away.
 
     Raises
     ------
@@ -303,6 +308,20 @@ class ArmDescription(ArmFields):
             return self if hand == self.hand else replace(self, hand=hand)
         carried = payload.expressed_in(self.flange_transform())
         return replace(self, links=(*self.links[:-1], self.links[-1] + carried), hand=hand)
+
+    def with_armature(self) -> ArmDescription:
+        """
+        Return this arm with `simulated_armature` added to its joints' rotor inertias.
+
+        Raises DescriptionError if the arm has none.
+        """
+        if self.simulated_armature is None:
+            raise DescriptionError(f'{self.name} has no simulated_armature in its arm file.')
+        joints = (
+            replace(joint, rotor_inertia=joint.rotor_inertia + float(armature))
+            for joint, armature in zip(self.joints, self.simulated_armature)
+        )
+        return replace(self, joints=tuple(joints))
 
     def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
         """Return this arm with other joint names, from base to tip."""

@@ -30,6 +30,28 @@ if TYPE_CHECKING:
     from ..urdf.serial_chain import SerialChain
 
 _SHOWN = 10
+# The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
+# FR3 without a hand.
+_EXTREME = 5000.0
+
+
+def _light_joint(arm: ArmDescription) -> tuple[str, ...]:
+    """Return a sentence if M at home is badly conditioned, with the joint that moves least."""
+    import numpy as np
+
+    from ..control.default_gains import home_pose
+    from ..dynamics.newton_euler import NewtonEulerModel
+
+    mass = NewtonEulerModel(arm).mass_matrix(home_pose(arm))
+    condition = np.linalg.cond(mass)
+    if condition <= _EXTREME:
+        return ()
+    joint = int(np.diag(mass).argmin())
+    return (
+        f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} moves '
+        f'only {mass[joint, joint]:.1e} (kg m^2, or kg). Gains in proportion to M hold nothing '
+        'there; the real joint moves its drive as well, which is not in M.',
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +121,7 @@ class Check(ArmOptions):
             )
         say_each((*description.notes, *description.repairs), 'note')
         say_each(description.inconsistencies(), 'warning')
+        say_each(_light_joint(description), 'note')
         if self.all:
             show(*agreement_tables(agreement))
         if self.json:

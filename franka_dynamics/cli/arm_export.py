@@ -19,9 +19,9 @@ class Export(NewFile, ArmOptions):
 
     arm_prefix: str = arm_prefix_option()
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
-    friction: bool = option(
-        "give MJCF joints the arm file's friction if it is viscous and Coulomb, else its "
-        'simulated friction',
+    ideal: bool = option(
+        "leave the real joints' armature and friction out of an MJCF, so that MuJoCo's M, C and g "
+        "are the models'",
         default=False,
     )
 
@@ -34,7 +34,7 @@ class Export(NewFile, ArmOptions):
             if 'format' in self.options_given and self.format != form:
                 self.refuse(f'{self.output}, whose ending says MJCF', 'format')
         if form != 'mjcf':
-            self.require_with('--format mjcf', 'friction')
+            self.require_with('--format mjcf', 'ideal')
         text = robot_text(
             self.arm,
             form,
@@ -43,7 +43,7 @@ class Export(NewFile, ArmOptions):
             prefix=self.arm_prefix,
             repair=self.repair,
             payload=None if self.payload is None else read_payload(self.payload),
-            friction=self.friction,
+            ideal=self.ideal,
         )
         print_or_write(text, self.output)
         return 0

@@ -50,6 +50,11 @@ class Sim(ArmOptions):
         'noise, and 0.2 kg on the flange that the model does not know',
         default=False,
     )
+    ideal: bool = option(
+        'simulate the model itself, without the armature and friction that are known of the '
+        "real arm's joints",
+        default=False,
+    )
     # At a real-time factor of 0.05 a state comes every 20 ms of real time, far within the
     # state_timeout of 10 s that `_start` sets.
     real_time_factor: float = option(
@@ -77,6 +82,8 @@ class Sim(ArmOptions):
         """
         import rclpy  # noqa: F401  (without ROS this fails before anything starts)
 
+        if self.realistic:
+            self.refuse('--realistic', 'ideal')
         arm = self.load_arm()
         # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
         # real arm may listen on the network.
@@ -102,13 +109,17 @@ class Sim(ArmOptions):
 
         common = self.node_parameters() | self.payload_parameter()
         plant = _drawn_plant(arm, folder) if self.realistic else {}
+        has_armature = not self.ideal and arm.simulated_armature is not None
         # The simulated arm waits for each torque, so that a slow machine changes only the pace.
         pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * self.real_time_factor}
         nodes.start(
             'simulator_node',
-            (plant or common) | {'gravity_compensation': self.target == 'fci'} | pacing,
+            (plant or common)
+            | {'gravity_compensation': self.target == 'fci', 'ideal': self.ideal}
+            | pacing,
         )
-        gains = {} if self.no_gains else dict(zip(('kp', 'kd'), weak_gains(arm, _WEAK_RATE)))
+        simulated = arm.with_armature() if has_armature else arm
+        gains = {} if self.no_gains else dict(zip(('kp', 'kd'), weak_gains(simulated, _WEAK_RATE)))
         nodes.start(
             'feedforward_node',
             {
@@ -197,7 +208,6 @@ def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     settings = plant.settings
     return {
         'robot_type': str(folder / 'plant.yaml'),
-        'friction': True,
         'payload': payload_array(settings.payload),
         'position_noise': settings.position_noise,
         'velocity_noise': settings.velocity_noise,

@@ -219,7 +219,12 @@ class _Session:
         lockstep = {'pacing': LOCKSTEP, 'lockstep_rate': 1000.0, 'lockstep_timeout': 1.0}
         self._nodes.start(
             'simulator_node',
-            {**arm, 'step_log': str(log), **(lockstep if self._pacing == LOCKSTEP else {})},
+            {
+                **arm,
+                'ideal': True,
+                'step_log': str(log),
+                **(lockstep if self._pacing == LOCKSTEP else {}),
+            },
         )
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.

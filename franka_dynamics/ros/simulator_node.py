@@ -246,7 +246,7 @@ def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings
     force = values['push.force']
     if len(force) != 3 or not np.isfinite(force).all():
         raise SettingsError(f'push.force must be three finite numbers [N]; got {list(force)}.')
-    return replace(
+    settings = replace(
         made_of(SimulationSettings, values),
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(values['gravity_vector']),
@@ -254,6 +254,7 @@ def _settings(values: dict[str, Any], arm: ArmDescription) -> SimulationSettings
         elasticity=franka_elasticity(arm) if values['elastic_joints'] else None,
         push=Push(tuple(force), values['push.start'], values['push.duration']),
     )
+    return settings if values['ideal'] else settings.like_real(arm)
 
 
 def _open_log(path: str) -> StepLog | None:

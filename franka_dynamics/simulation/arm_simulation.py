@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,23 +52,27 @@ class SimulationSettings:
     """
     Properties of the simulated arm: friction, gears, sensors, load, surroundings.
 
-    `friction` switches on the arm file's `friction`, or without one its `simulated_friction`.
-    `elasticity` puts elastic gears between motors and links; the measured velocity is then the
-    motors', as in recordings of a real FER. `start`, (n,), is the first position, by default the
-    `home_pose`; `gravity` is in the space frame [m/s^2]. `sensor_delay` is the delay of positions,
-    velocities and efforts [s]. `position_noise`, `velocity_noise` and `effort_noise` are standard
-    deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
-    `vibration` [N m] is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the
-    drive torque of the strongest joints, less on others in proportion to their torque limits; the
-    effort sensors measure the vibration. With `gravity_compensation` the arm itself adds g(q) for
-    an upright base without `payload`, as under FCI. The brakes open when commands have come
-    without a gap for `brake_release_after` [s]; 0 opens them with the first command.
+    `friction` switches on the arm file's `friction`, or without one its `simulated_friction`;
+    `armature` its `simulated_armature`, which the effort sensors, behind the drives, do not feel.
+    `like_real` returns both as far as an arm has them; without them plant and model are equal.
+    `elasticity`, which brings its own motors in place of the armature, puts elastic gears between
+    motors and links; the measured velocity is then the motors', as in recordings of a real FER.
+    `start`, (n,), is the first position, by default the `home_pose`; `gravity` is in the space
+    frame [m/s^2]. `sensor_delay` is the delay of positions, velocities and efforts [s].
+    `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N m]
+    of noise drawn from `seed`. `push` is a wrench on the arm. `vibration` [N m] is the rms, in
+    every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of the strongest
+    joints, less on others in proportion to their torque limits; the effort sensors measure the
+    vibration. With `gravity_compensation` the arm itself adds g(q) for an upright base without
+    `payload`, as under FCI. The brakes open when commands have come without a gap for
+    `brake_release_after` [s]; 0 opens them with the first command.
     """
 
     start: Array | None = None
     gravity: tuple[float, ...] = GRAVITY
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     friction: bool = False
+    armature: bool = False
     elasticity: JointElasticity | None = None
     gravity_compensation: bool = False
     position_noise: float = 0.0
@@ -79,6 +83,11 @@ class SimulationSettings:
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
     seed: int = 0
+
+    def like_real(self, arm: ArmDescription) -> SimulationSettings:
+        """Return these settings with the friction and the armature that are known of an arm."""
+        rubs = arm.friction is not None or arm.simulated_friction is not None
+        return replace(self, friction=rubs, armature=arm.simulated_armature is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +114,9 @@ class ArmSimulation:
     arm's do; the sensors do not measure the stops' torque.
 
     `description` is the arm without the payload. Raises SettingsError if the start pose is outside
-    the limits, or friction is on and the arm file has none, InertiaError if the inertial set is
-    not physical, and MissingDependencyError if MuJoCo is not installed.
+    the limits, or friction is on and the arm file has none, DescriptionError if armature is on and
+    the arm file has none, InertiaError if the inertial set is not physical, and
+    MissingDependencyError if MuJoCo is not installed.
     """
 
     def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
@@ -114,8 +124,12 @@ class ArmSimulation:
         self.description, self.settings = description, settings
         self.push = settings.push  # may be replaced between steps
         self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEPS
+        self._armature, driven = np.zeros(description.n), description
+        if settings.armature and settings.elasticity is None:
+            driven = description.with_armature()
+            self._armature = np.asarray(driven.simulated_armature)
         self.model = build_mujoco(
-            description.with_payload(settings.payload),
+            driven.with_payload(settings.payload),
             gravity=settings.gravity,
             timestep=TIMESTEP_S / self._substeps,
             stops=True,
@@ -231,6 +245,9 @@ class ArmSimulation:
             self._mujoco.mj_step(self.model, self.data)
         if self._elastic is not None:
             self._effort = self._elastic.torque(self.data.qpos, self.data.qvel)
+        else:
+            acceleration = (self.data.qvel - speed) / TIMESTEP_S
+            self._effort = self._drive - self._armature * acceleration
         self._note_reading()
         if self.data.warning.number[self._instabilities].any():
             self._brake_for_good(before, speed)

@@ -58,7 +58,7 @@ def build_mujoco(
     """
     mujoco = import_mujoco()
     description.require_physical('the simulator')
-    spec = mujoco.MjSpec.from_string(write_mjcf(replace(description, home=None)))
+    spec = mujoco.MjSpec.from_string(write_mjcf(replace(description, home=None), ideal=True))
     spec.option.timestep = timestep
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.

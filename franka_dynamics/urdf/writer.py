@@ -10,8 +10,8 @@ neither kinematics nor dynamics.
 
 Numbers have up to 15 decimals; MuJoCo's own writer keeps six digits. In MJCF the body frames are
 the DH frames, and each actuator is a motor, whose control input is its joint's torque or force.
-Geoms do not collide, and joints have no damping or friction unless asked for, so that MuJoCo
-computes rigid-body dynamics only.
+Geoms do not collide. Joints have the armature and friction that are known of the real arm, unless
+the ideal arm is asked for: then MuJoCo computes the rigid-body dynamics of the model only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
-from ..errors import DescriptionError
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
@@ -227,7 +226,7 @@ def write_mjcf(
     *,
     shapes: Mapping[int, Sequence[Shape]] | None = None,
     tool_shapes: Sequence[Shape] = (),
-    friction: bool = False,
+    ideal: bool = False,
 ) -> str:
     """
     Return the MJCF of an arm as indented XML, with its limits, shapes and home pose.
@@ -240,9 +239,10 @@ def write_mjcf(
         Visual shapes in each DH frame, by its number (0 is the base).
     tool_shapes : sequence of Shape
         Visual shapes of the tool, in the flange frame.
-    friction : bool
-        Whether joints have friction: the arm's `friction` if MJCF can express it, else its
-        `simulated_friction`.
+    ideal : bool
+        Whether the joints have neither friction nor armature, so that M, C and g of MuJoCo are
+        those of the models. Otherwise they have the arm's `simulated_armature`, and its `friction`
+        if MJCF can hold it (viscous and Coulomb without an offset), else its `simulated_friction`.
 
     Returns
     -------
@@ -253,13 +253,15 @@ def write_mjcf(
     ------
     InertiaError
         If a link is not physical, which MuJoCo would refuse.
-    DescriptionError
-        If `friction` is asked for and the arm has none that MJCF can express.
 
     """
     description = described(description)
     description.require_physical('an MJCF')
-    resistance = _mjcf_friction(description) if friction else [{}] * description.n
+    friction: list[dict[str, str]] = [{}] * description.n
+    if not ideal:
+        friction = _mjcf_friction(description)
+        if description.simulated_armature is not None:
+            description = description.with_armature()
     shapes, names = shapes or {}, link_names(description.joint_names)
     root = Element('mujoco', model=description.name)
     # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
@@ -274,7 +276,7 @@ def write_mjcf(
     ):
         pose = pose @ before @ behind
         parent = ElementTree.SubElement(parent, 'body', {'name': name, **_placement(pose)})
-        _add_mjcf_joint(parent, joint, behind, resistance[i - 1])
+        _add_mjcf_joint(parent, joint, behind, friction[i - 1])
         _add_inertial(parent, link)
         _add_geoms(parent, shapes.get(i, ()))
         pose = np.eye(4)
@@ -290,20 +292,14 @@ def write_mjcf(
 
 
 def _mjcf_friction(description: ArmDescription) -> list[dict[str, str]]:
-    """Return each joint's damping [N m s/rad or N s/m] and frictionloss [N m or N]."""
+    """Return each joint's damping [N m s/rad or N s/m] and frictionloss [N m or N], if known."""
     for friction in (description.friction, description.simulated_friction):
         if isinstance(friction, ViscousCoulombFriction) and not friction.offset.any():
-            break
-    else:
-        raise DescriptionError(
-            f'{description.name} has no friction that MJCF can hold (viscous and Coulomb without '
-            'an offset); leave --friction out, or give the arm file simulated_friction of the '
-            'model viscous_coulomb.'
-        )
-    return [
-        {'damping': number_text(viscous), 'frictionloss': number_text(coulomb)}
-        for viscous, coulomb in zip(friction.viscous, friction.coulomb)
-    ]
+            return [
+                {'damping': number_text(viscous), 'frictionloss': number_text(coulomb)}
+                for viscous, coulomb in zip(friction.viscous, friction.coulomb)
+            ]
+    return [{}] * description.n
 
 
 def _placement(pose: Array) -> dict[str, str]:

@@ -147,23 +147,20 @@ def robot_text(
     prefix: str = '',
     repair: str | None = None,
     payload: LinkInertia | None = None,
-    friction: bool = False,
+    ideal: bool = False,
 ) -> str:
     """
     Return the URDF or MJCF (`kind`, one of FORMATS) of an arm.
 
     In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix` and `repair` are those
     of `load`; a comment in the text lists the repaired links. A `payload`, about the flange's
-    origin in the flange frame, becomes part of the last link. `friction` says whether MJCF's
-    joints have friction.
+    origin in the flange frame, becomes part of the last link. `ideal` is that of
+    `write_mjcf`.
 
     Raises
     ------
     InertiaError
         If the set is not physical.
-    DescriptionError
-        If `friction` is asked for and the arm has none that MJCF can express.
-
     """
     listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     if payload is not None:
@@ -172,7 +169,7 @@ def robot_text(
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     if kind == 'mjcf':
         return _with_banner(
-            write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes, friction=friction),
+            write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
             listed.repairs,
         )
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`arm check`: tables, files and exit status."""
 
+import pytest
+
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -49,3 +51,10 @@ def test_json_and_html_page_hold_the_figures_of_the_check(tmp_path, figures):
     (path,) = (tmp_path / 'out').iterdir()
     page = path.read_text()
     assert '<p class="good">All agree' in page and 'http' not in page
+
+
+@pytest.mark.parametrize(('hand', 'noted'), [('none', True), ('franka_hand', False)])
+def test_an_almost_massless_wrist_is_noted(hand, noted, answered):
+    status, said = answered(f'{CHECK} --arm fr3 --hand {hand}')
+    assert status == 0
+    assert ('fr3_joint7' in said and '16841' in said) == noted

@@ -56,6 +56,7 @@ INCLINED = {'gravity_vector': '[4.0,0.0,-8.9]'}
 # Parameters of a simulated arm that depends on no clock.
 LOCKSTEP = {
     'robot_type': 'fer',
+    'ideal': True,  # tests compare with what a model computes
     'pacing': 'lockstep',
     'lockstep_timeout': 1.0,
     # No faster than a real arm, or it would keep a whole core busy while a test waits.

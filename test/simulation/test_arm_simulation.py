@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import JointVectorError, SettingsError
+from franka_dynamics.errors import DescriptionError, JointVectorError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
 FER = load('fer')
@@ -146,6 +146,29 @@ def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
 def test_a_start_at_fault_names_the_joint(start, error, sentence):
     with pytest.raises(error, match=sentence):
         arm(start=start)
+
+
+def test_the_drives_inertia_acts_and_the_effort_sensors_behind_it_do_not_feel_it():
+    # Given the FR3 at rest in weightlessness, pushed by a torque at each joint.
+    fr3 = load('fr3')
+    torque = np.array([5.0, -4.0, 3.0, 2.0, 0.5, -0.4, 0.3])
+    simulation = arm(fr3, armature=True, **WEIGHTLESS)
+    # When it is stepped once from rest.
+    reading = stepped(simulation, torque, 1)
+    # Then the torque moves links and drives, and the sensors feel the links alone.
+    links = NewtonEulerModel(fr3).mass_matrix(fr3.home)
+    acceleration = np.linalg.solve(links + np.diag(fr3.simulated_armature), torque)
+    np.testing.assert_allclose(reading.velocity, 1e-3 * acceleration, rtol=1e-9, atol=0.0)
+    np.testing.assert_allclose(reading.effort, links @ acceleration, rtol=1e-9, atol=1e-12)
+
+
+def test_what_is_not_known_of_an_arms_joints_is_left_out_of_a_real_one():
+    known = SimulationSettings().like_real(load('fr3v2'))
+    unknown = SimulationSettings().like_real(load('stanford'))
+    assert (known.friction, known.armature) == (True, True)
+    assert (unknown.friction, unknown.armature) == (False, False)
+    with pytest.raises(DescriptionError):
+        arm(load('stanford'), armature=True)
 
 
 def test_friction_for_simulation_alone_acts():

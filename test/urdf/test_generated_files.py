@@ -14,7 +14,6 @@ from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
@@ -63,14 +62,18 @@ def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd)
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.{suffix}')))
     captured = capfd.readouterr()
     assert captured.out + captured.err == ''
-    # Joint limits and contacts would add torques that are no part of the dynamics.
+    # Joint limits, contacts and friction would add torques that are no part of the dynamics.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    data, states, found = mujoco.MjData(model), sample_states(load(arm), 50, 0), []
+    model.dof_damping[:] = 0.0
+    described = load(arm)
+    if suffix == 'xml' and described.simulated_armature is not None:
+        described = described.with_armature()
+    data, states, found = mujoco.MjData(model), sample_states(described, 50, 0), []
     for q, dq, ddq in zip(*states):
         data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
         mujoco.mj_inverse(model, data)
         found.append(data.qfrc_inverse.copy())
-    expected = NewtonEulerModel(load(arm)).inverse_dynamics(*states)
+    expected = NewtonEulerModel(described).inverse_dynamics(*states)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=TORQUE)
 
 
@@ -137,15 +140,16 @@ def test_a_hand_with_a_prefix_is_written_as_a_prefixed_link():
     assert hand.find('visual') is not None
 
 
-def test_joints_of_mjcf_rub_where_asked():
+def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
     mujoco = pytest.importorskip('mujoco')
-    model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', friction=True))
+    model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf'))
+    np.testing.assert_array_equal(model.dof_armature, [0.195] * 4 + [0.074] * 3)
     np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
     loss = [1.137, 1.137, 1.137, 1.137, 0.763, 0.44, 0.248]  # MuJoCo Menagerie's FR3
     np.testing.assert_array_equal(model.dof_frictionloss, loss)
-    assert not mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf')).dof_damping.any()
-    with pytest.raises(DescriptionError, match='fer has no friction that MJCF can hold'):
-        robot_text('fer', 'mjcf', friction=True)
+    ideal = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf', ideal=True))
+    for values in (ideal.dof_armature, ideal.dof_damping, ideal.dof_frictionloss):
+        assert not values.any()
 
 
 @pytest.mark.parametrize(
