@@ -32,7 +32,7 @@ from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 from franka_dynamics.simulation.model_trial import draw_plant
 
-STIFFNESS = np.array([40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0])  # N m/rad
+STIFFNESS = np.array([40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0])  # N m/rad, of the picture
 DAMPING = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5])  # N m s/rad
 AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
 CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
@@ -79,8 +79,13 @@ def motion(arm, time):
     )
 
 
-def follow(arm, feedforward):
-    """Return desired and true joint positions in the third period, (k, n) each [rad]."""
+def follow(arm, feedforward, stiffer=1.0):
+    """
+    Return desired and true joint positions in the third period, (k, n) each [rad].
+
+    `stiffer` multiplies the stiffness, and its root the damping.
+    """
+    kp, kd = stiffer * STIFFNESS, np.sqrt(stiffer) * DAMPING
     model, plant = fd.Model(arm), draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     steps = round(PERIOD_S / STEP_S)
@@ -89,7 +94,7 @@ def follow(arm, feedforward):
         q_d, dq_d, ddq_d = motion(arm, step * STEP_S)
         state = simulated.read()
         q, dq = state.position, state.velocity
-        torque = STIFFNESS * (q_d - q) + DAMPING * (dq_d - dq)
+        torque = kp * (q_d - q) + kd * (dq_d - dq)
         if feedforward:
             torque += model.coriolis(q, dq) + model.mass_matrix(q) @ ddq_d
         simulated.step(torque)
@@ -189,11 +194,18 @@ def main(argv=None) -> int:
     """Print both arms' flange errors; return 1 unless feedforward halves the error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
+    parser.add_argument(
+        '--stiffness',
+        type=float,
+        default=STIFFNESS[0],
+        help='stiffness of the first joints, the others in proportion [N m/rad] (default: 40)',
+    )
     parser.add_argument('--output', help='the animation, a GIF')
     arguments = parser.parse_args(argv)
     arm = fd.load(arguments.arm)
     model = fd.Model(arm)
-    runs = [follow(arm, feedforward) for feedforward in (False, True)]
+    stiffer = arguments.stiffness / STIFFNESS[0]
+    runs = [follow(arm, feedforward, stiffer) for feedforward in (False, True)]
     without, with_it = (rms(np.subtract(*flange_paths(model, run))) for run in runs)
     for label, error in zip(LABELS, (without, with_it)):
         print(f'{label}: the flange is {1e3 * error:.1f} mm rms off its path')
