@@ -32,7 +32,10 @@ CODE = {
     if (blocks := re.findall(r'```python\n(.*?)```', text, re.S))
 }
 # Libraries that the code of a page needs and `make test` does not install.
-NEEDED = {'docs/howto/gradients.md': ('jax', 'torch')}
+NEEDED = {
+    'docs/howto/gradients.md': ('jax', 'torch'),
+    'docs/howto/policies.md': ('gymnasium', 'mujoco'),
+}
 ARM_FILES = PAGES[DOCS / 'howto' / 'arm-files.md']
 (ARM_FILE,) = re.findall(r'```yaml\n(.*?)```', ARM_FILES, re.DOTALL)
 each_page = pytest.mark.parametrize(

@@ -1,0 +1,37 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The example on a model of an FR3 with friction, rotors and 2 ms, as Menagerie's has."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+import franka_dynamics as fd
+
+pytest.importorskip('mujoco')
+
+
+def of_menageries_kind(path):
+    """Write an FR3 with the joint friction and the rotor inertias of Menagerie's; return path."""
+    root = ElementTree.fromstring(fd.write_mjcf('fr3'))
+    root.find('option').set('timestep', '0.002')
+    friction = 4 * (1.137,) + (0.763, 0.44, 0.248)
+    rotors = 4 * (0.195,) + 3 * (0.074,)
+    for joint, loss, rotor in zip(root.find('worldbody').iter('joint'), friction, rotors):
+        joint.attrib |= {'frictionloss': f'{loss}', 'armature': f'{rotor}', 'damping': '0.21'}
+    ElementTree.ElementTree(root).write(path)
+    return path
+
+
+def test_feedforward_halves_the_error_on_a_foreign_model(example, capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(example, 'DURATION_S', 3.0)
+    assert example.main([str(of_menageries_kind(tmp_path / 'fr3.xml'))]) == 0
+    alone, with_feedforward, step = map(float, re.findall(r'([\d.]+) m', capsys.readouterr().out))
+    assert with_feedforward < 0.1 * alone
+    assert step == 2.0
+
+
+def test_menageries_own_model_is_followed(example):
+    pytest.importorskip('robot_descriptions', reason='robot_descriptions would download the model')
+    assert example.main([]) == 0
