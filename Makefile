@@ -176,7 +176,9 @@ fuzz: setup
 		test/ros/test_hostile_requests.py test/codegen/test_cpp_nonsense.py
 
 broken-logs: setup
-	@$(BIN)/python benchmarks/broken_logs.py "$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"
+	@$(BIN)/python benchmarks/broken_logs.py \
+		"$${FRANKA_DYNAMICS_RECORDINGS:?names no folder}"/fer_excitation \
+		"$$FRANKA_DYNAMICS_RECORDINGS"/fer_gaz2019_1khz
 
 streams: setup
 	@$(BIN)/python benchmarks/streams.py

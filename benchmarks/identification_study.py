@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-How well identified arms predict left-out runs: simulated FR3 with a hand, moving slowly.
+How well identified arms predict left-out parts of runs: simulated FR3 with a hand, moving slowly.
 
     python benchmarks/identification_study.py [--draws 6] [--first 0]
 
@@ -11,9 +11,9 @@ Coulomb friction); torque sensors with a new offset in every run, ripple and a l
 cable; two joints that hardly move. Rigid-body torques are MuJoCo's inverse dynamics. `identify`
 gets four runs of 60 s at 30 or 100 Hz, from the first to the last of which all friction but the
 load-dependent part falls by 9 to 23 %. Identifying an arm takes 2 to 3 s of processor time. A line
-for each arm gives the error E [N m] of the predicted torques in each left-out run: for the
-identified arm, the published set and the true inertias, with friction fitted to the other runs. If
-the identified arm's error exceeds that of the true inertias, the identified inertias are the
+for each arm gives the error E [N m] of the predicted torques in each left-out fold: for the
+identified arm, the published set and the true inertias, with friction fitted to the other folds.
+If the identified arm's error exceeds that of the true inertias, the identified inertias are the
 cause.
 """
 
@@ -31,7 +31,7 @@ from franka_dynamics.arm import ArmDescription, load, MaxwellSlipFriction
 from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.verdict import judge
+from franka_dynamics.identification.results import Improvement
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.model_trial import draw_plant
@@ -158,10 +158,8 @@ def main() -> None:
         # The true arm is treated as one more published set, so that its friction is fitted in the
         # same way.
         result = identify(runs(seed), ARM, [ARM, drawn(seed).arm], OPTIONS)
-        own, best, true = (
-            [part.error for part in one.parts] for one in (result.arm_score, *result.published)
-        )
-        written = judge(result.arm_score, [result.published[0]], result.start_score).better
+        own, best, true = (one.folds for one in (result.arm_score, *result.published))
+        written = Improvement.of(result.arm_score, [result.published[0]]).better
         pairs = ' '.join(f'{ours:.3f}/{theirs:.3f}' for ours, theirs in zip(own, best))
         print(
             f'{seed:4d} {"written" if written else "refused"}  left out {pairs}  true inertias '
@@ -171,7 +169,7 @@ def main() -> None:
         owns += own
         trues += true
     print(
-        f'left-out runs of all draws: median E {np.median(owns):.3f} N m, of true inertias '
+        f'left-out folds of all draws: median E {np.median(owns):.3f} N m, of true inertias '
         f'{np.median(trues):.3f}'
     )
 

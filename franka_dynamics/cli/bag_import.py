@@ -21,7 +21,7 @@ from ..report.table import Head, Table
 @dataclass(frozen=True, kw_only=True)
 class Import(ColumnMap, BagNames):
     """
-    Convert a log (CSV, parquet, HDF5, MAT, npy, npz) to a rosbag2 of joint states.
+    Convert a log (CSV, parquet, HDF5, npy, npz) to a rosbag2 of joint states.
 
     COLUMNS is the name of an array with one column per joint, such as a dataset of HDF5, some
     columns of a wider one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from
@@ -29,7 +29,7 @@ class Import(ColumnMap, BagNames):
     """
 
     log: str = option(
-        'a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file',
+        'a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz file',
         'FILE',
         positional=True,
     )

@@ -19,10 +19,11 @@ from ..arm.hand_file import NO_HAND
 from ..arm.shapes import FRANKA_ARMS
 from ..files import write_text
 from ..options import option
+from ..recordings.recording import effort_scales
 
 if TYPE_CHECKING:
     from ..control.guard_replay import GuardReplay
-    from ..recordings.mounted import MountedVerdict
+    from ..identification.verdict import Verdict
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
     from ..recordings.replay import Fit
@@ -61,39 +62,37 @@ class Replay(MeasuredTorques, ExternalTorque):
 
     def run(self) -> int:
         """Print tables and verdict; return 1 only if the best set's error E is above --require."""
-        from ..recordings.mounted import judge_mounted
+        from ..identification.options import IdentificationOptions
+        from ..identification.sources import LEAST_S
+        from ..identification.verdict import of_motion
         from ..recordings.replay import equally_good, fit_all
-        from ..report.replay import (
-            guard_parameters,
-            guard_sentence,
-            possible,
-            replay_as_data,
-        )
+        from ..report.replay import guard_parameters, guard_sentence, replay_as_data
 
         if self.no_plots:
             self.refuse('--no-plots: the folder holds plots alone', 'output')
         if self.external is None:
             self.require_with('--external PATH', 'frame', 'tool_center')
         arms = self._candidates()
+        model = IdentificationOptions(self.gravity).torque_model(arms[0])
         with ProgressBar() as bar:
             # The friction torque in `motion` is that of arms[0]; all candidates have the same
             # friction model.
-            recording, motion, warnings = self.prepared(arms[0], bar)
+            recording, motion, warnings = self.prepared(arms[0], bar, model.friction.columns)
             each = bar.track(arms, description='predicting')
-            tried = fit_all(each, motion, gravity=self.gravity)
-            mounted = judge_mounted(tried, motion, gravity=self.gravity)
-            fits = possible(tried, mounted)
+            fits = fit_all(each, motion, gravity=self.gravity)
             guarded = self._guarded(fits[0].arm, recording, bar)
         others = equally_good(fits, motion)
-        every = (*fits, *(one for one in tried if one not in fits))
+        long_enough = recording.duration >= LEAST_S
+        name = Path(recording.source).name
+        found = of_motion(motion, model, arms[0], arms, name) if long_enough else None
         say_each(warnings, 'warning')  # before the verdict, which warnings may make meaningless
-        self._print(recording, motion, every, others, mounted)
+        self._print(recording, motion, fits, others, found)
         say(guard_sentence(guarded, recording.joint_names))
         if self.learn is not None:
             write_text(self.learn, guard_parameters(guarded, recording.source))
             say(f"this arm's bounds: {self.learn}; give them to the node by --params-file")
         if self.json:
-            data = replay_as_data(recording, motion, every, others, warnings, mounted)
+            data = replay_as_data(recording, motion, fits, others, warnings, found)
             figures = ('share', 'residual', 'watched', 'stopped')
             data['guard'] = {name: getattr(guarded, name) for name in figures}
             write_json(self.json, data)
@@ -142,18 +141,20 @@ class Replay(MeasuredTorques, ExternalTorque):
         motion: Motion,
         fits: Sequence[Fit],
         others: Sequence[Fit],
-        mounted: MountedVerdict,
+        found: Verdict | None,
     ) -> None:
-        from ..report.replay import E_IN_WORDS, joint_table, replay_table, verdict
+        from ..report.replay import best_sentence, E_IN_WORDS, joint_table, replay_table
+        from ..report.verdict import headline, verdict_lines
 
-        options = motion.options
-        say(verdict(fits[0], others, mounted), style='bold')
-        if mounted.sentence:
-            say(mounted.sentence)
+        options, names = motion.options, fits[0].arm.joint_names
+        said = 'Too short to be judged.' if found is None else headline(found)
+        say(f'{said} {best_sentence(fits[0], others)}'.strip(), style='bold')
+        if found is not None:
+            scale = effort_scales(self.effort_scale, len(names))
+            say_each(verdict_lines(found, names, scale))
         named = (fits[0], *others)
         ordered = (*named, *(one for one in fits if one not in named))
-        likely = [one for one in ordered if mounted.allows(one.arm.hand)]
-        shown = fits if self.all else likely[:_SHOWN]
+        shown = fits if self.all else ordered[:_SHOWN]
         suspicious = (
             f'{one.arm.inertial_set}: {sentence}'
             for one in shown

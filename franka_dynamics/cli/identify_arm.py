@@ -15,17 +15,15 @@ from ._arm_options import ArmOptions
 from ._options import file_option, gravity_option, json_option, NewFile
 from ._recording_options import RecordingOptions
 from ._say import ProgressBar, say, say_each, show, write_json
-from ..arm import ArmDescription, available_hands, available_sets
+from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import AS_LISTED
-from ..arm.hand_file import NO_HAND
-from ..arm.shapes import FRANKA_ARMS
 from ..errors import ClusterError, needing
 from ..identification.options import IdentificationOptions
 from ..options import option
 
 if TYPE_CHECKING:
-    from ..identification.bags import Bag
     from ..identification.results import Identification
+    from ..identification.sources import Bag
 
 _CONNECT_S = 20.0
 
@@ -48,12 +46,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'file for the identified arm, fitted to all bags; written if the arm is better than the '
         'best published set'
     )
-    write_anyway: bool = option(
-        'write the file even if the arm is not better than the best published set; for faulty '
-        'recordings add --anyway',
-        default=False,
-        rare=True,
-    )
     gravity: tuple[float, float, float] = gravity_option(rare=True)
     processes: int = option(
         'number of processes that read bags and make fits', 'N', default=1, rare=True
@@ -64,6 +56,9 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'ADDRESS',
         default=None,
         rare=True,
+    )
+    base_parameters: bool = option(
+        'print the base parameters and friction with their standard deviations', default=False
     )
     skip_bad_bags: bool = option(
         'go on without bags that cannot be used, and name them', default=False, rare=True
@@ -79,9 +74,9 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
     def run(self) -> int:
         """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
-        from ..identification.bags import Bag
         from ..identification.identify import identify
         from ..identification.results import IDENTIFIED
+        from ..identification.sources import Bag
 
         self.require_new()
         start = self.load_arm()
@@ -97,7 +92,6 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 published_sets(self, start),
                 self.part(IdentificationOptions),
                 tests=tests,
-                hands=self._hands(start),
                 skip_failures=self.skip_bad_bags,
                 executor=executor,
                 progress=bar.follow('identifying'),
@@ -105,14 +99,14 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         refused = self._refusal(result)
         # Files are written before results are printed, because `| head` can end this program.
         self._write(result, [*bags, *tests], arm_file=not refused)
-        show_identification(result)
+        show_identification(result, base_parameters=self.base_parameters)
         if self.report:
             say(f'page: {self.report}')
         if refused:
             say(refused, style='red')
             return 1
         if self.output:
-            count = len(result.recorded.bags)
+            count = len(result.recorded.names)
             fitted = f'all {count} bags' if count > 1 else 'all of the bag'
             say(f'arm file: {self.output} (set {IDENTIFIED}, fitted to {fitted})')
         else:
@@ -122,16 +116,15 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     def _write(self, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
         """Write the files of --report and --json, and with `arm_file` the file of --output."""
         from ..files import write_text
-        from ..identification.bags import labels_of
-        from ..report.identification import identification_as_data
-        from ..report.identification_page import identification_page
+        from ..identification.sources import labels_of
+        from ..report.identification import identification_as_data, identification_page
 
         if self.output and arm_file:
             result.save(self.output, payload=self.payload, anyway=True)
         if self.report:
-            used = dict(result.recorded.bags)
+            used, scale = {one.name for one in result.recorded.notes}, self.scale(result.model.n)
             motions = (
-                (name, bag.motion(result.model))
+                (name, bag.motion(result.model, scale))
                 for name, bag in zip(labels_of(bags), bags)
                 if name in used
             )
@@ -139,33 +132,23 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         if self.json:
             write_json(self.json, identification_as_data(result))
 
-    def _hands(self, start: ArmDescription) -> list[ArmDescription]:
-        """Return a Franka arm with every set and hand; [] for other arms or efforts not in N m."""
-        if start.name not in FRANKA_ARMS or self.effort_unit != 'Nm':
-            return []
-        hands = NO_HAND, *available_hands(), start.hand
-        return self.load_each(available_sets(self.arm), hands)
-
     def _refusal(self, result: Identification) -> str:
         """Return why the identified arm is rejected, or an empty string."""
-        from ..report.diagnosis import cause_and_fix
-
-        error = result.arm_score.test.whole
-        if not (result.diagnosis.sound or self.anyway):
+        if not (result.verdict.sound or self.anyway):
             return (
-                'No arm file was written, because the recordings are not sound. '
-                f'{" ".join(cause_and_fix(result))} --anyway accepts them as they are.'
+                'No arm file was written, because the recordings are not sound; --anyway accepts '
+                'them as they are.'
             )
-        if self.require is not None and not error <= self.require:
+        if self.require is not None and not result.arm_score.test.whole <= self.require:
             return (
                 f'E on the left-out parts is above the required {self.require:g} {result.unit}; '
                 'no arm file was written.'
             )
-        if result.accepted or self.write_anyway:
+        if result.improvement.better or self.anyway:
             return ''
         return (
             'The identified arm is not better than the published sets, so no arm file was '
-            'written; --write-anyway writes it nevertheless.'
+            'written; --anyway writes it nevertheless.'
         )
 
 
@@ -175,16 +158,17 @@ def published_sets(options: ArmOptions, start: ArmDescription) -> list[ArmDescri
     return options.load_each(available_sets(options.arm), (hand,))
 
 
-def show_identification(result: Identification) -> None:
-    """Print the tables, warnings and verdict of an identification."""
-    from ..report.identification import headline, tables, verdict, warning_lines
+def show_identification(result: Identification, *, base_parameters: bool = False) -> None:
+    """Print the verdict, warnings and tables of an identification."""
+    from ..report.identification import conclusion, details, link_table, parameter_table, tables
     from ..report.replay import E_IN_WORDS
 
-    say(headline(result))
-    show(*tables(result))
+    say(conclusion(result), style='bold')
+    say_each(details(result), 'warning')
+    show(*tables(result), link_table(result))
+    if base_parameters:
+        show(parameter_table(result))
     say(E_IN_WORDS)
-    say_each(warning_lines(result), 'warning')
-    say_each(verdict(result))
 
 
 @contextmanager

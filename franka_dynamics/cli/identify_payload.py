@@ -76,7 +76,7 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
         motions = []
         for bag in bags:
             recording = self.read(bag, arm, bar)
-            for sentence in suspicions(recording, arm, gravity=self.gravity):
+            for sentence in suspicions(recording, arm):
                 say(f'{bag}: {sentence}', 'warning')
             motions.append(
                 static_samples(recording) if self.static else prepare(recording, self.signal)

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
-from .solve import Equations
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes, Shape, ShapeKind
@@ -39,17 +37,6 @@ _LEAST_REGULARIZATION = 1e-2
 # The pseudo-inertia of the last link without the hand must exceed _LEAST_REST times its value in
 # the starting set (the difference must be positive semidefinite).
 _LEAST_REST = 1e-3
-# Solver settings that are tried in turn. With poorly determined parameters the solver can end
-# slightly above its tolerances; finer refinement or no equilibration then helps.
-_SOLVER_SETTINGS: tuple[dict[str, Any], ...] = (
-    {},
-    {
-        'iterative_refinement_max_iter': 50,
-        'iterative_refinement_reltol': 1e-14,
-        'iterative_refinement_abstol': 1e-14,
-    },
-    {'equilibrate_enable': False},
-)
 # Friction parameters of magnitude below _NO_FRICTION times their prior standard deviation are
 # within the solver's accuracy and are set to zero.
 _NO_FRICTION = 1e-6
@@ -73,7 +60,7 @@ class ConsistentFit:
 
 
 def fit_consistent(
-    equations: Equations,
+    equations: tuple[Array, Array],
     prior: Prior,
     regularization: float,
     *,
@@ -83,7 +70,7 @@ def fit_consistent(
     """
     Return the physically consistent arm that fits the samples best under the prior.
 
-    `equations` (R, z) are from `QRFactors.weighted`. The cost of the links' inertias is the exact
+    `equations` (R, z) are from `solve.equations`. The cost of the links' inertias is the exact
     log-determinant divergence from the starting set, not its second-order approximation in
     `Prior.rows`. `start` is the starting set with the mounted hand. `friction_deviations` (f,), by
     default zeros, are the friction parameters' standard deviations, stored in the arm's friction
@@ -111,11 +98,11 @@ def fit_consistent(
         - (effort - triangle[:, :b] @ prior.center[:b])
     )
     cost = cp.sum_squares(residual) + cp.sum_squares(friction) + 2.0 * applied * divergence
-    # With many precise samples the squared residuals are so large that the divergence is below the
+    # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|), and minimised
     # undivided only if that fails.
-    units = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort)))), 1.0
-    _solve(cp, [cp.Problem(cp.Minimize(unit * cost), constraints) for unit in units])
+    unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
+    _solve(cp, [cp.Problem(cp.Minimize(one * cost), constraints) for one in (unit, 1.0)])
     mean = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
     arm = with_parameter_vector(start, mean + root @ change.value)
     # The solver may return a small negative rotor inertia in place of zero.
@@ -173,14 +160,14 @@ def _links(
 
 def _solve(cp: Any, problems: list[Any]) -> None:
     """
-    Try each problem with each of the solver's settings until one is solved to full accuracy.
+    Solve the first problem to full accuracy, or else the second.
 
-    Raises IdentificationError if none is, or at once if a problem is infeasible or unbounded.
+    Raises IdentificationError if neither is solved, or at once if one is infeasible or unbounded.
     """
-    for problem, settings in product(problems, _SOLVER_SETTINGS):
+    for problem in problems:
         with suppress(cp.SolverError), catch_warnings():
             simplefilter('ignore')  # cvxpy warns of an inaccurate solution; the loop goes on
-            problem.solve(solver=cp.CLARABEL, **settings)
+            problem.solve(solver=cp.CLARABEL)
         if problem.status == cp.OPTIMAL:
             return
         if problem.status is not None and problem.status.startswith(_NO_SOLUTION):

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior
-from .samples import QRFactors
-from .torque_model import normal_residual, TorqueModel
+from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
@@ -120,7 +119,7 @@ class ExcitationProblem:
     @cached_property
     def noise(self) -> Array:
         """Each joint's normal residual (`normal_residual`), assumed as its noise, (n,) [N m]."""
-        return normal_residual(self.prior.effort, np.zeros(self.arm.n))
+        return self.prior.normal
 
     @cached_property
     def _prior_information(self) -> Array:
@@ -220,8 +219,9 @@ class ExcitationProblem:
 
 def bag_information(problem: ExcitationProblem, motion: Motion) -> Array:
     """Return the information matrix of a prepared recording of the same arm, shape (p, p)."""
-    triangle, _ = QRFactors.of(problem.model, motion).weighted(1.0 / problem.noise)
-    return np.asarray(triangle.T @ triangle)
+    columns = motion.q, motion.dq, motion.ddq
+    rows = problem.regressor(*columns) / problem.noise[:, None]
+    return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
 
 
 def smooth_least(values: Array) -> Array:

@@ -10,15 +10,13 @@ and friction, which both sets of recordings share, so that most errors of the ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior, with_minimum_gyration
-from .samples import filter_inflation, QRFactors, residual_inflation, total, with_load
-from .solve import estimate, find_noise, Noise
 from .torque_model import TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
@@ -106,6 +104,7 @@ def _about_center(vector: Array) -> Array:
 # The deviations are far above a load's parameters: the prior matters only for parameters that the
 # motion does not determine.
 _PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
+_BLOCK_S = 1.0  # residuals this far apart are independent
 
 
 def identify_payload(
@@ -121,7 +120,9 @@ def identify_payload(
     All motions are of the same arm. They are all prepared alike, or all from `static_samples`. If
     both sets contain the same motion, most errors of the arm's model cancel. `arm` is the arm
     without the load; the prior standard deviation of its links' masses is 100 %, so any published
-    set will do. `gravity` (3,) is in the space frame [m/s^2].
+    set will do. `gravity` (3,) is in the space frame [m/s^2]. The standard deviations follow from
+    the residuals, whose sums over one second are taken as independent (Liang and Zeger 1986,
+    "Longitudinal data analysis using generalized linear models", Biometrika 73(1)).
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.
@@ -132,32 +133,52 @@ def identify_payload(
     both = [*without, *loaded]
     strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.towards(arm, model, strongest)
-    loads = model.loads(arm)
-
-    def reduced(of: Callable[[TorqueModel, Motion], QRFactors]) -> QRFactors:
-        free, held = (total(of(model, one) for one in motions) for motions in (without, loaded))
-        return with_load(free, held, loads)
-
-    def noise_of(inflation: Array) -> Noise:
-        return find_noise(factors, prior, inflation, 1.0, _PRIOR, least=0.0)
-
-    factors = reduced(QRFactors.of)
-    still = not any(motion.dq.any() for motion in both)
-    inflation = np.full(model.n, 1.0 if still else filter_inflation(without[0].options))
-    noise = noise_of(inflation)
-    if not still:
-        windows = reduced(QRFactors.of_windows)
-        theta = estimate(factors.weighted(noise.weights), prior, 1.0, _PRIOR).theta
-        measured = residual_inflation(factors.squares(theta), windows.squares(theta))
-        noise = noise_of(np.maximum(inflation, measured))
-    found = estimate(factors.weighted(noise.weights), prior, 1.0, _PRIOR)
-    own = slice(len(model.base), len(model.base) + PER_LINK)
+    rows, loads = [], model.loads(arm)
+    for k, motion in enumerate(both):
+        base, friction = model.blocks(motion)
+        held = base @ loads if k >= len(without) else np.zeros((*base.shape[:2], PER_LINK))
+        rows.append(np.concatenate([model.regressor(base, friction), held], axis=-1))
+    columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
+    known, right = prior.rows(1.0)
+    p = len(right)
+    information = np.diag(np.append(np.zeros(p), _PRIOR**-2.0))
+    information[:p, :p] = known.T @ known
+    pull = np.append(known.T @ right, np.zeros(PER_LINK))
+    noise = prior.normal
+    for _ in range(2):  # the second time with the residuals of the first
+        scaled = columns / noise[:, None]
+        matrix = np.einsum('tja,tjb->ab', scaled, scaled) + information
+        theta = np.linalg.solve(matrix, np.einsum('tja,tj->a', scaled, torque / noise) + pull)
+        residual = torque - columns @ theta
+        noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.normal)
+    scores = np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise)
+    inverse = np.linalg.inv(matrix)
+    count = len(np.unique(blocks := _blocks(both)))
+    if count <= PER_LINK:
+        raise IdentificationError(
+            f'The recordings hold {count} independent samples, too few for {PER_LINK} parameters '
+            'of a load; record longer, or more poses.'
+        )
+    each = np.zeros((count, len(theta)))
+    np.add.at(each, blocks, scores)
+    covariance = inverse @ (each.T @ each * count / (count - PER_LINK) + information) @ inverse
     return PayloadEstimate.of(
-        found.theta[own],
-        found.covariance[own, own],
-        noise=noise.deviation,
+        theta[p:],
+        covariance[p:, p:],
+        noise=noise,
         arm_mass=sum(link.mass for link in arm.links),
     )
+
+
+def _blocks(motions: Sequence[Motion]) -> NDArray[np.intp]:
+    """Return the number of the second that each sample is in, counted over all motions, (N,)."""
+    keys = [
+        np.column_stack(
+            [np.full(len(one), k), one.piece, np.floor((one.time - one.time[0]) / _BLOCK_S)]
+        )
+        for k, one in enumerate(motions)
+    ]
+    return np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()
 
 
 STILL_RAD_PER_S = 0.01  # the arm is at rest if every joint is slower

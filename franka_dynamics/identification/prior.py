@@ -34,9 +34,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .torque_model import TorqueModel
+from .torque_model import normal_residual, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import steiner
 from ..dynamics.regressor import PER_LINK
@@ -55,10 +54,8 @@ _ROTOR_ACCELERATION = 100.0
 # friction, offset excepted, is then a tenth of the joint's largest torque. That torque may be
 # nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_PER_EFFORT = 5.0
-# Default precision: the starting set's masses have a prior standard deviation of 32 %. Fits with
-# precision 10 predict left-out parts of two real arms' recordings and of 16 simulated arms' runs
-# at least as well as fits with precision 30 or a precision chosen by cross-validation.
-PRIOR_PRECISION = 10.0
+# Default precision: the starting set's masses have a prior standard deviation of 100 %.
+PRIOR_PRECISION = 1.0
 
 
 def pseudo_inertia_basis() -> Array:
@@ -155,6 +152,11 @@ class Prior:
         return total
 
     @cached_property
+    def normal(self) -> Array:
+        """Each joint's normal residual without its friction (`normal_residual`), (n,) [N m]."""
+        return normal_residual(self.effort, np.zeros(self.model.n))
+
+    @cached_property
     def center(self) -> Array:
         """Mean of the prior: the reference's base parameters, zeros for friction, shape (p,)."""
         values = self.model.base.values(self.reference)
@@ -180,19 +182,17 @@ class Prior:
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
         return np.asarray(np.linalg.inv(np.linalg.cholesky(spread)) / scale)
 
-    def rows(self, regularization: float, shared: ArrayLike = ()) -> tuple[Array, Array]:
+    def rows(self, precision: float) -> tuple[Array, Array]:
         """
-        Return the prior as least-squares equations: matrix (p + k, p + k), right side (p + k,).
+        Return the prior as least-squares equations: matrix (p, p), right side (p,).
 
-        `regularization` is the precision s of the inertias: the starting set's masses have a
-        relative standard deviation of 1 / sqrt(s). `shared` (k,) are standard deviations about
-        zero of the parameters of the columns of `QRFactors.with_shared`, which come between base
-        and friction parameters.
+        `precision` is that of the inertias: the reference's masses have a relative standard
+        deviation of 1 / sqrt(precision).
         """
-        b, k = len(self.root), len(np.atleast_1d(shared))
-        rows = np.diag(1.0 / np.insert(self.deviations, b, shared))
-        rows[:b, :b] = np.sqrt(regularization) * self.root
-        return rows, rows @ np.insert(self.center, b, np.zeros(k))
+        b = len(self.root)
+        rows = np.diag(1.0 / self.deviations)
+        rows[:b, :b] = np.sqrt(precision) * self.root
+        return rows, rows @ self.center
 
 
 @dataclass(frozen=True)
@@ -209,24 +209,24 @@ class ShownPrecision:
     inertias: float
 
 
-def prior_misfit(prior: Prior, regularization: float, precision: ShownPrecision) -> Array:
+def prior_error(prior: Prior, assumed: float, shown: ShownPrecision) -> Array:
     """
-    Return the term s^2 P C P - s P, (b, b), of the covariance in the module docstring.
+    Return the term s^2 P C P, (b, b), of the covariance in the module docstring.
 
-    The fit assumes the precision s = `regularization`; a larger value in `precision` counts as s.
+    The fit assumes the precision s = `assumed`; a larger value in `shown` counts as s.
     """
     masses, inertias = _spreads(prior)
-    error = masses @ masses.T / min(precision.masses, regularization)
-    error += inertias @ inertias.T / min(precision.inertias, regularization)
-    penalty = regularization * (prior.root.T @ prior.root)
-    return np.asarray(penalty @ error @ penalty - penalty)
+    error = masses @ masses.T / min(shown.masses, assumed)
+    error += inertias @ inertias.T / min(shown.inertias, assumed)
+    penalty = assumed * (prior.root.T @ prior.root)
+    return np.asarray(penalty @ error @ penalty)
 
 
 def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecision:
     """
     Return the smallest precisions of a starting set that agree with the samples.
 
-    `equations` are those of `QRFactors.weighted`, weighted so that residuals have unit variance. A
+    `equations` are those of `solve.equations`, weighted so that residuals have unit variance. A
     precision below one (relative errors above 100 %) is returned only if it is the likeliest
     precision.
     """

@@ -4,17 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .bags import BagNote
-from .consistent_fit import ConsistentFit
-from .effort_scale import EffortScale
-from .explanations import Diagnosis
+import numpy as np
+
 from .options import IdentificationOptions
 from .prior import Prior, ShownPrecision
-from .scoring import ParameterSet, Score
-from .solve import Estimate, Noise
+from .sources import SourceNote
+from .sums import Sums
 from .torque_model import TorqueModel
 from .verdict import Verdict
 from ..arm import ArmDescription, LinkInertia
@@ -23,31 +22,101 @@ from ..arm.payload import read_payload
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
+from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
 
 IDENTIFIED = 'identified'  # name of the identified arm's inertial set
+# `Improvement.spread` is _DEVIATIONS standard errors of `gain`; _LEAST_GAIN is the smallest useful
+# reduction of E, relative to the published set's E.
+_DEVIATIONS, LEAST_GAIN = 2.0, 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Score:
     """
-    All parameters fitted to one set of samples.
+    Errors of one set of parameters.
 
-    `prior` has the chosen friction terms, `noise` is the noise of the joints' residuals. `base`
-    are base parameters and friction under the prior, `consistent` is the physically consistent
-    arm. `sets` are the parameters of `base` and `consistent`, then of the starting set and the
-    published sets with friction fitted to the same samples. `scale` turns recorded efforts into
-    torques. `precision` states the largest errors of the starting set that agree with the samples,
-    as inverse relative variances; the standard deviations of `base` include these errors.
+    `theta` (p,) are the parameters after the fit to all recordings, `train` their errors there.
+    `test` are the errors on unseen parts, each predicted by a fit without it; `rigid` without
+    friction and offset, `unfiltered` compared with unfiltered effort. `folds` has E of each unseen
+    part.
     """
 
-    prior: Prior
-    noise: Noise
-    base: Estimate
-    consistent: ConsistentFit
-    sets: tuple[ParameterSet, ...]
-    scale: EffortScale
-    precision: ShownPrecision
+    name: str
+    theta: Array
+    train: ResidualRms
+    test: ResidualRms
+    rigid: ResidualRms
+    unfiltered: ResidualRms
+    folds: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        theta: Array,
+        every: Sums,
+        unseen: Sequence[tuple[Sums, Array]],
+        b: int,
+        unit: Unit,
+    ) -> Score:
+        """
+        Return the score of `theta` (p,), b of them base parameters, fitted to the sums `every`.
+
+        `unseen` has the sums of each unseen part and the parameters of a fit without it.
+        """
+        count = sum(int(part.samples.sum()) for part, _ in unseen)
+        squares, rigid, unfiltered = (
+            np.array([part.squares(one[:last], unfiltered=raw) for part, one in unseen])
+            for last, raw in ((None, False), (b, False), (None, True))
+        )
+        return cls(
+            name,
+            theta,
+            ResidualRms.of_squares(every.squares(theta), int(every.samples.sum()), unit),
+            *(
+                ResidualRms.of_squares(one.sum(axis=0), count, unit)
+                for one in (squares, rigid, unfiltered)
+            ),
+            tuple(
+                ResidualRms.of_squares(one, int(part.samples.sum()), unit).whole
+                for one, (part, _) in zip(squares, unseen)
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """
+    Whether an identified arm is better than the best published set, and by how much.
+
+    `best` is the best published set's name. `gain` is the mean over unseen parts of its E minus
+    the identified arm's, `spread` two standard errors of this mean (NaN with a single part), and
+    `least` the smallest useful gain: 5 % of the published set's E.
+    """
+
+    best: str
+    gain: float
+    spread: float
+    least: float
+
+    @classmethod
+    def of(cls, arm: Score, published: Sequence[Score]) -> Improvement:
+        """Return the comparison of an arm's score with the best of one or more others."""
+        best = min(published, key=lambda one: one.test.whole)
+        gains = np.subtract(best.folds, arm.folds)
+        spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
+        return cls(
+            best.name,
+            float(gains.mean()),
+            _DEVIATIONS * spread / float(np.sqrt(len(gains))),
+            LEAST_GAIN * float(np.mean(best.folds)),
+        )
+
+    @property
+    def better(self) -> bool:
+        """Whether the gain is above both `spread` and `least`."""
+        return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,16 +124,16 @@ class Recorded:
     """
     The recordings behind an identification.
 
-    `bags` has each recording's name and the torque error E, on this recording, of the arm fitted
-    to all recordings. The last `unseen_bags` recordings are test recordings. All recordings were
-    prepared with the options `signal`. `notes` has an entry for each used bag, `failures` a
-    sentence for each unusable bag.
+    `names` and `errors` are each used recording's name and E of the identified arm there. The last
+    `unseen` recordings are test recordings. All were prepared with the options `signal`. `notes`
+    has an entry for each used recording, `failures` a sentence for each unusable bag.
     """
 
-    bags: tuple[tuple[str, float], ...]
-    unseen_bags: int
+    names: tuple[str, ...]
+    errors: tuple[float, ...]
+    unseen: int
     signal: SignalOptions
-    notes: tuple[BagNote, ...]
+    notes: tuple[SourceNote, ...]
     failures: tuple[str, ...]
 
 
@@ -73,37 +142,70 @@ class Identification:
     """
     All results of an identification: the fit to all recordings, and errors on unseen parts.
 
-    `model` is the identified model, with the chosen friction terms, `start` the starting set, and
-    `fit` the fit to all recordings together. `unregularised` is the estimate without a prior, or
-    None if the motion does not determine every parameter; `not_shown` names the base parameters
-    that the motion hardly or not at all determines.
+    Attributes
+    ----------
+    model : TorqueModel
+        The identified model.
+    start : ArmDescription
+        The starting set.
+    options : IdentificationOptions
+        The options.
+    arm : ArmDescription
+        The identified arm, physically consistent, with friction.
+    theta : ndarray, shape (p,)
+        The arm's base parameters, then its friction parameters.
+    base, deviations : ndarray, shape (p,)
+        Base parameters and friction under the prior, and their standard deviations.
+    left_open : ndarray, shape (b,)
+        Standard deviations of base parameters relative to their prior ones (`solve.left_open`).
+    precision : ShownPrecision
+        The largest errors of the starting set that agree with the samples.
+    prior : Prior
+        The prior of the fit.
+    scores : tuple of Score
+        Of base parameters, the identified arm, and the published sets with friction fitted.
+    improvement : Improvement
+        Whether the arm is better than the best published set.
+    verdict : Verdict
+        Whether the recordings are sound, and what they ask.
+    recorded : Recorded
+        The recordings.
+    remarks : tuple of str
+        Warnings about joints that hardly moved, large offsets, and bags that do not fit together.
 
-    `scores` are those of the base parameters, the consistent arm, and the published sets with
-    friction fitted to the same samples; `start_score` is the starting set's score, with friction
-    fitted too. `verdict` says whether the arm is better than the best published set, `diagnosis`
-    whether the residuals show a fault of the recordings. `recorded` has the recordings and their
-    errors under the final fit. `contradictions` are sentences on bags that seem to come from
-    different arms or loads, `remarks` warnings about hands, loads and joints that hardly moved.
     """
 
     model: TorqueModel
     start: ArmDescription
     options: IdentificationOptions
-    fit: Fit
-    unregularised: Estimate | None
-    not_shown: tuple[str, ...]
+    arm: ArmDescription
+    theta: Array
+    base: Array
+    deviations: Array
+    left_open: Array
+    precision: ShownPrecision
+    prior: Prior
     scores: tuple[Score, ...]
-    start_score: Score
+    improvement: Improvement
     verdict: Verdict
-    diagnosis: Diagnosis
     recorded: Recorded
-    contradictions: tuple[str, ...]
     remarks: tuple[str, ...]
+    unit: str
 
     @property
     def accepted(self) -> bool:
-        """Whether `verdict.better`, and the recordings are sound or accepted by `anyway`."""
-        return self.verdict.better and (self.diagnosis.sound or self.options.anyway)
+        """Whether the arm is better, and the recordings are sound or accepted by `anyway`."""
+        return self.improvement.better and (self.verdict.sound or self.options.anyway)
+
+    @property
+    def arm_score(self) -> Score:
+        """Score of the identified arm."""
+        return self.scores[1]
+
+    @property
+    def published(self) -> tuple[Score, ...]:
+        """Scores of the published sets with friction fitted to the recordings."""
+        return self.scores[2:]
 
     def save(self, path: str | Path, *, payload: str | None = None, anyway: bool = False) -> None:
         """
@@ -116,49 +218,14 @@ class Identification:
         if not (anyway or self.accepted):
             why = (
                 'it does not predict torques better than the published sets'
-                if self.diagnosis.sound or self.options.anyway
-                else 'its recordings are faulty, as its diagnosis says'
+                if self.verdict.sound or self.options.anyway
+                else 'its recordings are not sound, as its verdict says'
             )
             raise IdentificationError(
                 f'{path} is not written: the identified arm was not accepted, because {why}. '
                 'Use the published set, or write the file with anyway=True.'
             )
         write_text(path, identified_arm_text(self, payload))
-
-    @property
-    def base(self) -> Estimate:
-        """Base parameters and friction, fitted to all recordings under the prior."""
-        return self.fit.base
-
-    @property
-    def consistent(self) -> ConsistentFit:
-        """The physically consistent arm and its parameters, fitted to all recordings."""
-        return self.fit.consistent
-
-    @property
-    def arm(self) -> ArmDescription:
-        """The identified arm, physically consistent, with friction."""
-        return self.fit.consistent.arm
-
-    @property
-    def arm_score(self) -> Score:
-        """Score of the identified arm."""
-        return self.scores[1]
-
-    @property
-    def unit(self) -> str:
-        """Unit of the error E: N m, or percent of the effort limits if some joint is prismatic."""
-        return self.arm_score.parts[0].unit.name
-
-    @property
-    def published(self) -> tuple[Score, ...]:
-        """Scores of the published sets with friction fitted to the recordings."""
-        return self.scores[2:]
-
-    @property
-    def effort_scale(self) -> Array:
-        """Scale from recorded efforts to torques, shape (n,) [N m per unit]."""
-        return self.fit.scale.scale
 
 
 def identified_arm_text(result: Identification, payload: str | None = None) -> str:
@@ -167,25 +234,23 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
 
     `payload`, on the flange during the recordings, is subtracted from the arm.
     """
-    names = [name for name, _ in result.recorded.bags]
+    names = result.recorded.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
+    score, verdict = result.arm_score, result.verdict
+    asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
     notes = (
-        f'E on unseen data {result.arm_score.test.whole:.4f} {result.unit}, without '
-        f'friction and offset {result.arm_score.test_rigid.whole:.4f} {result.unit}; '
-        f'{"" if result.verdict.better else "NOT "}better than the best published set; '
-        f'{"" if result.diagnosis.sound else "recordings that are NOT sound; "}'
+        f'E on unseen data {score.test.whole:.4f} {result.unit}, without friction and offset '
+        f'{score.rigid.whole:.4f} {result.unit}; '
+        f'{"" if result.improvement.better else "NOT "}better than the best published set; '
+        f'{"" if verdict.sound else "recordings that are NOT sound; "}'
         'fitted to all of the data; physically consistent; prior '
-        f'about {result.start.inertial_set} of precision {result.consistent.regularization:g}'
+        f'about {result.start.inertial_set} of precision {result.options.regularization:g}'
     )
-    if result.options.scale_unknown:
-        notes += '; N m per A of motor current: ' + ', '.join(
-            f'{value:.4g}' for value in result.effort_scale
-        )
     suspicions = [
-        f'{note.bag}: {text}' for note in result.recorded.notes for text in note.suspicions
+        f'{note.name}: {text}' for note in result.recorded.notes for text in note.suspicions
     ]
-    warnings = [*result.contradictions, *result.remarks, *suspicions]
+    warnings = [*asks, *result.remarks, *suspicions]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,23 +20,16 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 MASS_AND_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
-VISCOUS, COULOMB, OFFSET, STRIBECK, SLIP = 'fv', 'fc', 'fo', 'fs', 'fz'
-# Pairs of displacements [rad] at which a joint's two slip elements saturate: one element for the
-# pre-sliding of bearings and seals, one for the wind-up of the drive. The first pair of
-# displacements is used unless another pair predicts parts left out of the fit clearly better. A
-# slip element that saturates above 0.3 rad acts as a spring in most motions and is confused with
-# gravity: on a real FER 0.6 rad raises E on a left-out stretch from 0.25 to 0.50 N m.
-SLIP_REACHES = ((0.004, 0.3), (0.002, 0.2), (0.002, 0.1))
-# Velocity v [rad/s] of the Stribeck term, which decreases as exp(-(dq / v)^2).
-STRIBECK_VELOCITY = 0.1
+VISCOUS, COULOMB, OFFSET, SLIP = 'fv', 'fc', 'fo', 'fz'
+# Displacements [rad] at which a joint's two slip elements saturate: one for the pre-sliding of
+# bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
+# acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on
+# a left-out stretch from 0.25 to 0.50 N m.
+SLIP_REACHES = (0.004, 0.3)
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
 # not absorb gravity.
 FRICTION_SHARE, OFFSET_SHARE = 0.02, 0.002
-# Prior standard deviation of friction if efforts are motor currents, which also overcome the
-# friction of the gears (the Coulomb friction of a UR10e is 4 to 7 % of the limits).
-DRIVE_FRICTION_SHARE = 0.1
-
 # `normal_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
 # if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
 _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _NORMAL_FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5
@@ -58,25 +51,22 @@ class FrictionTerms:
     """
     Friction torque tau_f of each of n joints, linear in the friction parameters.
 
-    tau_f = fv dq + fc tanh(dq / width) + fo. With `reaches` [rad] there are also the Stribeck term
-    fs tanh(dq / width) exp(-(dq / 0.1)^2), and for each reach a Maxwell-slip element fz z, whose
-    state changes by z <- clip(z + change of q / reach, -1, 1) (Al-Bender, Lampaert and Swevers
-    2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without the model's memory of
-    velocity).
+    tau_f = fv dq + fc tanh(dq / width) + fo, and for each of `reaches` [rad] a Maxwell-slip
+    element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1) (Al-Bender,
+    Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without the
+    model's memory of velocity).
     A sign function in place of tanh would turn the velocity noise of a resting joint into torque.
     """
 
     n: int
     width: float = COULOMB_WIDTH
     reaches: tuple[float, ...] = ()
-    # Prior standard deviation of friction relative to the torque limit.
-    share: float = FRICTION_SHARE
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's friction terms, in the order of `columns`."""
         slip = [f'{SLIP}{1e3 * one:g}mrad' for one in self.reaches]
-        return (VISCOUS, COULOMB, OFFSET, *([STRIBECK, *slip] if slip else []))
+        return (VISCOUS, COULOMB, OFFSET, *slip)
 
     @property
     def terms(self) -> int:
@@ -101,7 +91,6 @@ class FrictionTerms:
         viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.width), -1, 0)
         terms = [viscous, coulomb, np.ones_like(velocity)]
         if self.reaches:
-            terms.append(coulomb * np.exp(-((velocity / STRIBECK_VELOCITY) ** 2)))
             # A slip element's initial state is unknown: the mean of the columns for the initial
             # states -1 and 1 is used.
             terms.extend(np.moveaxis(slip_bounds(q, self.reaches).mean(axis=0), 1, 0))
@@ -113,7 +102,7 @@ class FrictionTerms:
 
         `effort` and `velocity` (n,) are the joints' torque [N m] and velocity limits [rad/s].
         """
-        torque = self.share * np.asarray(effort, dtype=float)[:, None]
+        torque = FRICTION_SHARE * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.terms)).copy()
         # One standard deviation of viscous friction reaches `torque` at half of the velocity
         # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
@@ -141,19 +130,18 @@ class FrictionTerms:
         if not self.reaches:
             viscous, coulomb, offset = table
             return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
-        used = [k for k, amplitude in enumerate(table[4:]) if amplitude.any()]
-        order = [0, 1, 3, 2, *(4 + k for k in used)]  # Stribeck term before the offset
-        viscous, coulomb, stribeck, offset, *slip = table[order]
+        used = [k for k, amplitude in enumerate(table[3:]) if amplitude.any()]
+        (viscous, coulomb, offset), slip = table[:3], table[3:][used]
+        none = np.zeros(self.n)  # no Stribeck torque
         return MaxwellSlipFriction(
             viscous,
             coulomb,
-            stribeck,
+            none,
             offset,
-            np.reshape(slip, (-1, self.n)),
+            slip,
             np.array([self.reaches[k] for k in used]),
             self.width,
-            STRIBECK_VELOCITY,
-            spread[order],
+            deviations=np.vstack([spread[:2], none, spread[2], spread[3:][used]]),
         )
 
 
@@ -172,17 +160,12 @@ class TorqueModel:
         gravity: ArrayLike = GRAVITY,
         rotor_inertia: bool = False,
         reaches: tuple[float, ...] = (),
-        friction_share: float = FRICTION_SHARE,
     ) -> TorqueModel:
         """Return the model of an arm; its columns depend on the geometry, not on inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, reaches=reaches, share=friction_share),
+            FrictionTerms(arm.n, reaches=reaches),
         )
-
-    def with_reaches(self, reaches: tuple[float, ...]) -> TorqueModel:
-        """Return the model with one slip element for each of `reaches` [rad], and no others."""
-        return replace(self, friction=replace(self.friction, reaches=reaches))
 
     @property
     def n(self) -> int:
@@ -198,10 +181,11 @@ class TorqueModel:
         """
         Return base parameter columns, (N, n, b), and each joint's friction columns, (N, n, terms).
 
-        If the motion was prepared with `columns=friction.columns`, `prepare` computed the friction
-        columns from the recorded samples and filtered them like the torque. For another motion
-        friction columns are computed from filtered velocities; IdentificationError is raised if
-        the model has Maxwell-slip elements, which need the recorded positions.
+        If the motion was prepared with `columns=friction.columns`, perhaps with more columns after
+        them, `prepare` computed the friction columns from the recorded samples and filtered them
+        like the torque. For another motion friction columns are computed from filtered velocities;
+        IdentificationError is raised if the model has Maxwell-slip elements, which need the
+        recorded positions.
         """
         friction_columns = motion.columns
         if friction_columns is None:
@@ -211,7 +195,8 @@ class TorqueModel:
                     'with columns=model.friction.columns.'
                 )
             friction_columns = self.friction.columns(motion.q, motion.dq)
-        return self.base.regressor(motion.q, motion.dq, motion.ddq), friction_columns
+        columns = friction_columns[..., : self.friction.terms]
+        return self.base.regressor(motion.q, motion.dq, motion.ddq), columns
 
     def loads(self, arm: ArmDescription) -> Array:
         """Return base parameters' changes per unit of each parameter of a flange load, (b, 10)."""

@@ -1,13 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads log files (CSV, parquet, HDF5, MATLAB, NumPy) as named arrays."""
+"""Reads log files (CSV, parquet, HDF5, NumPy) as named arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-import csv
 from dataclasses import dataclass
 from importlib import import_module
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 import re
@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import MissingDependencyError, RecordingError
 from ..typing import Array
 
-_DELIMITERS = ('\t', ';', ',', None)  # None means one or more blanks
+_DELIMITERS = ('\t', ';', ',', r'\s+')  # the last is one or more blanks
 _COMMENTS = ('#', '%')
 _SHOWN = 24  # largest number of names listed in a message
 
@@ -82,7 +82,7 @@ class LogColumns:
 
     def _whole(self, array: Array, name: str, count: int, what: str) -> Array:
         if array.ndim == 2 and count in array.shape:
-            # MATLAB files often have one row per joint.
+            # Some files have one row per joint.
             return array if array.shape[1] == count else array.T
         raise RecordingError(
             f'{self.source}: {what} {name!r} has shape {array.shape}, but (rows, {count}) is '
@@ -138,7 +138,7 @@ def read_log(path: str | Path) -> LogColumns:
     """
     Return the columns of a log file, whose format follows from the file's suffix.
 
-    The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz. Columns of a
+    The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz. Columns of a
     text file may be separated by commas, semicolons, tabs or blanks, with or without a header
     line.
 
@@ -210,21 +210,51 @@ def _expanded(columns: str, count: int) -> Iterator[str]:
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield the columns of a text file; add a remark if its last row breaks off."""
-    lines = file.read_text(encoding='utf-8-sig').splitlines(keepends=True)
+    pandas = library('pandas', file)
+    text = file.read_text(encoding='utf-8-sig')
+    lines = text.splitlines()
     content = [line for line in lines if line.strip() and not line.lstrip().startswith(_COMMENTS)]
     if not content:
         raise RecordingError(f'{file} is empty.')
     unquoted = re.sub('"[^"]*"', '', content[0].strip())
-    delimiter = next((one for one in _DELIMITERS if one is None or one in unquoted), None)
-    names = _cells(content[0], delimiter)
-    width = len(names)
-    named = not _are_numbers(names)
-    values = _rows(file, content[named:], delimiter, width, remarks)
-    if not named:
+    delimiter = next(one for one in _DELIMITERS if one in unquoted or one == _DELIMITERS[-1])
+
+    def cells(some: list[str]) -> Any:
+        """Return lines as a table of texts, empty where a row is too short."""
+        return pandas.read_csv(
+            StringIO('\n'.join(some)),
+            sep=delimiter,
+            header=None,
+            dtype=str,
+            keep_default_na=False,
+            skipinitialspace=True,
+        ).fillna('')
+
+    table = cells([line.strip(' ') for line in content])
+    numbers = table.apply(pandas.to_numeric, errors='coerce')
+    wrong = numbers.isna() & (table.apply(lambda column: column.str.strip().str.lower()) != 'nan')
+    names = table.iloc[0].str.strip().tolist() if wrong.iloc[0].any() else []
+    first = 1 if names else 0
+    if len(table) == first:
+        raise RecordingError(f'{file} holds no rows of numbers.')
+    if len(table) > first + 1 and wrong.iloc[-1].any() and not text.endswith('\n'):
+        # The recorder was probably stopped.
+        remarks.append(f'the last row, number {len(table) - first}, breaks off and was left out')
+        numbers, wrong = numbers.iloc[:-1], wrong.iloc[:-1]
+    faulty = wrong.iloc[first:].to_numpy()
+    if faulty.any():
+        row, column = (int(place) for place in np.argwhere(faulty)[0])
+        cell = table.iloc[row + first, column]
+        comma = ' (a decimal comma must be a point)' if ',' in cell else ''
+        raise RecordingError(
+            f'{file}, row {row + 1}, column {column + 1}: {cell[:40]!r} is not a number{comma}.'
+        )
+    values = numbers.iloc[first:].to_numpy(dtype=float)
+    if not names:
         # A comment line directly above the numbers may hold the column names.
         above = [line.strip() for line in lines[: lines.index(content[0])] if line.strip()]
-        names = _cells(above[-1].lstrip('#% '), delimiter) if above else []
-        if len(names) != width or _are_numbers(names):
+        names = cells([above[-1].lstrip('#% ')]).iloc[0].tolist() if above else []
+        if len(names) != values.shape[1]:
             yield '', values
             return
     repeated = sorted(name for name in names if names.count(name) > 1)
@@ -234,61 +264,6 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
             'its own.'
         )
     yield from zip(names, values.T)
-
-
-def _rows(
-    file: Path, lines: list[str], delimiter: str | None, width: int, remarks: list[str]
-) -> Array:
-    """Return the numbers of text lines, (rows, width), without a last row that breaks off."""
-    if not lines:
-        raise RecordingError(f'{file} holds no rows of numbers.')
-    last = len(lines)
-    if not lines[-1].endswith('\n') and len(_cells(lines[-1], delimiter)) < width and last > 1:
-        last -= 1  # incomplete, probably because the recorder was stopped
-        remarks.append(f'the last row, number {last + 1}, breaks off and was left out')
-    try:
-        found = np.loadtxt(
-            lines[:last], delimiter=delimiter, ndmin=2, comments=None, quotechar='"'
-        )
-    except ValueError as error:
-        raise RecordingError(
-            f'{file}{_first_fault(lines[:last], delimiter, width) or f": {error}"}'
-        ) from error
-    if found.shape[1] != width:
-        raise RecordingError(f'{file} has {width} names but {found.shape[1]} columns.')
-    return found
-
-
-def _first_fault(lines: list[str], delimiter: str | None, width: int) -> str:
-    """Return the end of a sentence on the first line that is not `width` numbers; else ''."""
-    for number, line in enumerate(lines, start=1):
-        cells = _cells(line, delimiter)
-        if len(cells) != width:
-            return (
-                f', row {number}: it has {len(cells)} columns where the first line has {width}; '
-                'every row must have as many.'
-            )
-        for place, cell in enumerate(cells, start=1):
-            if not _are_numbers([cell]):
-                comma = ' (a decimal comma must be a point)' if ',' in cell else ''
-                return f', row {number}, column {place}: {cell[:40]!r} is not a number{comma}.'
-    return ''
-
-
-def _cells(line: str, delimiter: str | None) -> list[str]:
-    """Return a line's cells; without a delimiter blanks separate them, except within quotes."""
-    if delimiter is None:
-        line, delimiter = ' '.join(line.split()), ' '
-    cells = next(csv.reader([line.strip('\r\n')], delimiter=delimiter, skipinitialspace=True), [])
-    return [cell.strip() for cell in cells]
-
-
-def _are_numbers(texts: list[str]) -> bool:
-    try:
-        np.array(texts, dtype=float)
-    except ValueError:
-        return False
-    return True
 
 
 _NUMPY_BEGINS = (b'\x93NUM', b'PK\x03\x04')  # first bytes of .npy and of .npz, a zip file
@@ -319,28 +294,6 @@ def _read_numpy(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         )
 
 
-def _read_mat(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    try:
-        content = library('scipy.io', file).loadmat(file, struct_as_record=False)
-    except NotImplementedError:  # raised by scipy for v7.3 files, which are HDF5
-        yield from _read_hdf5(file, remarks)
-        return
-    for name, value in content.items():
-        if not name.startswith('__'):
-            yield from _mat_columns(name, value)
-
-
-def _mat_columns(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield a MATLAB variable, or each field of a struct under the name 'struct.field'."""
-    if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
-        value = value.item()
-    if hasattr(value, '_fieldnames'):
-        for part in value._fieldnames:
-            yield from _mat_columns(f'{name}.{part}', getattr(value, part))
-    else:
-        yield name, value
-
-
 def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield an HDF5 file's one- and two-dimensional datasets, named by their paths in the file."""
     h5py, found = library('h5py', file), []
@@ -355,8 +308,8 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    table = library('pyarrow.parquet', file).read_table(file)
-    for name, column in zip(table.column_names, table.columns):
+    library('pyarrow', file)
+    for name, column in library('pandas', file).read_parquet(file).items():
         values = column.to_numpy()
         if values.dtype == object and len(values) and np.ndim(values[0]) == 1:
             lengths = {len(cell) for cell in values}
@@ -372,7 +325,6 @@ _Reader = Callable[[Path, list[str]], Iterator[tuple[str, Any]]]
 _READERS: dict[str, tuple[_Reader, str]] = {
     **dict.fromkeys(('.csv', '.tsv', '.txt', '.dat'), (_read_text, 'CSV')),
     **dict.fromkeys(('.npy', '.npz'), (_read_numpy, 'numpy arrays of numbers')),
-    '.mat': (_read_mat, 'a MATLAB file'),
     '.parquet': (_read_parquet, 'parquet'),
     **dict.fromkeys(('.h5', '.hdf5'), (_read_hdf5, 'HDF5')),
 }

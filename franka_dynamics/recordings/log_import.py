@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .log_file import LogColumns, read_log
-from .recording import effort_scales, Recording, require_sound
+from .recording import effort_scale_option, effort_scales, Recording, require_sound
 from ..errors import RecordingError
 from ..options import option
 
@@ -43,7 +43,9 @@ class ColumnMap:
     """
 
     position: str = option('joint positions', 'COLUMNS', default='')
-    effort: str = option('measured joint torques or motor currents', 'COLUMNS', default='')
+    effort: str = option(
+        'measured joint torques, or motor currents with --torque-constant', 'COLUMNS', default=''
+    )
     velocity: str = option(
         f'joint velocities, or {DERIVED!r} from position by central differences',
         'COLUMNS',
@@ -56,13 +58,7 @@ class ColumnMap:
     position_unit: str = option('', choices=POSITION_UNITS, default='rad')
     velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
     stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
-    effort_scale: tuple[float, ...] = option(
-        'N m per unit of the effort columns, one number or one per joint: 0.001 for mN m, a '
-        'torque constant with gear ratio and sign for A (default: 1, which leaves currents as '
-        'they are, for `identify arm --effort-unit A`)',
-        'NM_PER_UNIT',
-        default=(1.0,),
-    )
+    effort_scale: tuple[float, ...] = effort_scale_option()
 
     def __post_init__(self) -> None:
         """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""

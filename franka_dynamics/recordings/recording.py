@@ -20,6 +20,7 @@ from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import needing, RecordingError
 from ..files import naming_what_is_not_written
+from ..options import option
 from ..typing import Array
 
 HEADER, RECEIVED = 'header', 'received'
@@ -49,7 +50,7 @@ class Recording:
     stamp_ns : ndarray of int64, shape (messages,)
         Strictly increasing time stamps [ns], from the headers or by the recorder's clock.
     q, dq, effort : ndarray, shape (messages, n)
-        Position [rad], velocity [rad/s] and measured torque [N m], or motor current [A].
+        Position [rad], velocity [rad/s] and measured torque [N m].
     remarks : tuple of str
         Sentences on messages that were left out, derived velocities, and the like; usually empty.
 
@@ -91,6 +92,17 @@ class Recording:
     def scaled(self, effort_scale: ArrayLike) -> Recording:
         """Return the recording with efforts times a scale, one number or one per joint."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
+
+
+def effort_scale_option() -> Any:
+    """Return the option for the torque of one unit of recorded effort."""
+    return option(
+        'N m per unit of the recorded effort, one number or one per joint: 0.001 for mN m, for A '
+        'the torque constant with gear ratio; -1 flips the sign',
+        'NM_PER_UNIT',
+        flags=('--effort-scale', '--torque-constant'),
+        default=(1.0,),
+    )
 
 
 def effort_scales(given: ArrayLike, n: int) -> Array:
@@ -295,6 +307,20 @@ class _Messages:
             )
 
 
+def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
+    """Raise RecordingError for a value that is not finite; arguments as for `require_sound`."""
+    for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
+        bad = np.argwhere(~np.isfinite(values))
+        if len(bad):
+            row, joint = bad[0]
+            place = rows[row] if rows else f'row {row + 1}'
+            raise RecordingError(
+                f'{where}, {place}: {field} of {recording.joint_names[joint]} is '
+                f'{values[row, joint]}; every value of the arm must be a finite number. Cut the '
+                'recording before it, or mend what wrote it.'
+            )
+
+
 def require_sound(recording: Recording, where: str, rows: Sequence[str], later: str) -> None:
     """
     Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
@@ -302,15 +328,7 @@ def require_sound(recording: Recording, where: str, rows: Sequence[str], later: 
     The error message names the recording by `where`, a row by its name in `rows` ('message 1',
     ...), joint and value; `later` is the advice for stamps that do not increase.
     """
-    for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
-        bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            row, joint = bad[0]
-            raise RecordingError(
-                f'{where}, {rows[row]}: {field} of {recording.joint_names[joint]} is '
-                f'{values[row, joint]}; every value of the arm must be a finite number. Cut the '
-                'recording before it, or mend what wrote it.'
-            )
+    require_finite(recording, where, rows)
     if len(recording) < 2:
         raise RecordingError(f'{where} holds a single state of the arm; a motion needs many.')
     stopped = np.flatnonzero(np.diff(recording.stamp_ns) <= 0)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .preprocessing import Columns, Motion
 from ..arm import ArmDescription, FrictionModel, JointKind
-from ..arm.friction import friction_along, sliding_terms
+from ..arm.friction import friction_along
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -123,16 +123,15 @@ class Fit:
 
 def replay_columns(friction: FrictionModel | None) -> Columns:
     """
-    Return a function for `prepare`, from recorded q and dq to friction columns (N, n, 3).
+    Return a function for `prepare`, from recorded q and dq to one column (N, n, 1).
 
-    The first column is the torque of `friction` (zero for None) [N m]; the other columns are the
-    `sliding_terms`, which `weighed` fits together with a load. A friction model with a state needs
-    the positions before resampling.
+    It is the torque of `friction` (zero for None) [N m]. A friction model with a state needs the
+    positions before resampling.
     """
 
     def columns(q: Array, dq: Array) -> Array:
         torque = np.zeros_like(dq) if friction is None else friction_along(friction, q, dq)
-        return np.concatenate([torque[..., None], sliding_terms(dq)], axis=-1)
+        return torque[..., None]
 
     return columns
 
@@ -141,14 +140,15 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
     """
     Return how well an arm's model predicts the measured torques of a motion.
 
-    `motion` should have the `replay_columns` of the arm's friction; without columns, friction is
-    computed from the filtered velocities. `gravity` is in the space frame [m/s^2].
+    The last column of `motion` should be that of `replay_columns`, for the arm's friction; without
+    columns, friction is computed from the filtered velocities. `gravity` is in the space frame
+    [m/s^2].
     """
     rigid = predicted_torque(arm, motion, gravity=gravity)
     predicted = rigid
     if arm.friction is not None:
         predicted = rigid + (
-            arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., 0]
+            arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., -1]
         )
     residual, unit = motion.effort - predicted, Unit.of(arm)
     return Fit(

@@ -8,14 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .elements import save, torque_figure
 from .table import Cell, Head, plain, Table
-from ..arm.hand_file import NO_HAND
 from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
-from ..identification.torque_model import normal_residual
-from ..recordings.mounted import MountedVerdict
+from ..identification.verdict import Verdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import Fit, hand_name, ResidualRms
@@ -27,7 +23,7 @@ def replay_as_data(
     fits: Sequence[Fit],
     others: Sequence[Fit],
     suspicions: Sequence[str],
-    mounted: MountedVerdict,
+    found: Verdict | None,
 ) -> dict[str, Any]:
     """Return all results of a replay, for `json_text`; `others` are as good as `fits[0]`."""
     return {
@@ -46,8 +42,7 @@ def replay_as_data(
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
         'alike': [one.name for one in others],
-        'verdict': verdict(fits[0], others, mounted),
-        'hand': mounted.sentence,
+        'verdict': found,
         'suspicions': suspicions,
         'remarks': motion.remarks,
     }
@@ -70,41 +65,11 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
     }
 
 
-def possible(fits: Sequence[Fit], mounted: MountedVerdict) -> list[Fit]:
-    """Return the fits with a hand that `mounted` allows; all fits if there are none."""
-    return [one for one in fits if mounted.allows(one.arm.hand)] or list(fits)
-
-
-# A set fits if no joint's error is above _FITS times `normal_residual`. On two real FER the errors
-# of the set gaz2019 are at most 1.2 times `normal_residual`; if its inertias are changed by 10 %,
-# the largest error is 2 to 5 times `normal_residual`.
-_FITS = 2.0
 _NAMED = 3
 
 
-def verdict(best: Fit, others: Sequence[Fit], mounted: MountedVerdict) -> str:
-    """Return sentences: the best set, and that no set fits or which others fit as well."""
-    limit = best.arm.limit('effort')
-    normal = normal_residual(np.where(limit > 0.0, limit, np.inf), np.zeros(best.arm.n))
-    times = best.whole.joints / normal
-    worst = int(np.argmax(times))
-    if times[worst] > _FITS:
-        load = ''
-        if mounted.mass >= _LEAST_KG and best.arm.hand == NO_HAND:
-            load = f' A load of about {mounted.mass:.1f} kg seems to hang on the flange.'
-        return (
-            f'No listed set fits: the best has an error of {best.whole.joints[worst]:.2f} N m at '
-            f'{best.arm.joint_names[worst]}, {times[worst]:.0f} times that of a good model.'
-            f'{load} `identify arm` tries which fault of the recording explains it. '
-            f'{_best(best, ())}'
-        )
-    return _best(best, others)
-
-
-_LEAST_KG = 0.15  # smallest reported load: for two real FER without a load less is estimated
-
-
-def _best(best: Fit, others: Sequence[Fit]) -> str:
+def best_sentence(best: Fit, others: Sequence[Fit]) -> str:
+    """Return a sentence: the best set and its E, and which others fit as well."""
     friction = "with the arm file's friction"
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'

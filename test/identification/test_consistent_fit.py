@@ -10,11 +10,11 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.hand_file import load_hand
 from franka_dynamics.arm.shapes import load_shapes
-from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit
 from franka_dynamics.identification.consistent_fit import center_bounds, fit_consistent
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.samples import QRFactors
+from franka_dynamics.identification.solve import equations, INDEPENDENT
+from franka_dynamics.identification.sums import Sums
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -32,8 +32,9 @@ def equations_of(simulate, model, arm, friction=FRICTION, noise=0.01, **kwargs):
     rubbing = np.stack([friction.viscous, friction.coulomb, friction.offset], axis=1)
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
-    factors = QRFactors.of(model, replace(motion, effort=torque, effort_unfiltered=torque))
-    return factors.weighted(np.full(7, 1.0 / noise)), theta
+    exact = replace(motion, effort=torque, effort_unfiltered=torque)
+    sums, prior = Sums.of(model, FER, exact), Prior.towards(FER, model, np.ones(7))
+    return equations(sums, prior, np.full(7, noise / np.sqrt(INDEPENDENT))), theta
 
 
 def fitted(simulate, arm, *, start=FER, **kwargs):
@@ -114,18 +115,6 @@ def test_without_information_the_fit_is_the_reference(simulate):
     for link, reference in zip(arm.links, PRIOR.reference.links):
         # The solver's relative tolerance is 1e-8 of a divergence, which is a square.
         np.testing.assert_allclose(link.parameters(), reference.parameters(), rtol=0.0, atol=1e-3)
-
-
-def test_settings_short_of_the_optimum_give_way_to_the_next(simulate, monkeypatch):
-    equations, _ = equations_of(simulate, MODEL, load('fer', hand='franka_hand'), duration=30.0)
-    expected = fit_consistent(equations, PRIOR, 1.0, start=FER).theta
-    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', ({'max_iter': 3}, {}))
-    found = fit_consistent(equations, PRIOR, 1.0, start=FER).theta
-    # Both costs are within the solver's tolerance of 1e-8 of the optimum, where the cost is flat.
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-4)
-    monkeypatch.setattr(consistent_fit, '_SOLVER_SETTINGS', ({'max_iter': 3},))
-    with pytest.raises(IdentificationError, match='solver of the consistent fit failed'):
-        fit_consistent(equations, PRIOR, 1.0, start=FER)
 
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])

@@ -28,8 +28,6 @@ from franka_dynamics.identification.excitation_problem import (
     heights,
 )
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.samples import QRFactors
-from franka_dynamics.identification.solve import estimate
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 from franka_dynamics.resources import share_directory
 
@@ -68,10 +66,12 @@ def drawn_motion(problem, seed, samples):
 def test_predicted_deviations_are_those_of_estimates():
     problem = ExcitationProblem(FER, LIMITS, duration=20.0)
     motion = drawn_motion(problem, 2, 600)
-    factors = QRFactors.of(problem.model, motion)
     # 30 independent samples per second for 20 s, with the problem's noise.
-    prior = Prior.towards(FER, problem.model, np.ones(7))
-    expected = estimate(factors.weighted(1.0 / problem.noise), prior, 1.0).deviations
+    rows = problem.model.regressor(*problem.model.blocks(motion)) / problem.noise[:, None]
+    known, _ = Prior.towards(FER, problem.model, np.ones(7)).rows(1.0)
+    units = 1.0 / np.diag(known)
+    stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known]) * units
+    expected = units * np.linalg.norm(np.linalg.pinv(stacked), axis=1)
     found = problem.deviations(motion.q, motion.dq, motion.ddq)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0.0)
 

@@ -14,9 +14,9 @@ from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.arm_file_writer import arm_file_text
 from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.identification.bags import Bag, Summarise
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.sources import Bag, Summarise
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
 from ..arms import drawn_around
@@ -59,7 +59,7 @@ def here(paths):
 
 def numbers(result):
     errors = [one.test.whole for one in result.scores]
-    found = result.base.theta, result.base.deviations, result.consistent.theta, errors
+    found = result.base, result.deviations, result.theta, errors
     return np.concatenate(found)
 
 
@@ -67,7 +67,7 @@ def assert_same(one, other):
     """Require equal results to the last bit: sums have the same order everywhere."""
     np.testing.assert_array_equal(numbers(one), numbers(other))
     assert [own.name for own in one.scores] == [theirs.name for theirs in other.scores]
-    assert one.recorded.bags == other.recorded.bags
+    assert one.recorded.errors == other.recorded.errors
     assert one.recorded.notes == other.recorded.notes
 
 
@@ -88,11 +88,12 @@ def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
         assert (0.8 - 0.3 * left_out) * one.samples < other.samples < one.samples
         friction = np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1)
         theta = np.concatenate([summarise.model.base.values(REAL), friction.ravel()])
-        for stretch, alone in zip(pieces.summary.stretches, whole.summary.stretches, strict=True):
-            own, all_of_it = stretch.factors.samples, alone.factors.samples
-            assert left_out or own == pytest.approx(all_of_it, rel=0.25)
-            left = stretch.factors.squares(theta).sum() / max(1, own)
-            assert left < 1.5 * alone.factors.squares(theta).sum() / all_of_it
+        for own, alone in zip(pieces.sums.samples, whole.sums.samples, strict=True):
+            assert left_out or own == pytest.approx(alone, rel=0.3)
+        size, alone = (
+            one.sums.squares(theta).sum() / one.sums.samples.sum() for one in (pieces, whole)
+        )
+        assert size < 1.5 * alone
 
 
 def test_a_cluster_whose_worker_is_killed_finds_the_same_digits(cluster, here, paths):

@@ -12,13 +12,11 @@ from franka_dynamics.arm import available_sets, LinkInertia, load
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.prior import (
     Prior,
-    prior_misfit,
     shown_precision,
-    ShownPrecision,
     with_minimum_gyration,
 )
-from franka_dynamics.identification.samples import QRFactors
-from franka_dynamics.identification.solve import estimate, Noise
+from franka_dynamics.identification.solve import deviations, equations, estimate, INDEPENDENT
+from franka_dynamics.identification.sums import Sums
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.model_trial import draw_plant
@@ -28,9 +26,8 @@ from ..arms import drawn_around
 FER = load('fer')
 MODEL = TorqueModel.of(FER)
 PRIOR, B = Prior.towards(FER, MODEL, np.ones(7)), len(MODEL.base)
-NOISE = Noise(np.where(FER.limit('effort') > 50.0, 0.3, 0.1), np.full(7, 6.0))
+NOISE = np.where(FER.limit('effort') > 50.0, 0.3, 0.1)
 FRICTION = np.tile([0.3, 0.3, 0.0], 7)
-TOO_STRONG = 1000.0  # stated for a set with errors of 10 %, whose precision is 100
 
 
 def divergence(link, reference):
@@ -83,54 +80,43 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 
 @pytest.fixture(scope='module')
 def samples(simulate):
-    """Return the samples of a slow minute, their torques to be replaced."""
-    return QRFactors.of(MODEL, prepare(simulate(FER, duration=60.0)))
+    """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
+    sums = Sums.of(MODEL, FER, prepare(simulate(FER, duration=60.0)))
+    values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
+    return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
 
-def drawn_equations(samples, arm, rng):
-    """Return weighted equations of an arm's torques with the stated noise, and its parameters."""
+def drawn(samples, arm, rng):
+    """Return the sums of an arm's torques with noise, and the arm's parameters."""
+    sums, roots = samples
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
-    # The rows of all joints are factored here, so that the noise does not depend on `weighted`.
-    rows = np.zeros((*samples.r_factors.shape[:2], len(truth)))
-    for joint, (own, weight) in enumerate(zip(samples.r_factors, NOISE.weights)):
-        rubbing = slice(B + 3 * joint, B + 3 * joint + 3)
-        rows[joint, :, :B], rows[joint, :, rubbing] = weight * own[:, :B], weight * own[:, B:-2]
-    triangle = np.linalg.qr(rows.reshape(-1, len(truth)), mode='r')
-    return (triangle, triangle @ truth + rng.standard_normal(len(truth))), truth
+    p, products = len(truth), sums.products.copy()
+    # Noise is correlated over INDEPENDENT samples.
+    size = NOISE * np.sqrt(INDEPENDENT)
+    noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
+    known = products[..., :p, :p] @ truth
+    products[..., :p, -1] = products[..., -1, :p] = known + noise
+    products[..., -1, -1] = (known + 2.0 * noise) @ truth + np.outer(sums.samples, NOISE**2)
+    return replace(sums, products=products), truth
 
 
-def scores(equations, truth, prior, regularization):
-    """Return errors over standard deviations, without and with the prior's misfit, (2, b)."""
-    misfit = prior_misfit(prior, regularization, shown_precision(equations, prior))
-    found = estimate(equations, prior, regularization)
-    off = np.abs(found.theta - truth)[:B]
-    return [off / one.deviations[:B] for one in (found, replace(found, misfit=misfit))]
-
-
-def test_the_covariance_is_what_estimates_scatter_by(samples):
-    misfit = prior_misfit(PRIOR, TOO_STRONG, ShownPrecision(30.0, 3.0))
-    triangle, _ = samples.weighted(NOISE.weights)
-    rng, errors = np.random.default_rng(0), []
-    # theta0 - theta is drawn so that s P (theta0 - theta) has the covariance misfit + s P.
-    pull = TOO_STRONG * PRIOR.root.T @ PRIOR.root
-    spread = np.linalg.solve(pull, np.linalg.cholesky(misfit + pull))
-    for _ in range(400):
-        away = spread @ rng.standard_normal(B), PRIOR.friction_deviations * rng.standard_normal(21)
-        truth = PRIOR.center + np.concatenate(away)
-        found = estimate((triangle, triangle @ truth + rng.standard_normal(64)), PRIOR, TOO_STRONG)
-        errors.append(found.theta - truth)
-    stated = replace(found, misfit=misfit).deviations
-    # The standard deviation of 400 draws is known to 3.5 %; 4.2 of that in 64 of them.
-    np.testing.assert_allclose(np.std(errors, axis=0) / stated, 1.0, rtol=0.0, atol=0.15)
+def scores(sums, truth, prior, precision):
+    """Return errors over standard deviations: of the prior as it is, and as stated, (2, b)."""
+    theta = estimate(sums, prior, precision, NOISE)
+    stated, _ = deviations(sums, prior, precision, NOISE, theta)
+    triangle, _ = equations(sums, prior, NOISE)
+    rows, _ = prior.rows(precision)
+    claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + rows.T @ rows)))
+    return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
 
 
 @pytest.mark.parametrize('deviation', [0.03, 0.3])
 def test_three_deviations_cover_an_arm_that_a_prior_misses(samples, deviation):
     rng, found = np.random.default_rng(0), []
     for seed in range(20):
-        drawn = drawn_equations(samples, drawn_around(FER, seed, size=deviation), rng)
+        one = drawn(samples, drawn_around(FER, seed, size=deviation), rng)
         # The prior is a third of the true relative deviation wide.
-        found.append(scores(*drawn, PRIOR, 10.0 / deviation**2))
+        found.append(scores(*one, PRIOR, 10.0 / deviation**2))
     claimed, shown = np.swapaxes(found, 0, 1)
     assert np.mean(claimed > 3.0) > 0.05
     # 0.27 % should be outside; draws of one arm are not independent, so that 1 % is allowed.
@@ -144,7 +130,10 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
     for deviation in (0.03, 0.1, 0.3):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
-        found = [shown_precision(drawn_equations(samples, arm, rng)[0], PRIOR) for arm in arms]
+        found = [
+            shown_precision(equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR)
+            for arm in arms
+        ]
         precisions = np.array([(one.masses, one.inertias) for one in found])
         masses, inertias = np.median(precisions, axis=0) * deviation**2
         # The smallest precision that agrees with the samples is mostly below the true precision.
@@ -155,8 +144,8 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
 @pytest.mark.parametrize(('truth', 'start'), list(permutations(available_sets('fer'), 2)))
 def test_shipped_sets_cover_each_other_nearly(samples, truth, start):
     prior = Prior.towards(load('fer', start), MODEL, np.ones(7))
-    equations, theta = drawn_equations(samples, load('fer', truth), np.random.default_rng(1))
-    claimed, shown = scores(equations, theta, prior, 100.0)
+    sums, theta = drawn(samples, load('fer', truth), np.random.default_rng(1))
+    claimed, shown = scores(sums, theta, prior, 100.0)
     # franka_description differs from the others by more than 100 % of inertias, so that some of
     # the 43 parameters stay outside.
     assert np.mean(shown > 3.0) <= 0.1

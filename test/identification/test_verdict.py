@@ -1,71 +1,173 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""When an identified arm counts as better than a published set."""
+"""Faults put into sound recordings are named with their sizes, and none is named in sound ones."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from franka_dynamics.identification.scoring import PartScore, Score
-from franka_dynamics.identification.verdict import judge
-from franka_dynamics.recordings.replay import ResidualRms, Unit
+from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.verdict import of_motion
+from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.report.verdict import headline, verdict_lines
 
-SAMPLES, NM = 100, Unit('N m', (1.0,))
+from ..arms import drawn_around
+from ..slow_work import with_load
 
-
-def score(name, errors, rigid=1.0, part='run{}'):
-    """Return a score with errors [N m] on unseen parts, and errors of inertias alone."""
-    squares = [SAMPLES * np.square([[error], [9.0], [rigid], [error]]) for error in errors]
-    parts = [PartScore(part.format(k), SAMPLES, *own, NM) for k, own in enumerate(squares)]
-    return Score(name, np.zeros(1), ResidualRms.of_squares(np.ones(1), 1, NM), tuple(parts))
-
-
-def judged(arm, published, rigid=1.0, part='run{}'):
-    own, theirs = score('own', arm, rigid, part), score('published', published, part=part)
-    return judge(own, [theirs], theirs)
+FER = load('fer')
+FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
+OPTIONS = IdentificationOptions(friction='viscous_coulomb')
+DOWN = np.array([0.0, 0.0, -9.81])
 
 
-PUBLISHED = np.array([0.50, 0.51, 0.49, 0.50])
+@pytest.fixture(scope='module')
+def sound(simulate):
+    truth = drawn_around(FER, 0)
+    return prepare(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
+
+
+@pytest.fixture(scope='module')
+def usual(simulate):
+    """Return the motion of an arm with published masses."""
+    return prepare(simulate(FER, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
+
+
+def judged(motion, gravity=tuple(DOWN)):
+    model = replace(OPTIONS, gravity=gravity).torque_model(FER)
+    return of_motion(motion, model, FER, [FER], 'log')
+
+
+def scaled(motion, joint, gain):
+    return replace(motion, effort=motion.effort * np.where(np.arange(7) == joint, gain, 1.0))
+
+
+def pushed(motion):
+    """Return a motion with 1 s at 10 N sideways at the flange."""
+    begin = 10.0
+    touched = (motion.time > begin) & (motion.time < begin + 1.0)
+    return replace(motion, effort=motion.effort + 8.0 * touched[:, None] * np.eye(7)[0])
+
+
+def exchanged(motion, *pair):
+    effort = motion.effort.copy()
+    effort[:, pair] = effort[:, pair[::-1]]
+    return replace(motion, effort=effort)
+
+
+def late(motion, seconds):
+    moved = [np.interp(motion.time - seconds, motion.time, one) for one in motion.effort.T]
+    return replace(motion, effort=np.column_stack(moved))
+
+
+def held_later(motion, mass):
+    half = np.arange(len(motion))[:, None] > 0.5 * len(motion)
+    loaded = with_load(motion, FER, mass).effort
+    return replace(motion, effort=np.where(half, loaded, motion.effort))
+
+
+def added(motion, joint, value):
+    return replace(motion, effort=motion.effort + value * np.eye(7)[joint])
+
+
+def turned(motion, joint, value):
+    return replace(motion, q=motion.q + value * np.eye(7)[joint])
+
+
+def drifting(motion, joint, last):
+    gain = 1.0 + np.outer(np.linspace(0.0, 1.0, len(motion)), (last - 1.0) * np.eye(7)[joint])
+    return replace(motion, effort=motion.effort * gain)
 
 
 @pytest.mark.parametrize(
-    ('arm', 'published', 'beyond', 'better'),
+    ('change', 'kind', 'joints', 'value', 'within'),
     [
-        ([0.30, 0.31, 0.29, 0.30], [0.45, 0.47, 0.44, 0.46], True, True),
-        ([0.30, 0.31, 0.29, 0.30], [0.31, 0.72, 0.30, 0.31], False, False),
-        # A gain below 5 % does not count.
-        (0.96 * PUBLISHED, PUBLISHED, True, False),
-        (0.94 * PUBLISHED, PUBLISHED, True, True),
+        (lambda log: scaled(log, 1, 1.3), 'gain', (1,), 1.3, 0.1),
+        (lambda log: scaled(log, 3, 0.8), 'gain', (3,), 0.8, 0.1),
+        (lambda log: scaled(log, 2, -1.0), 'gain', (2,), -1.0, 0.15),
+        (lambda log: replace(log, effort=-log.effort), 'gain', (), -1.0, 0.15),
+        (lambda log: exchanged(log, 1, 2), 'exchanged', (1, 2), 1.0, 0.15),
+        (lambda log: late(log, 0.05), 'delay', (), 0.05, 0.01),
+        (lambda log: added(log, 5, 2.0), 'offset', (5,), 2.0, 0.3),
+        (lambda log: turned(log, 3, 0.15), 'zero', (3,), 0.15, 0.04),
+        (lambda log: drifting(log, 1, 1.3), 'drift', (1,), 1.0, 0.1),
     ],
 )
-def test_a_gain_beyond_the_spread_is_better(arm, published, beyond, better):
-    said = judged(arm, published)
-    assert bool(said.gain > said.spread) is beyond
-    assert said.better is better
+def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, value, within):
+    found = judged(change(sound))
+    (cause,) = found.causes
+    assert (cause.kind, cause.joints) == (kind, joints)
+    assert cause.values[0] == pytest.approx(value, abs=within)
+    assert cause.after < 0.8 * cause.before
+    assert not found.sound and not found.questions
 
 
-def test_one_lost_bag_is_enough_to_be_no_better():
-    arm, published = [0.30, 0.30, 0.30, 0.30, 0.41], [0.50, 0.50, 0.50, 0.50, 0.40]
-    said = judged(arm, published)
-    assert said.gain > said.spread and said.lost == ('run4',)
-    assert not said.better
-    # Being worse on one stretch of a bag does not count.
-    assert judged(arm, published, part='run, stretch {} of 5').better
+def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, usual):
+    for motion in (sound, usual):
+        found = judged(motion)
+        assert found.causes == () and found.sound
+        assert (found.times < 1.5).all()
+    # Of an arm with published masses nothing is asked.
+    assert found.questions == () and headline(found) == ''
+    assert verdict_lines(found, FER.joint_names, np.ones(7)) == []
 
 
-def test_worse_inertias_are_no_better():
-    assert not judged([0.3] * 4, [0.5, 0.51, 0.5, 0.5], rigid=1.01).better
+def test_gravity_of_an_arm_on_a_wall_is_found(sound, simulate):
+    wall = np.array([9.81, 0.0, 0.0])
+    off = NewtonEulerModel(FER, wall).gravity(sound.q) - NewtonEulerModel(FER).gravity(sound.q)
+    (cause,) = judged(replace(sound, effort=sound.effort + off)).causes
+    assert cause.kind == 'gravity'
+    np.testing.assert_allclose(cause.values, wall, rtol=0.0, atol=1.5)
+    # Efforts without gravity are named likewise: what is left of it is nothing.
+    none = sound.effort - NewtonEulerModel(FER).gravity(sound.q)
+    (cause,) = judged(replace(sound, effort=none)).causes
+    assert cause.kind == 'gravity' and np.linalg.norm(cause.values) < 2.0
 
 
-def test_the_best_published_set_is_the_rival():
-    good, poor = (score(f'{error}', [error] * 4) for error in (0.31, 0.6))
-    for published in ((good, poor), (poor, good)):
-        said = judge(score('own', [0.3] * 4), published, poor)
-        assert said.best == '0.31' and not said.better
-        assert said.gain == pytest.approx(0.01)
+def test_a_load_that_comes_and_a_push_are_named_with_their_time(sound):
+    (cause,) = judged(held_later(sound, 1.0)).causes
+    assert (cause.kind, cause.joints) == ('load', (2,))
+    assert cause.values[0] == pytest.approx(1.0, abs=0.2)
+    (cause,) = judged(pushed(sound)).causes
+    assert cause.kind == 'contact' and cause.where == 'log'
+    assert 9.0 <= cause.values[0] <= 11.0
 
 
-def test_newtons_and_newton_metres_are_added_as_parts_of_their_limits():
-    unit = Unit('% of the limits', (1.0, 0.1))
-    found = ResidualRms.of(np.array([[3.0, 40.0], [-3.0, -40.0]]), unit)
-    assert found.whole == pytest.approx(5.0)
-    np.testing.assert_allclose(found.joints, [3.0, 40.0])
+def test_a_common_scale_and_a_load_ask_and_refuse_nothing(usual):
+    found = judged(replace(usual, effort=0.8 * usual.effort))
+    (asked,) = found.questions
+    assert (asked.kind, asked.joints) == ('gain', ())
+    assert asked.values[0] == pytest.approx(0.8, abs=0.03)
+    assert found.sound
+    (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert '--effort-scale 1.2' in line
+    found = judged(with_load(usual, FER, 0.7))
+    assert found.sound and not any(one.kind == 'gain' for one in found.questions)
+    for asked in found.questions:
+        if asked.kind == 'load':
+            assert asked.values[0] == pytest.approx(0.7, abs=0.1)
+
+
+def test_what_no_candidate_explains_stays_without_a_name(sound):
+    rng = np.random.default_rng(0)
+    waves = np.sin(np.outer(sound.time, rng.uniform(0.5, 3.0, 7)) + rng.uniform(0.0, 6.0, 7))
+    found = judged(replace(sound, effort=sound.effort + FER.limit('effort') * 0.1 * waves))
+    assert found.causes == () and 0 in found.abnormal and not found.sound
+    (line, *_) = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert 'unknown' in line and 'fer_joint1' in line and '--' not in line
+
+
+def test_every_cause_has_a_sentence_with_what_to_do(sound):
+    found = judged(scaled(sound, 1, 1.3))
+    first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert 'fer_joint2' in first and '--effort-scale 1 0.7' in first
+    assert 'NOT' in headline(found)
+
+
+def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
+    both = usual.effort * np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
+    found = judged(replace(usual, effort=both))
+    assert not found.sound or found.questions
+    assert {joint for one in found.causes for joint in one.joints} <= {1, 3}

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import faults, suspicions
-
-from ..foreign_logs import geared
 
 FER = load('fer')
 
@@ -69,9 +66,6 @@ ODD = {
     'the effort of fer_joint4 is -500 N m at 3.00 s, far beyond its limit of 87 N m (1 ...': at(
         'effort', 3, -500.0, 90
     ),
-    'effort looks like another sign: that of fer_joint4...--effort-scale 1 1 1 -1 1 1 1': times(
-        'effort', -1.0, 3
-    ),
     'positions reach 157.3 on fer_joint6...3.7525 rad: they look like degrees...-unit deg': times(
         'q', 180.0 / np.pi
     ),
@@ -94,43 +88,40 @@ def test_what_is_odd_is_told_with_joint_and_figures(sound, said):
     assert not others or said.startswith('positions')
 
 
-SIGN, UNIT = (
-    f'effort looks like another {one}: that of fer_joint2 is ' for one in ('sign', 'unit')
-)
 VELOCITY, ALL = 'velocities do not match positions: ', '(7 of 7 joints are wrong); friction...'
-HEAVY = '(2 of 2 joints with large gravity torques are wrong)'
 
 
-@pytest.mark.parametrize(
-    ('field', 'factor', 'rel', 'begin', 'end'),
-    [
-        *(('dq', factor, 0.02, VELOCITY, ALL) for factor in (100.0, 0.0, -1.0)),
-        *(('effort', factor, 0.15, UNIT, HEAVY) for factor in (1e3, 0.1)),
-        *(('effort', factor, 0.15, SIGN, f'{HEAVY}; ...scale -1') for factor in (-1.0, -0.1)),
-    ],
-)
-def test_a_factor_of_every_joint_is_told(sound, field, factor, rel, begin, end):
-    (found,) = faults(times(field, factor)(sound), FER)
-    assert_said(found, f'{begin}... times the ...{end}')
+@pytest.mark.parametrize('factor', [100.0, 0.0, -1.0])
+def test_a_factor_of_every_velocity_is_told(sound, factor):
+    (found,) = faults(times('dq', factor)(sound), FER)
+    assert_said(found, f'{VELOCITY}... times the ...{ALL}')
     told = float(found.partition(' is ')[2].partition(' times')[0])
-    assert told == pytest.approx(factor, rel=rel)
+    assert told == pytest.approx(factor, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    ('order', 'said'),
-    [
-        ([1, 0, 2, 3, 4, 5, 6], 'the efforts of fer_joint1 and fer_joint2 look exchanged'),
-        ([0, 2, 1, 3, 4, 5, 6], 'the efforts of fer_joint2 and fer_joint3 look exchanged'),
-        ([0, 1, 3, 2, 4, 5, 6], 'the efforts of fer_joint3 and fer_joint4 look exchanged'),
-        ([0, 1, 2, 4, 3, 5, 6], 'the efforts of fer_joint4 and fer_joint5 look exchanged'),
-        ([0, 4, 2, 3, 1, 5, 6], 'the efforts of fer_joint2 and fer_joint5 look exchanged'),
-        ([0, 3, 2, 1, 4, 5, 6], 'effort looks like another sign: that of fer_joint2'),
-        ([6, 5, 4, 3, 2, 1, 0], 'the efforts of fer_joint2 and fer_joint6 look exchanged'),
-    ],
-)
-def test_efforts_in_another_order_are_told(sound, order, said):
-    (found,) = faults(replace(sound, effort=sound.effort[:, order]), FER)
-    assert found.startswith(said)
+@pytest.mark.parametrize('share', [0.85, 0.6])
+def test_a_clipped_effort_is_told_far_below_its_limit(sound, share):
+    most = share * np.abs(sound.effort).max(axis=0)
+    found = faults(replace(sound, effort=np.clip(sound.effort, -most, most)), FER)
+    assert found and all('clipped' in one for one in found)
+    # Rounding alone makes no plateau.
+    assert faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
+
+
+@pytest.mark.parametrize(('wander', 'told'), [(0.03, False), (0.12, True)])
+def test_a_stuck_encoder_is_told_by_what_its_velocity_adds_up_to(sound, wander, told):
+    # Over windows of 0.3 s a velocity of `wander` adds up to 9 and to 36 mrad; 20 are allowed.
+    stuck = at('q', 2, 0.3)(at('dq', 2, wander)(sound))
+    assert any('fer_joint3' in one for one in faults(stuck, FER)) is told
+
+
+@pytest.mark.parametrize(('share', 'told'), [(0.98, False), (0.995, True)])
+def test_saturation_begins_just_below_the_limit(sound, share, told):
+    effort = sound.effort.copy()
+    near = share * 87.0 + 1e-3 * np.random.default_rng(0).uniform(-1.0, 1.0, 60)
+    effort[:60, 3] = near
+    said = suspicions(replace(sound, effort=effort), FER)
+    assert any('fer_joint4 is at its limit' in one for one in said) is told
 
 
 @pytest.mark.parametrize(
@@ -148,28 +139,6 @@ def test_units_of_velocity_and_stamps_are_named(simulate, times, factor, option)
     assert found.endswith(f'import the log with --{option}')
 
 
-def test_inertia_of_rotors_is_not_taken_for_a_wrong_arm(simulate):
-    heavy = replace(FER, joints=tuple(replace(one, rotor_inertia=9.0) for one in FER.joints))
-    recording = simulate(heavy, duration=30.0, noise=0.1, rate=100.0)
-    assert not [one for one in faults(recording, FER) if 'gravity explains little' in one]
-    # Gravity explains little of these efforts, unless the rotors' part is taken out.
-    exchanged = replace(recording, effort=recording.effort[:, [1, 0, 2, 3, 4, 5, 6]])
-    (found,) = faults(exchanged, FER)
-    assert found.startswith('the efforts of fer_joint1 and fer_joint2 look exchanged')
-
-
-def test_effort_without_gravity_and_an_arm_on_a_wall_are_suspected(sound):
-    (found,) = suspicions(
-        replace(sound, effort=sound.effort - NewtonEulerModel(FER).gravity(sound.q)), FER
-    )
-    assert found.startswith('effort looks like torque without gravity')
-    assert faults(sound, FER, gravity=(0.0, 0.0, -9.81)) == ()
-    (found,) = faults(sound, FER, gravity=(9.81, 0.0, 0.0))
-    assert found.startswith('gravity explains little of the effort')
-    # Without gravity torques neither unit nor sign can be judged.
-    assert faults(sound, FER, gravity=(0.0, 0.0, 0.0)) == ()
-
-
 def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
     recording = simulate(FER, noise=0.1, rate=200.0)
     # Joints 1 to 4 rest all the time, the others after a second.
@@ -182,16 +151,3 @@ def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
 def test_effort_of_zero_is_refused(sound):
     with pytest.raises(RecordingError, match='effort is zero in every message, as many drivers'):
         suspicions(replace(sound, effort=np.zeros_like(sound.effort)), FER)
-
-
-@pytest.mark.parametrize('coulomb', [5.0, 10.0, 35.0])
-def test_strong_friction_is_not_taken_for_another_arm(coulomb):
-    assert faults(geared(FER, coulomb), FER) == ()
-
-
-def test_behind_strong_friction_another_mounting_is_still_told():
-    # The same motion of an arm on a wall has other gravity torques than on the floor.
-    log = geared(FER, 10.0)
-    wall, floor = (NewtonEulerModel(FER, g).gravity(log.q) for g in ((9.81, 0, 0), (0, 0, -9.81)))
-    (found,) = faults(replace(log, effort=log.effort + wall - floor), FER)
-    assert 'gravity explains little of the effort' in found and 'friction' in found

@@ -1,0 +1,258 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Read, check and summarise recordings, in any process that can open the bags' files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from .options import IdentificationOptions
+from .prior import Prior
+from .solve import estimate
+from .sums import period_of, Sums
+from .torque_model import TorqueModel
+from .verdict import FITTED, seconds
+from ..arm import ArmDescription
+from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
+from ..recordings.plausibility import faults, suspicions
+from ..recordings.preprocessing import Motion, prepare, SignalOptions, without_idle_effort
+from ..recordings.recording import HEADER, read_pieces, Recording, require_finite
+from ..typing import Array
+
+_MOST_SUSPICIONS = 10  # largest number of suspicions kept for one bag
+# A shorter motion shows too little: halves of 12 s of a real FER's motion predict each other.
+LEAST_S = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """
+    A bag's path and the options for reading and preparing the bag, without its samples.
+
+    `joint_names` are the arm's joints from base to tip, `topic` is that of the joint states (None:
+    /joint_states or the bag's only topic of that type). `stamps` selects the messages' time stamps
+    ('header') or the recorder's ('received'). A bag of more than about `at_once` messages is read,
+    prepared and trimmed in pieces.
+    """
+
+    path: str
+    joint_names: tuple[str, ...]
+    topic: str | None = None
+    stamps: str = HEADER
+    signal: SignalOptions = field(default_factory=SignalOptions)
+    at_once: int = 100_000
+
+    def pieces(self) -> Iterator[tuple[Recording, float]]:
+        """Yield the pieces of the bag, each with the fraction of the bag read so far."""
+        return read_pieces(
+            self.path, self.joint_names, self.at_once, topic=self.topic, stamps=self.stamps
+        )
+
+    def motion(self, model: TorqueModel, effort_scale: Array | float = 1.0) -> Motion:
+        """
+        Return the bag's prepared motion, or that of the first piece of a long bag.
+
+        The motion's `columns` are the friction columns of `model`; recorded efforts are multiplied
+        by `effort_scale`.
+        """
+        recording, _ = next(self.pieces())
+        scaled = recording.scaled(effort_scale)
+        return prepare(scaled, self.signal, columns=model.friction.columns)
+
+
+Source = Bag | Recording | Motion
+
+
+def labels_of(sources: Sequence[Source]) -> list[str]:
+    """
+    Return a unique name for each source, for tables and messages.
+
+    A bag is named by the last part of its path, preceded by as many parent folders as make the
+    name unique. If source number k, counted from 1, is a recording or motion in memory, its name
+    is 'recording k'.
+    """
+    parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
+    labels: list[str] = []
+    for k, own in enumerate(parts):
+        others = [one for i, one in enumerate(parts) if i != k]
+        depth = next(
+            (d for d in range(1, len(own)) if all(own[-d:] != one[-d:] for one in others)),
+            len(own),
+        )
+        label = str(Path(*own[-depth:])) if own else f'recording {k + 1}'
+        labels.append(label if label not in labels else f'{label} ({k + 1})')
+    return labels
+
+
+@dataclass(frozen=True)
+class SourceNote:
+    """
+    A report's entry about one recording.
+
+    `messages` is the number of joint states read, `duration` the time between the first and the
+    last [s], and `samples` the number of samples after resampling and trimming. `digest` is a hash
+    of positions and efforts as read, to find a recording given twice.
+    """
+
+    name: str
+    topic: str
+    messages: int
+    duration: float
+    samples: int
+    remarks: tuple[str, ...] = ()
+    suspicions: tuple[str, ...] = ()
+    digest: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """
+    A recording reduced to sums, whose size does not depend on the recording's length.
+
+    `begins` and `sizes` are each second's begin [s] and residual (`verdict.seconds`), by a fit to
+    this recording, or to its piece, alone. `failure` is the error of an unusable bag, which has no
+    sums.
+    """
+
+    note: SourceNote
+    signal: SignalOptions
+    sums: Sums | None = None
+    begins: Array = field(default_factory=lambda: np.zeros(0))
+    sizes: Array = field(default_factory=lambda: np.zeros(0))
+    failure: FrankaDynamicsError | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Summarise:
+    """
+    Function object that checks and summarises a bag, recording or motion, also elsewhere.
+
+    A faulty recording is recognised by the limits and gravity torques of `arm`, which has the
+    inertias of the starting set.
+    """
+
+    model: TorqueModel
+    arm: ArmDescription
+    options: IdentificationOptions
+
+    def __call__(self, source: Source, name: str) -> Summary:
+        """Return the source's summary; a bag's error is not raised, but stored in the result."""
+        try:
+            return self._summary(source, name)
+        except FrankaDynamicsError as error:
+            if not isinstance(source, Bag):
+                raise
+            return Summary(SourceNote(name, '', 0, 0.0, 0), source.signal, failure=error)
+
+    def _summary(self, source: Source, name: str) -> Summary:
+        scale = self.options.scale(self.arm.n)
+        signal = SignalOptions() if isinstance(source, Recording) else _signal(source)
+        sums: Sums | None = None
+        remarks: dict[str, None] = {}
+        warnings: list[str] = []
+        digest, messages, samples, begin, start_ns = sha256(), 0, 0, 0.0, 0
+        period, begins, sizes = np.inf, [], []
+        for recording, end in _pieces(source, name, self.arm):
+            place, begin = (begin, end), end
+            start_ns = start_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
+            messages += len(recording) - (place[0] > 0.0)  # consecutive pieces share one message
+            digest.update(recording.q.tobytes() + recording.effort.tobytes())
+            start = (int(recording.stamp_ns[0]) - start_ns) * 1e-9
+            where = f'from {start:.0f} s on: ' if place[0] > 0.0 else ''
+            scaled = recording.scaled(scale)
+            try:
+                if isinstance(source, Motion):
+                    motion = replace(
+                        source,
+                        effort=source.effort * scale,
+                        effort_unfiltered=source.effort_unfiltered * scale,
+                    )
+                else:
+                    scaled = without_idle_effort(scaled)
+                    motion = prepare(scaled, signal, columns=self.model.friction.columns)
+            except RecordingError as error:
+                if place == (0.0, 1.0) or (end == 1.0 and sums is None):
+                    raise
+                remarks[f'{where}{error} This piece was left out'] = None
+                continue
+            if sums is None:
+                period = period_of(motion)
+            one = Sums.of(self.model, self.arm, motion, period=period, place=place, start=start)
+            sums = one if sums is None else sums + one
+            prior = Prior.towards(self.arm, self.model, one.strongest)
+            theta = estimate(one, prior, FITTED, prior.normal)
+            for chosen in motion.pieces():
+                time, size = seconds(chosen, self.model.torque(chosen, theta), prior)
+                begins.append(time + start)
+                sizes.append(size)
+            remarks |= dict.fromkeys(motion.remarks)
+            warnings += [where + said for said in self._suspicions(name, scaled)]
+            samples += len(motion)
+        duration = (int(recording.stamp_ns[-1]) - start_ns) * 1e-9
+        if duration < LEAST_S:
+            raise RecordingError(
+                f'{name} lasts {duration:.1f} s; identification needs at least {LEAST_S:g} s of '
+                'motion. Record longer.'
+            )
+        note = SourceNote(
+            name,
+            recording.topic,
+            messages,
+            duration,
+            samples,
+            tuple(remarks),
+            tuple(warnings[:_MOST_SUSPICIONS]),
+            digest.hexdigest()[:16],
+        )
+        return Summary(note, signal, sums, np.concatenate(begins), np.concatenate(sizes))
+
+    def _suspicions(self, name: str, recording: Recording) -> tuple[str, ...]:
+        """
+        Return warnings that a recording looks faulty.
+
+        Raises RecordingError for `faults` that make every result meaningless, unless
+        `options.anyway`.
+        """
+        wrong = faults(recording, self.arm)
+        if wrong and not self.options.anyway:
+            raise RecordingError(
+                f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with '
+                '--anyway.'
+            )
+        return suspicions(recording, self.arm)
+
+
+def _signal(source: Bag | Motion) -> SignalOptions:
+    return source.signal if isinstance(source, Bag) else source.options
+
+
+def _pieces(source: Source, name: str, arm: ArmDescription) -> Iterator[tuple[Recording, float]]:
+    """Yield a source's recordings with the fraction read so far; RecordingError for NaN."""
+    if isinstance(source, Bag):
+        yield from source.pieces()
+        return
+    recording = source
+    if isinstance(source, Motion):
+        stamps = np.round(source.time * 1e9).astype(np.int64)
+        states = source.q, source.dq, source.effort
+        recording = Recording(name, '', arm.joint_names, stamps, *states)
+    assert isinstance(recording, Recording)
+    require_finite(recording, name)
+    yield recording, 1.0
+
+
+def require_different(notes: Sequence[SourceNote]) -> None:
+    """Raise IdentificationError if two recordings hold the same samples."""
+    first: dict[str, str] = {}
+    for other in notes:
+        if other.digest in first:
+            raise IdentificationError(
+                f'{other.name} holds the same recording as {first[other.digest]}: it would be '
+                'fitted twice, or tested on data that it was fitted to. Name it once.'
+            )
+        first[other.digest] = other.name

@@ -1,0 +1,236 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The samples of a recording as sums of products, part by part and joint by joint.
+
+A row of the regressor of joint j, extended by further columns and the joint's torque, is x. The
+sum over samples of x x^T is all that a least-squares fit needs, whichever columns it uses. Sums of
+two recordings, or of two pieces of one, add up. A prior bounds the condition of every fit, so that
+the squared condition number of normal equations does no harm.
+
+Further columns are the faults of a recording: `verdict` fits them together with the arm. Each is
+the torque that a unit of the fault adds to the measured effort, to first order. The rigid-body
+torques in them are the starting set's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .torque_model import MASS_AND_MOMENT, OFFSET, TorqueModel
+from ..arm import ArmDescription
+from ..dynamics.newton_euler import NewtonEulerModel
+from ..recordings.preprocessing import Motion
+from ..typing import Array
+
+FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
+_BLOCK = 1024  # samples at once: some MB of columns for a seven-joint arm
+_ZERO_STEP = 1e-4  # step of central differences of positions [rad or m]
+# A motion repeats if positions a period apart differ by less than _SAME of the positions' standard
+# deviation, after they differed by more than _APART of it at a shorter lag. The recording of a
+# real FER that repeats after 13.3 s has 0.002 at this lag and up to 1.7 at shorter ones.
+_SAME, _APART, _LEAST_PERIOD_S = 0.1, 0.5, 3.0
+
+# A fault's kind, and its joints or, for a load that comes or goes, the quarter where it does.
+Fault = tuple[str, tuple[int, ...]]
+
+
+def period_of(motion: Motion) -> float:
+    """Return the time after which a motion repeats [s], or infinity."""
+    x = motion.q - motion.q.mean(axis=0)
+    n, rate = len(x), motion.options.rate
+    spectrum = np.fft.rfft(x, 2 * n, axis=0)
+    products = np.fft.irfft(np.sum(np.abs(spectrum) ** 2, axis=1), 2 * n)[:n]
+    energy = np.concatenate([[0.0], np.cumsum(np.sum(x * x, axis=1))])
+    lags = np.arange(max(1, n - int(_LEAST_PERIOD_S * rate)))
+    apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
+    relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
+    again = np.flatnonzero((relative < _SAME) & (np.maximum.accumulate(relative) > _APART))
+    again = again[again >= _LEAST_PERIOD_S * rate]
+    if not len(again):
+        return np.inf
+    near = again[again < again[0] + rate]
+    return float(near[np.argmin(relative[near])]) / rate
+
+
+def folds(
+    motion: Motion, period: float, place: tuple[float, float], start: float
+) -> NDArray[np.intp]:
+    """
+    Return the fold of every sample, shape (N,): by phase where the motion repeats, else by time.
+
+    `place` are the piece's begin and end as fractions of the recording, `start` its time [s].
+    """
+    if np.isfinite(period):
+        part = (motion.time + start) % period / period
+    else:
+        part = np.linspace(*place, len(motion), endpoint=False)
+    return np.minimum(FOLDS * part, FOLDS - 1).astype(np.intp)
+
+
+def directions(gravity: Array) -> Array:
+    """Return two level vectors as long as gravity (3,), and gravity itself, (3, 3) [m/s^2]."""
+    level = np.linalg.svd(gravity[None, :])[2][1:] * np.linalg.norm(gravity)
+    return np.concatenate([level, gravity[None, :]])
+
+
+def places(model: TorqueModel) -> dict[Fault, list[int]]:
+    """Return the indices of the columns of every fault among all columns of `Sums`."""
+    n, b = model.n, len(model.base)
+    k = model.friction.terms
+    offsets = b + model.friction.symbols.index(OFFSET) + k * np.arange(n)
+    first = b + k * n
+    gravity, loads, joints = first + 3, first + 6, first + 22
+    found: dict[Fault, list[int]] = {
+        ('gain', ()): [first],
+        ('drift', ()): [first, first + 1],
+        ('delay', ()): [first + 2],
+        ('gravity', ()): [*range(gravity, loads)],
+    }
+    for quarter in range(4):
+        begin = loads + 4 * quarter
+        found['load', (quarter,) if quarter else ()] = [*range(begin, begin + 4)]
+    for j, offset in enumerate(offsets.tolist()):
+        own = joints + 3 * j
+        found['gain', (j,)], found['drift', (j,)] = [own], [own, own + 1]
+        found['zero', (j,)], found['offset', (j,)] = [own + 2], [offset]
+    for k, pair in enumerate(combinations(range(n), 2)):
+        found['exchanged', pair] = [joints + 3 * n + k]
+    return found
+
+
+def _whole_columns(arm: ArmDescription, gravity: Array, motion: Motion) -> tuple[Array, Array]:
+    """Return the starting set's rigid-body torque and its negative rate, (N, n) each."""
+    rigid = NewtonEulerModel(arm, gravity).inverse_dynamics(motion.q, motion.dq, motion.ddq)
+    later = np.zeros_like(rigid)
+    for number in np.unique(motion.piece):
+        piece = motion.piece == number
+        if np.count_nonzero(piece) > 1:
+            later[piece] = -np.gradient(rigid[piece], 1.0 / motion.options.rate, axis=0)
+    return rigid, later
+
+
+def _fault_columns(
+    model: TorqueModel, arm: ArmDescription, motion: Motion, base: Array, rigid: Array, late: Array
+) -> list[Array]:
+    """
+    Return the torques (N, n) of the faults' columns but delay and gain of all, as in `places`.
+
+    `base` (N, n, b) are the base parameters' columns, `rigid` (N, n) the rigid-body torque, and
+    `late` (N,) the time as a fraction of the recording.
+    """
+    gravity, each = model.base.gravity[0], np.eye(arm.n)
+    dynamics = NewtonEulerModel(arm, gravity)
+    drifting = rigid * (late - 0.5)[:, None]
+    load = np.moveaxis(base @ model.loads(arm)[:, MASS_AND_MOMENT], -1, 0)
+    found = [NewtonEulerModel(arm, one).gravity(motion.q) for one in directions(gravity)]
+    found += [one * (late >= quarter / 4)[:, None] for quarter in range(4) for one in load]
+    for step in each:
+        before, after = (
+            dynamics.inverse_dynamics(motion.q + turn * step, motion.dq, motion.ddq)
+            for turn in (-_ZERO_STEP, _ZERO_STEP)
+        )
+        found += [rigid * step, drifting * step, (before - after) / (2.0 * _ZERO_STEP)]
+    for i, j in combinations(range(arm.n), 2):
+        found.append((rigid[:, [j]] - rigid[:, [i]]) * (each[i] - each[j]))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """
+    Sums of products over the samples of recordings, for each fold and joint.
+
+    `products` (folds, n, c, c) are of the c columns: base parameters, friction parameters (all
+    joints'), the columns of `places`, unfiltered and filtered torque. `samples` (folds,) are the
+    numbers of samples. `fastest` and `strongest` (n,) are each joint's largest filtered speed
+    [rad/s] and torque [N m].
+    """
+
+    products: Array
+    samples: Array
+    fastest: Array
+    strongest: Array
+
+    @classmethod
+    def of(
+        cls,
+        model: TorqueModel,
+        arm: ArmDescription,
+        motion: Motion,
+        *,
+        period: float | None = None,
+        place: tuple[float, float] = (0.0, 1.0),
+        start: float = 0.0,
+    ) -> Sums:
+        """
+        Return the sums of a recording or of a piece of one.
+
+        `arm` is the starting set. `period`, `place` and `start` are as for `folds`; without a
+        period the motion itself is searched for one.
+        """
+        part = folds(motion, period_of(motion) if period is None else period, place, start)
+        late = np.linspace(*place, len(motion), endpoint=False)
+        rigid, later = _whole_columns(arm, model.base.gravity[0], motion)
+        drifting = rigid * (late - 0.5)[:, None]
+        total = 0.0
+        for first in range(0, len(motion), _BLOCK):
+            chosen = slice(first, first + _BLOCK)
+            block = motion.part(chosen)
+            base, friction = model.blocks(block)
+            more = [rigid[chosen], drifting[chosen], later[chosen]]
+            more += _fault_columns(model, arm, block, base, rigid[chosen], late[chosen])
+            more += [block.effort_unfiltered, block.effort]
+            rows = np.concatenate([model.regressor(base, friction), np.stack(more, -1)], axis=-1)
+            split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
+            total = total + np.stack([one.swapaxes(1, 2) @ one for one in split])
+        return cls(
+            np.asarray(total),
+            np.bincount(part, minlength=FOLDS),
+            np.abs(motion.dq).max(axis=0),
+            np.abs(motion.effort).max(axis=0),
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums of both sets of samples, fold by fold."""
+        return Sums(
+            self.products + other.products,
+            self.samples + other.samples,
+            np.maximum(self.fastest, other.fastest),
+            np.maximum(self.strongest, other.strongest),
+        )
+
+    def without(self, fold: int) -> Sums:
+        """Return the sums with one fold left out."""
+        kept = np.arange(len(self.samples)) != fold
+        return Sums(self.products[kept], self.samples[kept], self.fastest, self.strongest)
+
+    def only(self, fold: int) -> Sums:
+        """Return the sums of one fold alone."""
+        one = slice(fold, fold + 1)
+        return Sums(self.products[one], self.samples[one], self.fastest, self.strongest)
+
+    def squares(self, theta: Array, *, unfiltered: bool = False) -> Array:
+        """
+        Return each joint's sum of squared torque residuals, shape (n,) [N^2 m^2].
+
+        `theta` are the first parameters, such as base parameters (b,) or all parameters (p,); the
+        other columns count for nothing. With `unfiltered` the predicted torque is compared with
+        the unfiltered measured torque.
+        """
+        residual = np.zeros(self.products.shape[-1])
+        residual[: len(theta)], residual[-2 if unfiltered else -1] = -np.asarray(theta), 1.0
+        return self.of_columns(residual)
+
+    def of_columns(self, values: Array) -> Array:
+        """Return each joint's sum of squares, (n,), of the columns times `values` (c,)."""
+        whole = self.products.sum(axis=0)
+        return np.maximum(np.einsum('a,jab,b->j', values, whole, values), 0.0)
+
+    def weighted(self, weights: Array) -> Array:
+        """Return the sum over folds and joints of weights (n,) times the products, (c, c)."""
+        return np.einsum('j,kjab->ab', weights, self.products)
