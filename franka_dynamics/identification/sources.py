@@ -194,6 +194,8 @@ class Summarise:
             warnings += [where + said for said in self._suspicions(name, scaled)]
             samples += len(motion)
         duration = (int(recording.stamp_ns[-1]) - start_ns) * 1e-9
+        if isinstance(source, Motion):
+            duration += 2.0 * signal.trim
         if duration < LEAST_S:
             raise RecordingError(
                 f'{name} lasts {duration:.1f} s; identification needs at least {LEAST_S:g} s of '
