@@ -70,19 +70,16 @@ class Score:
             np.array([part.squares(one[:last], unfiltered=raw) for part, one in unseen])
             for last, raw in ((None, False), (b, False), (None, True))
         )
-        return cls(
-            name,
-            theta,
-            ResidualRms.of_squares(every.squares(theta), int(every.samples.sum()), unit),
-            *(
-                ResidualRms.of_squares(one.sum(axis=0), count, unit)
-                for one in (squares, rigid, unfiltered)
-            ),
-            tuple(
-                ResidualRms.of_squares(one, int(part.samples.sum()), unit).whole
-                for one, (part, _) in zip(squares, unseen)
-            ),
+        whole = ResidualRms.of_squares(every.squares(theta), int(every.samples.sum()), unit)
+        pooled = [
+            ResidualRms.of_squares(one.sum(axis=0), count, unit)
+            for one in (squares, rigid, unfiltered)
+        ]
+        each = (
+            ResidualRms.of_squares(one, int(part.samples.sum()), unit).whole
+            for one, (part, _) in zip(squares, unseen)
         )
+        return cls(name, theta, whole, pooled[0], pooled[1], pooled[2], tuple(each))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ torques in them are the starting set's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,7 +154,7 @@ class Sums:
     """
 
     products: Array
-    samples: Array
+    samples: NDArray[np.intp]
     fastest: Array
     strongest: Array
 
@@ -177,7 +179,7 @@ class Sums:
         late = np.linspace(*place, len(motion), endpoint=False)
         rigid, later = _whole_columns(arm, model.base.gravity[0], motion)
         drifting = rigid * (late - 0.5)[:, None]
-        total = 0.0
+        blocks = []
         for first in range(0, len(motion), _BLOCK):
             chosen = slice(first, first + _BLOCK)
             block = motion.part(chosen)
@@ -187,9 +189,9 @@ class Sums:
             more += [block.effort_unfiltered, block.effort]
             rows = np.concatenate([model.regressor(base, friction), np.stack(more, -1)], axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
-            total = total + np.stack([one.swapaxes(1, 2) @ one for one in split])
+            blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
         return cls(
-            np.asarray(total),
+            reduce(add, blocks),
             np.bincount(part, minlength=FOLDS),
             np.abs(motion.dq).max(axis=0),
             np.abs(motion.effort).max(axis=0),

@@ -60,9 +60,6 @@ ODD = {
     'the effort of fer_joint7 is 0 in every message (1 of 7 joints): not mea...': at(
         'effort', 6, 0.0
     ),
-    'the torque of fer_joint6 is at its limit of 12 N m in 28% of...': at(
-        'effort', 5, 12.0, slice(100)
-    ),
     'the effort of fer_joint4 is -500 N m at 3.00 s, far beyond its limit of 87 N m (1 ...': at(
         'effort', 3, -500.0, 90
     ),
