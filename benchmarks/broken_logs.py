@@ -15,9 +15,7 @@ Faults are calculated into sound logs of an arm. Each line has one of these outc
                published set with friction fitted (of a sound log: accepted)
 
 and these must not occur: WRONG NAME, HARMFUL (accepted without a question, and worse than the
-published set), REFUSED (a sound log). The identified arm is the one of base parameters, because
-the physically consistent fit would take most of the time. A case takes half a second of processor
-time.
+published set), REFUSED (a sound log). A case takes half a second of processor time.
 """
 
 from __future__ import annotations
@@ -33,9 +31,10 @@ import numpy as np
 from franka_dynamics.arm import ArmDescription, available_sets, LinkInertia
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.identification.consistent_fit import fit_consistent
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.solve import common_noise, estimate, friction_alone
+from franka_dynamics.identification.prior import Prior, PRIOR_PRECISION
+from franka_dynamics.identification.solve import common_noise, equations, friction_alone
 from franka_dynamics.identification.sums import FOLDS, Sums
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.identification.verdict import Cause, of_motion
@@ -218,8 +217,9 @@ def outcome(
         return ('doubted' if found.questions else 'accepted'), figures
     sums = Sums.of(model, arm, broken)
     prior = Prior.towards(arm, model, sums.strongest)
-    noise = common_noise(sums, prior, 1.0, np.ones(arm.n))
-    error = error_of(Sums.of(model, arm, motion), estimate(sums, prior, 1.0, noise))
+    noise = common_noise(sums, prior, PRIOR_PRECISION, np.ones(arm.n))
+    fitted = fit_consistent(equations(sums, prior, noise), prior, PRIOR_PRECISION, start=arm)
+    error = error_of(Sums.of(model, arm, motion), fitted.theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f}'
     return ('accepted' if error < limit else 'HARMFUL'), figures
 

@@ -40,8 +40,8 @@ _LESS, _MARGIN = 0.8, 0.9
 _RESOLVED = 0.25
 # Each column of a fault must lower the residual by 3 % for the fault to count as the better one.
 _PER_COLUMN = 1.03
-# Part of a fault that must show beside held inertias of the starting set. With two gains at joints
-# 2 and 4 of two FER, which a gain at joint 3 explains as well, it is below 0.2.
+# Part of a fault that must show beside held inertias of the starting set. Gains of 0.8 at joints 2
+# and 4 of two FER, which a gain of 1.2 at joint 3 explains as well, do not.
 _AGREES = 0.5
 _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
 # Largest accepted ratio of a joint's residual on unseen parts to its normal residual. The worst

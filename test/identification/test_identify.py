@@ -145,7 +145,7 @@ def clipped(recording):
 @pytest.mark.parametrize(
     ('sources', 'error', 'names'),
     [
-        (lambda x: [], IdentificationError, ''),
+        (lambda x: [], IdentificationError, 'no recording'),
         (lambda x: [prepared(x), prepared(x, cutoff=5.0)], IdentificationError, 'signal options'),
         (lambda x: [prepare(x)], IdentificationError, 'friction.columns'),
         (lambda x: [x, x], IdentificationError, 'recording 2'),
