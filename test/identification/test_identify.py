@@ -76,7 +76,7 @@ def test_unseen_half_of_a_real_arm_is_predicted(motions):
     first, second = halves(motions['slow'])
     result = identify(first, FER, [FER], tests=second)
     assert result.arm_score.test.whole < 0.38 and result.improvement.better
-    assert result.published[0].test.whole == pytest.approx(0.483, abs=2e-2)
+    assert result.published[0].test.whole == pytest.approx(0.458, abs=5e-3)
     assert result.recorded.unseen == 1
 
 
