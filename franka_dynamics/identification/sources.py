@@ -19,7 +19,7 @@ from .torque_model import TorqueModel
 from .verdict import FITTED, seconds
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
-from ..recordings.plausibility import faults, suspicions
+from ..recordings.plausibility import faults, require_radians, suspicions
 from ..recordings.preprocessing import Motion, prepare, SignalOptions, without_idle_effort
 from ..recordings.recording import HEADER, read_pieces, Recording, require_finite
 from ..typing import Array
@@ -217,9 +217,10 @@ class Summarise:
         """
         Return warnings that a recording looks faulty.
 
-        Raises RecordingError for `faults` that make every result meaningless, unless
-        `options.anyway`.
+        Raises RecordingError for positions in degrees and, unless `options.anyway`, for other
+        `faults` that make every result meaningless.
         """
+        require_radians(recording, self.arm)
         wrong = faults(recording, self.arm)
         if wrong and not self.options.anyway:
             raise RecordingError(
