@@ -240,7 +240,8 @@ def questions(
 
     `published` are priors about the published sets. Their inertias are held, and friction is
     fitted. A common scale and a load are compared with all other faults, and the sets after
-    scaling. The residual is the largest joint's on left-out folds, in normal ones.
+    scaling; one is asked for if a set then predicts as published sets usually do. The residual is
+    the largest joint's on left-out folds, in normal ones.
     """
     if not published:
         return (), ('', np.nan)
@@ -258,10 +259,11 @@ def questions(
     search = scaled if asked == _SCALE else best
     likeliest, values, _, left, second = search.likeliest(())
     found: list[Cause] = []
-    if likeliest == asked and _clear(least, left, min(second, max(after.values()))):
+    clear = likeliest == asked and _clear(least, left, min(second, max(after.values())))
+    if clear and (then := search.times([asked])[0]).max() <= _USUAL:
         gravity = search.prior.model.base.gravity[0]
         found.append(_cause(asked, values, gravity, least, left))
-        best, times = search, search.times([asked])[0]
+        best, times = search, then
     joint = int(np.argmax(times))
     if times[joint] > _USUAL:
         usual = float(times[joint])
