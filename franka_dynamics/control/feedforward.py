@@ -374,7 +374,9 @@ class Feedforward:
         if self._final:
             remedy = 'configure again'
         elif self.faulty:
-            remedy = 'remove the cause, then clear the fault'
+            remedy = (
+                'remove the cause, then clear the fault (`franka-dynamics node clear`, start())'
+            )
         else:
             remedy = 'correct what it names, or wait' if self.started else 'start'
         return Status(self.state, self.why, remedy, self.faulty)

@@ -28,15 +28,12 @@ class TargetProfile:
     terms.friction is refused. `rotor_inertia` is a lower bound of the reflected rotor inertia that
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
-    (MuJoCo Menagerie, franka_fr3). `braked_until_commanded` says that an arm that stands still
-    is held by brakes if its measured torques are near zero or it measures none; commands then
-    begin with the full gravity torque.
+    (MuJoCo Menagerie, franka_fr3).
     """
 
     name: str
     receiver_adds_gravity: bool
     receiver_adds_friction: bool
-    braked_until_commanded: bool = False
     rotor_inertia: float = 0.0
 
 
@@ -46,7 +43,7 @@ TARGETS = {
         TargetProfile('fci', True, True, rotor_inertia=0.05),
         TargetProfile('franka_gazebo', True, False),
         TargetProfile('gz_ros2_control', False, False),
-        TargetProfile('mujoco', False, False, braked_until_commanded=True),
+        TargetProfile('mujoco', False, False, rotor_inertia=0.05),
     )
 }
 DEFAULT_TARGET = 'fci'

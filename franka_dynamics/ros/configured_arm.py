@@ -300,8 +300,6 @@ class ConfiguredArm:
     def _run_housekeeping(self) -> None:
         self._terms.refresh()
         self._look_at_receivers()
-        missing = self._missing_states.check(
-            self.controller.latest is None and not self.controller.ended, time.monotonic()
-        )
+        missing = self._missing_states.check(self.controller.latest is None, time.monotonic())
         if missing:
             self._node.get_logger().warning(missing)

@@ -75,7 +75,9 @@ class FrankaReach(gymnasium.Env):
         self.arm, self.render_mode = described(arm), render_mode
         self._renderer: Any = None
         shapes = load_shapes(self.arm.name)
-        self.model = self._mujoco.MjModel.from_xml_string(write_mjcf(self.arm, shapes=shapes))
+        self.model = self._mujoco.MjModel.from_xml_string(
+            write_mjcf(self.arm, shapes=shapes, ideal=True)
+        )
         self.model.opt.timestep = TIMESTEP_S
         self.model.opt.disableflags |= int(self._mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.data = self._mujoco.MjData(self.model)

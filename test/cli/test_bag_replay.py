@@ -109,15 +109,15 @@ def test_bad_input_is_refused_in_one_sentence_nothing_written(
 
 
 def test_the_guard_would_stop_a_push_and_says_when(simulate, write, answered, figures):
-    # Given a recording in which joint 3 feels 12 N m more from 6 s on for 0.3 s.
+    # Given a recording in which joint 3 feels 18 N m more from 6 s on for 0.3 s.
     recording = simulate(FER, rate=200.0, friction=FER.friction)
     effort = recording.effort.copy()
-    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 12.0
+    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 18.0
     bag = write(recording, effort=effort)
-    # Then joint 3's share of its bound, a tenth of 87 N m, is that torque, and the stop is
+    # Then joint 3's share of its bound, 15 % of 87 N m, is that torque, and the stop is
     # printed.
     guard = figures(QUICK, bag)['guard']
-    assert guard['share'][2] == pytest.approx(12.0 / 8.7, rel=0.15)
+    assert guard['share'][2] == pytest.approx(18.0 / 13.05, rel=0.15)
     assert max(guard['share'][:2] + guard['share'][3:]) < 0.7
     assert 6.0 < guard['stopped'] < 6.1
     assert f'after {guard["stopped"]:.1f} s' in answered(QUICK, bag)[1]

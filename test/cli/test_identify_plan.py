@@ -27,7 +27,7 @@ REPAIR, LOAD = 'nearest_within_rounding', '0.5,0,0,0.05,1e-3,0,0,1e-3,0,1e-3'
 def planned(tmp_path_factory):
     """Return the file of a planned motion, and what was printed."""
     file, said = tmp_path_factory.mktemp('planned') / 'excitation.yaml', StringIO()
-    arm = f'--set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9 0 -8.5'
+    arm = f'--arm fer --set ledezma2021 --repair {REPAIR} --payload {LOAD} --gravity 4.9 0 -8.5'
     with redirect_stdout(said):
         assert main(f'{OFTEN} {arm} --output {file}'.split()) == 0
     return file, ' '.join(said.getvalue().split())

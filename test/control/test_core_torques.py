@@ -155,7 +155,7 @@ def test_changes_without_pause_leave_the_feedback_whole():
     ('more', 'named'),
     [
         ({'kp': (600.0,), 'kd': (0.0,)}, 'kp'),
-        ({'kd': (30.0,)}, 'kd'),
+        ({'target': 'gz_ros2_control', 'kd': (30.0,)}, 'kd'),
         ({'period': 0.05}, 'period'),
         ({'target': 'gazebo'}, 'gazebo'),
         ({'payload': (9.0, *LOAD[1:])}, '9'),

@@ -23,7 +23,14 @@ from ..arms import drawn_around
 
 FER = load('fer')
 # The first joints of the FER only: the test is about where the work runs, not about its result.
-ARM = replace(FER, joints=FER.joints[:3], links=FER.links[:3], home=FER.home[:3], friction=None)
+ARM = replace(
+    FER,
+    joints=FER.joints[:3],
+    links=FER.links[:3],
+    home=FER.home[:3],
+    friction=None,
+    simulated_armature=None,
+)
 FRICTION = ViscousCoulombFriction(np.full(3, 0.2), np.full(3, 0.3), np.full(3, 0.1))
 SIMPLE = IdentificationOptions(friction='viscous_coulomb')
 REAL = drawn_around(ARM, 0)
@@ -129,7 +136,7 @@ def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(cluster, 
     start = tmp_path / 'start.yaml'
     start.write_text(arm_file_text(ARM))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
-    command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--output']
+    command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--anyway', '--output']
     assert main([*command, str(here), '--processes', '2']) == 0
     options = ['--dask', cluster.scheduler_address, '--report', str(page)]
     assert main([*command, str(there), *options]) == 0
@@ -137,9 +144,9 @@ def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(cluster, 
     assert page.read_text().count('measured and predicted torques of') == 2
 
 
-def test_an_address_where_nobody_listens_is_refused_by_name(monkeypatch, capsys):
+def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, capsys):
     pytest.importorskip('distributed')
     monkeypatch.setattr('franka_dynamics.cli.identify_arm._CONNECT_S', 0.5)
     for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
-        assert main(['identify', 'arm', 'bag', '--dask', address]) == INPUT_AT_FAULT
+        assert main(['identify', 'arm', str(paths[0]), '--dask', address]) == INPUT_AT_FAULT
         assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err

@@ -63,7 +63,7 @@ ODD = {
     'the effort of fer_joint4 is -500 N m at 3.00 s, far beyond its limit of 87 N m (1 ...': at(
         'effort', 3, -500.0, 90
     ),
-    'positions reach 157.3 on fer_joint6...3.7525 rad: they look like degrees...-unit deg': times(
+    'positions reach 157.3 on fer_joint6...they look like degrees...-unit deg...': times(
         'q', 180.0 / np.pi
     ),
     'positions reach 7 on fer_joint4, whose limit is -0.0698 rad: they...': at('q', 3, 7.0, 90),

@@ -56,7 +56,7 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
         ({'scale': 0.5, 'kd': [-1.0]}, 'kd must be within 0'),
         ({'target': 'fci', 'terms.friction': True}, 'target'),
         ({'robot_type': 'fr3'}, 'read-only'),
-        ({'kd': [30.0]}, 'swing'),
+        ({'kp': [250.0] * 7}, 'swing'),
     ],
 )
 def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, reason):

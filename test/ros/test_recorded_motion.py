@@ -23,7 +23,7 @@ PERIOD_NS = 10**9 // 30  # thirty states per second: enough for terms, and too f
 
 
 def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_world, simulate):
-    world = node_world(target='mujoco')
+    world = node_world(target='mujoco', min_input_rate=200.0)
     recording = simulate(FER, duration=3.0)
     world.arm.q = recording.q[0].tolist()
     independent, q, dq = NewtonEulerModel(FER), recording.q, recording.dq
@@ -41,7 +41,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
 
     def slow():
         world.arm.send(5, step_ns=PERIOD_NS)
-        told = all(world.probe.says(COMMANDS, text) for text in ('too_slow', 'silent'))
+        told = all(world.probe.says(COMMANDS, text) for text in ('Hz are needed', 'silent'))
         return told and all(terms.values())
 
     world.probe.until(slow, 'the stop, and terms')

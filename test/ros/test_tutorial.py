@@ -174,6 +174,6 @@ def test_the_commands_for_the_real_arm_run(shell):
     said = through(shell, 'howto/real-arm.md')
     # The recorder notes that no joint moved; the simulated arm equals its model.
     assert 'note: no joint has moved' in said['bag record']
-    assert 'No hand seems to be on' in said['bag replay before --arm']
+    assert 'would not have stopped the arm' in said['bag replay before --arm']
     assert said['node state'].startswith('inactive')
     assert 'Guard' in said['node state --node feedforward']
