@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-wrong streams lint setup clean
+.PHONY: help broken-logs demo docs fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-right told-wrong streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -52,6 +52,7 @@ help:
 	@echo 'make fuzz         random bytes and requests to the nodes, a hundred times as many as in make test'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
 	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
+	@echo 'make told-right   how many situations with nothing wrong stop the simulated arm'
 	@echo 'make told-wrong   how fast simulated arms get whose controller has wrong settings or sensors'
 	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
 	@echo '                  names their folder'
@@ -182,6 +183,9 @@ broken-logs: setup
 
 streams: setup
 	@$(BIN)/python benchmarks/streams.py
+
+told-right: setup
+	@$(BIN)/python benchmarks/told_right.py $(TOLD_RIGHT_ARGS)
 
 told-wrong: setup
 	@$(BIN)/python benchmarks/told_wrong.py $(TOLD_WRONG_ARGS)
