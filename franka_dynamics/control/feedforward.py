@@ -461,7 +461,8 @@ class Feedforward:
             desired = self._desired(state, reference)
             if self.state is State.STOPPING:
                 self._goal = self._resting(q)
-                return self._stop_step(now, moves=bool(np.abs(dq).max() > REST_SPEED))
+                falls = not self.law.terms.adds_gravity and np.abs(dq).max() > REST_SPEED
+                return self._stop_step(now, moves=bool(falls))
             return self._rest(q) if desired is None else self._send(desired, now)
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -624,7 +625,8 @@ class Feedforward:
             often = len(self._lost_at) > MOST_RESTARTS
             if often and now - self._lost_at[0] < RESTART_WINDOW_S:
                 why, faulty = f'stopped {len(self._lost_at)} times within a minute: {why}', True
-            self._change(Event.LOST, why)
+            asked = self.state is not State.RUNNING  # a stop whose reason is not to be lost
+            self._change(Event.LOST, f'{self.why}; {why}' if asked else why)
         elif self.state is State.SILENT and (self.started or faulty):
             self.why = why
         if faulty:  # the arm is not held by measurements that may be wrong
