@@ -120,8 +120,14 @@ class FrankaSim:
 
 
 def write_model(path):
-    """Write the shipped FR3 with rotor inertias, without which its idle hold is not stable."""
+    """
+    Write the shipped FR3 without friction, for comparisons with rigid-body dynamics.
+
+    It has rotor inertias, without which its idle hold is not stable.
+    """
     tree = ElementTree.parse(ROOT / 'urdf' / 'fr3.xml')
     for joint in tree.iter('joint'):
         joint.set('armature', str(ROTOR_INERTIA))
+        joint.set('frictionloss', '0')
+        joint.set('damping', '0')
     tree.write(path)
