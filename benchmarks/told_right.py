@@ -284,7 +284,7 @@ def displaced(distance: float) -> Callable[[ArmDescription], Hook]:
 
 
 def picks_up(mass: float, told: float, back: bool = False) -> Callable[[ArmDescription], Hook]:
-    """Take a load [kg] and set it down again; the core is told `told` seconds later or before."""
+    """Take a load [kg] and set `payload` `told` seconds later; `back`: set the load down again."""
 
     def begin(arm: ArmDescription) -> Hook:
         take = BEGIN + 800

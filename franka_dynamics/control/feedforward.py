@@ -11,8 +11,8 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 4. Run, or brake.                             `_desired`
 5. Limit the torque and its rate.             `_send`
 
-The five states, and all that leads from one to another, stand in TRANSITIONS. `status` says why
-the state is what it is, and what ends it.
+The five states, and all that leads from one to another, stand in TRANSITIONS. `status` gives
+the reason of the present state, and what makes torques begin again.
 """
 
 from __future__ import annotations
