@@ -32,7 +32,7 @@ def generate_launch_description():
         argument(
             'robot_type',
             UNSET,
-            'The arm: fer, fr3, fr3v2, fr3v2_1 or the path of an arm file. If empty, that of '
+            'The arm: a file name of config/arms, or the path of an arm file. If empty, that of '
             'params_file, or else fr3.',
         ),
         argument(

@@ -31,7 +31,11 @@ TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
 def generate_launch_description():
     """Return the launch arguments, and the actions that start controller and node."""
     arguments = [
-        argument('robot_type', 'fr3', 'fr3, fr3v2, fr3v2_1 or an arm file of one of them.'),
+        argument(
+            'robot_type',
+            'fr3',
+            'An arm of the FR3 generation: a file name of config/arms, or an arm file.',
+        ),
         argument(
             'arm_prefix',
             '',

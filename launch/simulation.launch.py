@@ -25,8 +25,8 @@ def generate_launch_description():
         argument(
             'robot_type',
             'fr3',
-            'The arm that is simulated and whose model is used: fer, fr3, fr3v2, fr3v2_1 or the '
-            'path of an arm file. It overrides the parameter files.',
+            'The arm that is simulated and whose model is used: a file name of config/arms, or '
+            'the path of an arm file. It overrides the parameter files.',
         ),
         argument(
             'arm_prefix',

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -63,11 +64,19 @@ class InertialSet:
         return None if self.base_link is None else self.base_link.link(self.inertia_about)
 
 
+class Family(str, Enum):
+    """Whose links an arm has: Franka's have known shapes and take the shipped hands."""
+
+    FRANKA = 'franka'
+    OTHER = 'other'
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmFile(ArmFields):
     """The content of an arm file: an arm with one or more inertial sets."""
 
     title: str = ''
+    family: Family = Family.OTHER
     source: str = ''
     base: Pose | None = None
     default_set: str
@@ -122,6 +131,11 @@ def available_arms() -> tuple[str, ...]:
 
     """
     return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
+
+
+def is_franka(arm: str) -> bool:
+    """Return whether a shipped arm has this name, and its file says `family: franka`."""
+    return arm in available_arms() and read_arm_file(arm).family is Family.FRANKA
 
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from .arm_file import available_arms, read_arm_file
+from .arm_file import available_arms, is_franka, read_arm_file
 from .bodies import Axis, Box, Cylinder
 from .typed_file import Positive, read_typed, Vector
 from ..errors import DescriptionError, member
@@ -23,7 +23,6 @@ _ONTO_AXIS = {
     Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
     Axis.Z: (0.0, 0.0, 0.0),
 }
-FRANKA_ARMS = ('fer', 'fr3', 'fr3v2', 'fr3v2_1')
 _HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
@@ -103,11 +102,12 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     """
     Return the shapes of a shipped arm's links, by the number of their DH frame (0 is the base).
 
-    Links of Franka's arms have capsules. A link of another arm has the box or cylinder that its
-    default inertial set states, if it states one; other arms and links have no shapes.
+    Links of Franka's arms (`family: franka` in the arm file) have capsules. A link of another arm
+    has the box or cylinder that its default inertial set states, if it states one; other arms and
+    links have no shapes.
     """
     shapes: dict[int, tuple[Shape, ...]] = {}
-    if arm in FRANKA_ARMS:
+    if is_franka(arm):
         for capsule in _shape_file().capsules:
             shapes[capsule.frame] = (*shapes.get(capsule.frame, ()), capsule.shape())
     elif arm in available_arms():

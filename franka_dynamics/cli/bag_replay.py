@@ -14,9 +14,8 @@ from ._options import file_option, folder_option, json_option
 from ._recording_options import MeasuredTorques
 from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_hands, available_sets
-from ..arm.arm_file import AS_LISTED
+from ..arm.arm_file import AS_LISTED, is_franka
 from ..arm.hand_file import NO_HAND
-from ..arm.shapes import FRANKA_ARMS
 from ..files import write_text
 from ..options import option
 from ..recordings.recording import effort_scales
@@ -132,7 +131,7 @@ class Replay(MeasuredTorques, ExternalTorque):
         """Return the arm with every combination of the sets and hands to try."""
         sets = self.sets or available_sets(self.arm)
         arm_name = self.load_arm(sets[0], AS_LISTED).name
-        known = available_hands() if arm_name in FRANKA_ARMS else ()
+        known = available_hands() if is_franka(arm_name) else ()
         return self.load_each(sets, self.hands or (AS_LISTED, NO_HAND, *known))
 
     def _print(

@@ -171,7 +171,7 @@ class Play(_Question, Topics):
     """Send a motion to a node and wait until the motion ends; with --record, record the motion."""
 
     file: Path = option(
-        'a file of `identify plan`, or a shipped motion: fer, fr3, fr3v2, fr3v2_1',
+        'a file of `identify plan`, or the name of a Franka arm, whose shipped motion is sent',
         'FILE',
         positional=True,
     )

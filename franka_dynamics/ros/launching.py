@@ -56,7 +56,7 @@ def argument(name: str, default: Any, description: str, choices: Sequence[str] =
 def simulation_arguments(target: str) -> list[Any]:
     """Return the arguments of an arm that others simulate, and of its node."""
     return [
-        argument('robot_type', 'fr3', 'The arm: fer, fr3, fr3v2 or fr3v2_1.'),
+        argument('robot_type', 'fr3', 'The arm: a file name of config/arms.'),
         argument('hand', 'none', 'The hand: none, franka_hand, or another of config/hands.'),
         namespace_argument('nodes, controllers and topics'),
         receiver_argument(),

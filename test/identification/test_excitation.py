@@ -200,11 +200,14 @@ def test_bars_three_apart_are_kept_clear_and_neighbours_are_not():
     np.testing.assert_allclose(clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12)
 
 
-@pytest.fixture(params=['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
+EXCITATIONS = share_directory() / 'config' / 'excitations'
+
+
+@pytest.fixture(params=sorted(path.stem for path in EXCITATIONS.glob('*.yaml')))
 def shipped(request):
     """Return an arm, and times (k,), positions, velocities and accelerations (k, n)."""
     arm = load(request.param)
-    path = share_directory() / 'config' / 'excitations' / f'{request.param}.yaml'
+    path = EXCITATIONS / f'{request.param}.yaml'
     content = yaml.safe_load(path.read_text(encoding='utf-8'))
     assert content['joint_names'] == list(arm.joint_names)
     points = content['points']

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load
+from franka_dynamics.arm.arm_file import is_franka
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -77,7 +78,7 @@ def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=TORQUE)
 
 
-@pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2', 'fr3v2_1'])
+@pytest.mark.parametrize('arm', [*filter(is_franka, exported_arms())])
 def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.urdf')))
