@@ -3,7 +3,7 @@
 """Nodes as processes, and a probe that talks to them over DDS."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import closing, ExitStack
 from multiprocessing import get_context
 import os
 from pathlib import Path
@@ -35,6 +35,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.child import default_signals  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
+from franka_dynamics.ros.statuses import read_status, Status  # noqa: E402
 
 from ..processes import TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
@@ -43,10 +44,10 @@ FER = load('fer')
 FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds it [N m]
 ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
 COMMAND = 'effort_controller/commands'
-# Parameters of a feedforward node for a slow machine.
+# Parameters of a feedforward node for a slow machine: a process may pause for seconds.
 PATIENT = {
     'robot_type': 'fer',
-    'state_timeout': 2.0,
+    'state_timeout': 10.0,
     'max_state_age': 0.0,
     'min_input_rate': 1.0,
     'remaps': {'feedforward/command': COMMAND},
@@ -199,6 +200,7 @@ class Probe(Node):
         self._own_executor = EventsExecutor(context=self._own_context)
         self._own_executor.add_node(self)
         self._known_clients: dict = {}
+        self._statuses: dict[str, Status | None] = {}
         # By this topic a node takes it for a simulated arm, which may receive its torques.
         self.create_publisher(DiagnosticStatus, '~/status', 1)
         self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
@@ -236,6 +238,34 @@ class Probe(Node):
                 entry.message,
                 {p.key: p.value for p in entry.values},
             )
+
+    def status(self, node: str) -> Status | None:
+        """Return the latest typed status on a node's ~/status; None until one has come."""
+        if node not in self._statuses:
+            self._statuses[node] = None
+
+            def take(message: DiagnosticStatus) -> None:
+                self._statuses[node] = read_status(message)
+
+            self.create_subscription(DiagnosticStatus, f'{node}/status', take, DESCRIPTION_QOS)
+        return self._statuses[node]
+
+    def value(self, node: str, key: str) -> str:
+        """Return a value of a node's typed status, '' until one has come."""
+        status = self.status(node)
+        return '' if status is None else status.values[key]
+
+    def forget(self) -> None:
+        """Forget what nodes have said up to now."""
+        self.diagnostics.clear()
+        self._statuses.update(dict.fromkeys(self._statuses))
+
+    def until_status(self, node: str, **values: str) -> None:
+        """Wait until values of a node's typed status are these."""
+        self.until(
+            lambda: all(self.value(node, key) == value for key, value in values.items()),
+            f'{node}: {values}',
+        )
 
     def says(self, subject: str, text: str) -> bool:
         """Return whether the latest diagnostics of a subject contain a text."""
@@ -342,9 +372,8 @@ class ArmStream:
 
 @pytest.fixture
 def probe():
-    node = Probe()
-    yield node
-    node.close()
+    with closing(Probe()) as node:
+        yield node
 
 
 @pytest.fixture
@@ -424,21 +453,22 @@ def run_manager(probe, tmp_path):
             running.append(subprocess.Popen(command, env=environment(), **streams))
         return log
 
-    yield run
-    for process in running:
-        assert process.poll() is None, log.read_text()[-3000:]
-        process.kill()
-        process.wait()
+    try:
+        yield run
+        assert all(process.poll() is None for process in running), log.read_text()[-3000:]
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 class NodeWorld:
     """A feedforward node with a made-up FER in front of it and a probe beside it."""
 
-    def __init__(self, log, **parameters) -> None:
-        self.probe = Probe()
-        self.commands = self.probe.collect(Float64MultiArray, COMMAND)
-        self.arm = ArmStream(self.probe, FER.joint_names, FER.home)
-        self.node = NodeProcess('feedforward_node', log, **{**PATIENT, **parameters})
+    def __init__(self, probe, node) -> None:
+        self.probe, self.node = probe, node
+        self.commands = probe.collect(Float64MultiArray, COMMAND)
+        self.arm = ArmStream(probe, FER.joint_names, FER.home)
         self.arm.wait_for_listener()
 
     def commands_come(self) -> None:
@@ -447,10 +477,6 @@ class NodeWorld:
         before = len(self.commands)
         self.arm.until(lambda: len(self.commands) > before + 5, 'commands from good states')
 
-    def close(self) -> None:
-        self.node.kill()
-        self.probe.close()
-
 
 @pytest.fixture(scope='module')
 def node_world(tmp_path_factory):
@@ -458,8 +484,10 @@ def node_world(tmp_path_factory):
     with ExitStack() as ends:
 
         def make(**parameters) -> NodeWorld:
-            world = NodeWorld(tmp_path_factory.mktemp('world') / 'node.log', **parameters)
-            ends.callback(world.close)
-            return world
+            probe = ends.enter_context(closing(Probe()))
+            log = tmp_path_factory.mktemp('world') / 'node.log'
+            node = NodeProcess('feedforward_node', log, **PATIENT | parameters)
+            ends.callback(node.kill)
+            return NodeWorld(probe, node)
 
         yield make

@@ -17,8 +17,16 @@ from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.qos import REFERENCE_STATE_QOS
 from franka_dynamics.ros.trajectories import read_trajectory_file
 
+from .conftest import TIMEOUT_S
+
+PATIENTLY = ['--timeout', str(TIMEOUT_S)]
+
 
 class _NoAnswer(Exception):
+    pass
+
+
+class _Enough(Exception):
     pass
 
 
@@ -47,7 +55,7 @@ def play(probe):
                 tell(state, motions[0].header.frame_id if own else 'another')
 
         tell('refused', '')
-        with NodeClient('/feedforward', meanwhile=answer) as client:
+        with NodeClient('/feedforward', TIMEOUT_S, answer) as client:
             return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
 
     return play
@@ -72,6 +80,7 @@ def test_without_reports_nothing_is_sent(probe):
 def test_a_transition_is_triggered_once_however_late_its_answer(probe, monkeypatch):
     monkeypatch.setattr(node_client, '_ANSWER_S', 0.1)
     asked = []
+    waits = iter(range(60))
 
     def never(request, response):
         asked.append(request)
@@ -82,8 +91,10 @@ def test_a_transition_is_triggered_once_however_late_its_answer(probe, monkeypat
     def spin():
         with suppress(_NoAnswer):
             probe.spin()
+        if asked and next(waits, None) is None:
+            raise _Enough
 
-    with NodeClient('/feedforward', 1.0, spin) as client, pytest.raises(NodeClientError):
+    with NodeClient('/feedforward', TIMEOUT_S, spin) as client, pytest.raises(_Enough):
         client.clear_fault()
     assert len(asked) == 1
 
@@ -103,7 +114,7 @@ def test_a_motion_is_sent_once_and_ends_with_the_node_that_goes(probe, monkeypat
 
     # A motion of an hour: a wait in proportion to it would outlast the test.
     message = JointTrajectory(points=[JointTrajectoryPoint(time_from_start=Duration(sec=3600))])
-    with NodeClient('/feedforward', 5.0, go) as client, pytest.raises(NodeClientError):
+    with NodeClient('/feedforward', TIMEOUT_S, go) as client, pytest.raises(NodeClientError):
         client.play(message)
     probe.until(lambda: len(motions) == 2, 'the request to stop')
     assert [len(one.points) for one in motions] == [1, 0]
@@ -116,7 +127,7 @@ def world(node_world):
 
 
 def test_a_value_of_another_type_is_refused_in_words(world):
-    with NodeClient('feedforward') as client:
+    with NodeClient('feedforward', TIMEOUT_S) as client:
         for name, text, value in (
             ('scale', '1', 1.0),
             ('kp', '[1, 2, 3, 4, 5, 6, 7.5]', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]),
@@ -134,7 +145,7 @@ def test_a_value_of_another_type_is_refused_in_words(world):
         ):
             with pytest.raises(SettingsError, match=words):
                 client.set(name, value)
-    assert main(['node', 'set', 'scale', '1.5']) == 2
+    assert main(['node', 'set', 'scale', '1.5', *PATIENTLY]) == 2
 
 
 ROWS = r'positions have \[1\] values in its points for 2 joints'
@@ -158,26 +169,30 @@ def test_a_file_that_is_no_trajectory_is_told_so_before_a_node_is_asked(text, se
 
 
 def test_the_motion_of_another_arm_is_answered_with_that_of_the_nodes_own(world, capfd):
-    assert main(['node', 'play', 'fr3']) == 1
+    assert main(['node', 'play', 'fr3', *PATIENTLY]) == 1
     assert '`franka-dynamics node play fer`' in capfd.readouterr().err
 
 
 def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, capfd):
     def clear():
         capfd.readouterr()
-        status, said = main(['node', 'clear']), capfd.readouterr()
+        status, said = main(['node', 'clear', *PATIENTLY]), capfd.readouterr()
         return status, said.err if status else said.out
 
     world.arm.until(lambda: len(world.commands) > 5, 'commands')
-    world.arm.send(1, position=(world.arm.q[0] + 0.3, *world.arm.q[1:]))  # another arm's state
     way = 'clear the fault (`franka-dynamics node clear`'
-    world.probe.until_says('feedforward: Command', way)
+
+    def faulty():
+        world.arm.send(1, position=(world.arm.q[0] + 0.3, *world.arm.q[1:]))  # another arm's state
+        return world.probe.says('feedforward: Command', way)
+
+    world.probe.until(faulty, 'the fault')
     for status, sentence in (
         (0, 'cleared; torques are commanded again'),
         (0, 'there was no fault'),
         (1, '/feedforward: the node is not configured'),
     ):
         for transition in ('deactivate', 'cleanup') if status else ():
-            assert main(['node', 'state', transition]) == 0
+            assert main(['node', 'state', transition, *PATIENTLY]) == 0
         found, text = clear()
         assert (found, sentence in text) == (status, True), text

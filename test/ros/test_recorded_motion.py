@@ -33,6 +33,11 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         'coriolis_matrix': independent.coriolis_matrix(q, dq),
         'jacobian': independent.jacobian(q),
     }
+    # Subscribed to before the terms: once these come, the node knows them all.
+    topic = '/feedforward/reference_state'
+    told = world.probe.collect(DiagnosticArray, topic, reliable=True)
+    topic = '/feedforward/feedforward_trajectory'
+    filled = world.probe.collect(JointTrajectory, topic, reliable=True)
     terms = {
         name: world.probe.collect(JointState, f'/feedforward/{name}', reliable=name in torques)
         for name in torques | matrices
@@ -47,7 +52,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     world.probe.until(slow, 'the stop, and terms')
     # Diagnostics may arrive before the last command, which was sent earlier.
     world.arm.send(20, step_ns=PERIOD_NS)
-    count = len(world.commands)
+    sent = world.probe.diagnostics[COMMANDS][2]['published']
 
     def ask(**state):
         """Send a state until both of its terms have come; return its stamp [s]."""
@@ -74,17 +79,14 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         actual, rows = [found[stamps[k]] for k in both], expected[both].reshape(len(both), -1)
         np.testing.assert_allclose(actual, rows, rtol=0, atol=ATOL_NM)
     # Torques are added to a trajectory also for a controller with its own feedback.
-    told = world.probe.collect(DiagnosticArray, '/feedforward/reference_state', reliable=True)
-    topic = '/feedforward/feedforward_trajectory'
-    filled = world.probe.collect(JointTrajectory, topic, reliable=True)
     references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     world.probe.until(references.get_subscription_count, 'a listener')
     rest = recording.q[-1]
     request = trajectory_message(list(FER.joint_names), np.array([1.0]), rest[None])
 
+    references.publish(request)
+
     def answered():
-        if not filled:
-            references.publish(request)
         world.arm.send(2, step_ns=PERIOD_NS, position=rest)
         return filled and len(told) > 1
 
@@ -96,4 +98,6 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     assert [report.values['state'] for report in reports] == ['accepted', 'interrupted']
     assert len({report.values['number'] for report in reports}) == 1
     assert 'torques were added to it, but it is not followed' in reports[1].values['reason']
-    assert len(world.commands) == count
+    world.probe.forget()
+    world.probe.until_says(COMMANDS, 'silent')
+    assert world.probe.diagnostics[COMMANDS][2]['published'] == sent

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`node play --record`, and `bag record` in a shell's background."""
 
+from contextlib import closing
 import os
 import pty
 import select
@@ -49,9 +50,8 @@ def holding(tmp_path_factory):
         remaps = {**PATIENT['remaps'], 'feedforward/feedforward_trajectory': REMAPPED}
         gains = {'kp': [50.0] * 7, 'kd': [5.0] * 7}
         launch('feedforward_node', **{**PATIENT, 'remaps': remaps}, target='mujoco', **gains)
-        probe = Probe()
-        probe.until_says('simulator: Simulated arm', 'open')
-        probe.close()
+        with closing(Probe()) as probe:
+            probe.until_status('simulator', held='True')
         yield
 
 
@@ -69,7 +69,7 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
         return np.abs([state.velocity for state in states[-200:]]).max() < 0.05
 
     probe.until(rests, 'the arm at rest')
-    assert probe.says('feedforward: Command', 'torques are published')
+    probe.until_status('feedforward', state='running')
 
 
 def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(

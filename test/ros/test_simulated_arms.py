@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -25,28 +25,27 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     probe, start_arm, start_node
 ):
     states = probe.collect(JointState, 'joint_states')
-    start_arm(lockstep_timeout=0.7)
+    waits_s = 0.7
+    start_arm(lockstep_timeout=waits_s)
     node = start_node(target='mujoco', default_gains=True)
-    probe.until(lambda: states and probe.says('simulator: Simulated arm', 'False'), 'brakes open')
-    np.testing.assert_allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9)
+    probe.until_status('simulator', held='True')
+    probe.until(
+        lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'it is carried'
+    )
+
+    def missed():
+        return int(probe.diagnostics['simulator: Simulated arm'][2]['steps without a new command'])
+
+    probe.until_says('simulator: Simulated arm', 'the brakes are open')
+    before, stopped = missed(), time.monotonic()
     os.kill(node.pid, signal.SIGSTOP)
-    count = -1
-
-    def stands():
-        nonlocal count
-        before, count = count, len(states)
-        quiet = time.monotonic() + 0.3
-        while time.monotonic() < quiet:
-            probe.spin()
-        return before == len(states)
-
-    probe.until(stands, 'simulated time standing still')
     # At 0.7 s per step, these steps would exceed the time-out of the test.
-    probe.until(lambda: len(states) > count + 400, 'time goes on without a node')
+    probe.until(lambda: missed() > before + 400, 'time goes on without a node')
+    assert time.monotonic() - stopped > 5.0 * waits_s, 'the first steps did not wait'
     os.kill(node.pid, signal.SIGCONT)
     probe.until_says('feedforward: Command', 'torques are published')
     probe.until_says('feedforward: Guard', 'the arm does what the model says')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-3)
 
 
 def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
@@ -75,41 +74,32 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
 
 def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
     first, second = (probe.create_publisher(Float64MultiArray, COMMAND, 1) for _ in range(2))
-    statuses = probe.collect(DiagnosticStatus, 'simulator/status')
     states = probe.collect(JointState, 'joint_states')
     # A sender on a busy machine must not count as silent.
     arm = start_arm(gravity_compensation=True, brake_release_after=0.0, command_timeout=10.0)
 
-    def sent(torque, publisher, done):
-        publisher.publish(Float64MultiArray(data=[torque] * 7))
-        return done()
+    def send(torques, publisher):
+        publisher.publish(Float64MultiArray(data=torques))
 
-    probe.until(lambda: sent(1.0, first, lambda: 'following' in arm.text), 'the first followed')
-    before = len(states)
+    def followed():
+        send([0.0] * 7, first)
+        return probe.value('simulator', 'state') == 'following'
+
+    probe.until(followed, 'the first followed')
     # The message numbers of the second sender begin at 1, far from those of the first.
-    probe.until(lambda: sent(1.0, first, lambda: len(states) > before + 400), 'many steps')
+    before = len(states)
+    probe.until(lambda: followed() and len(states) > before + 400, 'many steps')
 
-    def refused():
-        sent(1.0, first, lambda: None)
-        return sent(10.0, second, lambda: 'a second sender of torques on' in arm.text)
+    def refused(torques, publisher, reason):
+        send([0.0] * 7, first)
+        send(torques, publisher)
+        return int(probe.value('simulator', f'refused: {reason}')) > 0
 
-    probe.until(refused, 'the second named')
+    probe.until(lambda: refused([10.0] * 7, second, 'other publisher'), 'the second counted')
+    probe.until(lambda: 'a second sender of torques on' in arm.text, 'the second named')
     assert 'publishers listed there: /probe, /probe\n' in arm.text
-
-    def counted(reason):
-        counts = {one.key: one.value for one in statuses[-1].values}
-        return int(counts[f'refused: {reason}']) > 0
-
-    probe.until(lambda: refused() and counted('other publisher'), 'its number on ~/status')
-
-    def short():
-        """Send a torque with a joint missing, until it is counted."""
-        first.publish(Float64MultiArray(data=[1.0] * 6))
-        return counted('wrong size')
-
-    probe.until(short, 'the wrong size on ~/status')
-    # Of 1 and 10 N m the sensors show 1 N m, plus the arm's gravity compensation of the step
-    # before.
+    probe.until(lambda: refused([1.0] * 6, first, 'wrong size'), 'the wrong size counted')
+    # Of 0 and 10 N m the sensors show none, only the arm's gravity compensation.
     last = states[-1]
     gravity = NewtonEulerModel(FER).gravity(np.array(last.position))
-    np.testing.assert_allclose(last.effort - gravity, 1.0, rtol=0, atol=0.5)
+    np.testing.assert_allclose(last.effort - gravity, 0.0, rtol=0, atol=0.5)

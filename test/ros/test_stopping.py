@@ -15,6 +15,14 @@ from .conftest import FER, FER_GRAVITY, INCLINED, start_python
 
 ZERO = np.zeros(7)
 NODE, COMMAND = 'feedforward', 'feedforward: Command'
+# An arm that nobody carries falls by this much in 20 ms; between two torques that come late, one
+# that is carried may yield a little [rad].
+HELD_RAD = 1e-3
+
+
+def settled(commands):
+    """Return whether a torque is sent that has risen to its full value."""
+    return len(commands) > 1 and any(commands[-1].data) and commands[-1].data == commands[-2].data
 
 
 @pytest.mark.parametrize(
@@ -29,8 +37,8 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
     arm, probe, start_node, commands, signals, target, parameters, resting
 ):
     node = start_node(target=target, **parameters)
-    arm.until(lambda: len(commands) > 300, 'three hundred commands')
-    assert np.abs(commands[-1].data).max() > 1.0
+    arm.until(lambda: settled(commands), 'torques')
+    full, count = np.array(commands[-1].data), len(commands)
     node.send(signals[0])
 
     def ended():
@@ -43,8 +51,9 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
     probe.until(
         lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'the resting torque'
     )
-    # Up to ten messages in a row may be lost.
-    assert np.abs(np.diff([message.data for message in commands], axis=0)).max() <= 10.0
+    # Some may be lost, but all are on the way there.
+    low, high = np.sort([full, resting], axis=0) + [[-1e-9], [1e-9]]
+    assert all((low <= one.data).all() and (one.data <= high).all() for one in commands[count:])
 
 
 def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands):
@@ -60,14 +69,15 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     transit(Transition.TRANSITION_ACTIVATE, 'active')
     probe.until(lambda: 'no joint state on /joint_states for' in node.text, 'silence is told')
     assert not commands
-    arm.until(lambda: len(commands) > 300, 'commands')
+    arm.until(lambda: settled(commands), 'commands')
     transit(Transition.TRANSITION_DEACTIVATE, 'inactive')
     probe.until(lambda: np.array_equal(commands[-1].data, ZERO), 'zero torque')
     count = len(commands)
     arm.send(100)
-    assert len(commands) == count
+    assert not any(np.any(message.data) for message in commands[count:])
     probe.until_says(COMMAND, 'deactivated')
-    assert probe.says('feedforward: Joint states', 'reads no joint states')
+    probe.until_says('feedforward: Joint states', 'reads no joint states')
+    count = len(commands)
     transit(Transition.TRANSITION_ACTIVATE, 'active')
     arm.until(lambda: len(commands) > count + 50, 'commands again')
     transit(Transition.TRANSITION_DEACTIVATE, 'inactive')
@@ -82,26 +92,25 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
 
 def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
-    simulator = start_arm(lockstep_timeout=0.05)
+    start_arm(lockstep_timeout=0.05)
     first = start_node(target='mujoco')
-    probe.until_says('simulator: Simulated arm', 'False')
+    probe.until_status('simulator', state='following', held='True')
     first.kill()
-    probe.until(lambda: 'holding the arm until a command' in simulator.text, 'the arm held')
+    probe.until_status('simulator', state='holding', held='True')
     # DDS still lists the dead node for 20 s.
     start_node(target='mujoco', held_until_commanded=True, default_gains=True)
-    probe.diagnostics.clear()
+    probe.forget()
+    probe.until_status('simulator', state='following')
     probe.until_says(COMMAND, 'torques are published')
     assert probe.diagnostics[COMMAND][2]['faults latched'] == '0'
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-4)
-    # At least once for each node; a process's log comes later than its topics.
-    probe.until(lambda: simulator.text.count('following') >= 2, 'the second node followed')
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
 
 
 def test_zero_is_reached_while_bad_states_come_without_a_pause(arm, probe, start_node, commands):
     start_node(target='fci', **INCLINED)
-    arm.until(lambda: len(commands) > 300, 'commands')
+    arm.until(lambda: settled(commands), 'commands')
     bad = {'position': [float('nan')] * 7}
 
     def at_zero():
@@ -125,17 +134,17 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
         max_state_age=0.1,
         default_gains=True,
     )
-    probe.until_says('simulator: Simulated arm', 'False')
+    probe.until_status('simulator', held='True')
     first.kill()
     # Without the simulator simulated time stands still, so no state is late.
     probe.until_says('feedforward: Joint states', 'stands still')
-    probe.diagnostics.clear()
+    probe.forget()
     states = probe.collect(JointState, 'joint_states')
     start_arm(**arm)
-    probe.until_says('simulator: Simulated arm', 'False')
+    probe.until_status('simulator', held='True')
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'it goes on')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
 
 
 @pytest.mark.parametrize(
