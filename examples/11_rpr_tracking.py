@@ -62,13 +62,15 @@ def ellipse(duration: float = DURATION) -> Desired:
     turn = 2.0 * np.pi * TURNS
     angle = turn * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
     rate = turn * 30.0 * s**2 * (1.0 - s) ** 2 / duration
-    push = turn * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2
+    angular_acceleration = turn * 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / duration**2
     along, across = WIDTHS * [1.0, 1.0, 0.0], WIDTHS * [0.0, 0.0, 1.0]
     sine, cosine = np.sin(angle)[:, None], np.cos(angle)[:, None]
     position = CENTRE + cosine * along + sine * across
     by_angle = cosine * across - sine * along
     velocity = by_angle * rate[:, None]
-    acceleration = by_angle * push[:, None] - (position - CENTRE) * rate[:, None] ** 2
+    acceleration = (
+        by_angle * angular_acceleration[:, None] - (position - CENTRE) * rate[:, None] ** 2
+    )
     lower, upper = arm.limit('lower'), arm.limit('upper')
     q, dq, ddq = np.zeros((3, len(times), 3))
     last = None

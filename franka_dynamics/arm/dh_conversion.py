@@ -28,32 +28,36 @@ def modified_rows(
     rows: Sequence[DHRow], convention: Convention
 ) -> tuple[list[DHRow], list[DHRow]]:
     """
-    Return a chain's rows as modified rows, and the tail of each row.
+    Return a chain's rows as modified rows, and the remainder of each row.
 
-    A tail has a and alpha only. It leads from the modified frame {i}, which joint i moves, to
+    A remainder has a and alpha only. It leads from the modified frame {i}, which joint i moves, to
     frame {i} of `convention`. Tails of modified rows are zero.
     """
     if convention is Convention.MODIFIED:
         return list(rows), [DHRow()] * len(rows)
-    tails = [DHRow(a=row.a, alpha=row.alpha) for row in rows]
-    before = [DHRow(), *tails]
-    return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], tails
+    remainders = [DHRow(a=row.a, alpha=row.alpha) for row in rows]
+    before = [DHRow(), *remainders]
+    return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], remainders
 
 
-def from_modified_rows(rows: Sequence[DHRow], convention: Convention, tail: DHRow) -> list[DHRow]:
+def from_modified_rows(
+    rows: Sequence[DHRow], convention: Convention, remainder: DHRow
+) -> list[DHRow]:
     """
     Return modified rows as rows of a convention: the inverse of `modified_rows`.
 
-    The last standard row has a and alpha of `tail`. Standard rows have no place for a and alpha of
-    the first modified row, which are left out.
+    The last standard row has a and alpha of `remainder`. Standard rows have no place for a and
+    alpha of the first modified row, which are left out.
     """
     if convention is Convention.MODIFIED:
         return list(rows)
-    return [replace(row, a=after.a, alpha=after.alpha) for row, after in pairwise([*rows, tail])]
+    return [
+        replace(row, a=after.a, alpha=after.alpha) for row, after in pairwise([*rows, remainder])
+    ]
 
 
 def modified_rows_of(description: ArmDescription) -> tuple[list[DHRow], list[DHRow]]:
-    """Return `modified_rows` of an arm's joints and its flange: n + 1 rows and n + 1 tails."""
+    """Return `modified_rows` of joints and flange: n + 1 rows and n + 1 remainders."""
     rows = [*(joint.row for joint in description.joints), description.flange]
     return modified_rows(rows, description.convention)
 
@@ -118,10 +122,10 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     if description.convention is Convention.MODIFIED:
         return description
-    rows, tails = modified_rows_of(description)
+    rows, remainders = modified_rows_of(description)
     links = tuple(
-        link.expressed_in(tail.transform(Convention.MODIFIED))
-        for link, tail in zip(description.links, tails)
+        link.expressed_in(remainder.transform(Convention.MODIFIED))
+        for link, remainder in zip(description.links, remainders)
     )
     other = replace(description, convention=Convention.MODIFIED, links=links)
     return with_modified_rows(other, rows)

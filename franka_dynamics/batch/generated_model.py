@@ -139,10 +139,10 @@ class GeneratedModel(ABC):
 
     def _wrench_torque(self, q: Any, wrench: Any) -> Any:
         """Return J^T w, shape (..., n)."""
-        pushed = self.xp.asarray(wrench)
-        if tuple(pushed.shape[-1:]) != (6,):
+        forces = self.xp.asarray(wrench)
+        if tuple(forces.shape[-1:]) != (6,):
             raise JointVectorError(
-                f'wrench has shape {tuple(pushed.shape)}, expected (..., 6): force [N] then '
+                f'wrench has shape {tuple(forces.shape)}, expected (..., 6): force [N] then '
                 'moment [N m] on the flange, in the axes of the space frame.'
             )
-        return self.xp.einsum('...ai,...a->...i', self.jacobian(q), pushed)
+        return self.xp.einsum('...ai,...a->...i', self.jacobian(q), forces)

@@ -105,7 +105,7 @@ class PayloadFiles(Action):
         "Desk's settings"
     )
 
-    def hand_over(self, arm: ArmDescription, payload: Array, comment: str, name: str) -> None:
+    def write_payload(self, arm: ArmDescription, payload: Array, comment: str, name: str) -> None:
         """
         Print a payload, shape (10,), and write the files of --output and --desk.
 

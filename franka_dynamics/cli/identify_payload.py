@@ -67,7 +67,7 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
             }
             write_json(self.json, data)
         comment = f'Identified by franka-dynamics from {", ".join(self.loaded)}'
-        self.hand_over(arm, found.payload, comment, 'identified')
+        self.write_payload(arm, found.payload, comment, 'identified')
         return 0
 
     def _motions(self, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]) -> list[Motion]:

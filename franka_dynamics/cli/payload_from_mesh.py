@@ -104,7 +104,7 @@ class PayloadFromMesh(PayloadFiles):
             'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
             'centre of mass xx xy xz yy yz zz [kg m^2]'
         )
-        self.hand_over(arm, payload_array(inertia), comment, Path(self.mesh).stem)
+        self.write_payload(arm, payload_array(inertia), comment, Path(self.mesh).stem)
         if self.plot:
             from ..report.bodies import draw_payload
 

@@ -293,8 +293,8 @@ def outputs_of(
         return _matrix(graph, array, [gradient(graph, value, parameters) for value in values])
     if quantity is Quantity.FORWARD_DYNAMICS:
         given = zip(_variables(graph, 'tau', n), values)
-        pushes = [torque - effects for torque, effects in given]
-        values = _solved(graph, mass_matrix(graph, chain, q), pushes, chain.names)
+        accelerating = [torque - effects for torque, effects in given]
+        values = _solved(graph, mass_matrix(graph, chain, q), accelerating, chain.names)
     return [Output(array, ((i,),), value) for i, value in enumerate(values)]
 
 

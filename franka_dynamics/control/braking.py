@@ -80,8 +80,8 @@ class Brake:
         self.held = self.held + min(1.0, elapsed * rate) * (unexplained - self.held)
         self._watch(0.5 * float(dq @ terms.inertia(q, dq)), dq, elapsed)
         wanted = np.clip(-dq / max(TIME_CONSTANT_S, AGES * age), -self._most, self._most)
-        pushes = self.held * dq > 0.0
-        share = np.where(pushes, np.maximum(0.0, 1.0 - np.abs(dq) / COMPENSATED_BELOW), 1.0)
+        speeds_up = self.held * dq > 0.0
+        share = np.where(speeds_up, np.maximum(0.0, 1.0 - np.abs(dq) / COMPENSATED_BELOW), 1.0)
         return terms.inertia(q, wanted) + share * self.held
 
     def _watch(self, energy: float, dq: Array, elapsed: float) -> None:

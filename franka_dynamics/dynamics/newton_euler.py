@@ -118,7 +118,7 @@ def outward(
     acceleration = np.broadcast_to(base_acceleration, omega.shape)
     motions = []
     for i, place in enumerate(places):
-        rate, push = dq[..., i, None] * place.axis, ddq[..., i, None] * place.axis
+        rate, driven = dq[..., i, None] * place.axis, ddq[..., i, None] * place.axis
         omega = to_child(place.rotation, omega)
         alpha = to_child(place.rotation, alpha)
         velocity = to_child(place.rotation, velocity)
@@ -127,11 +127,11 @@ def outward(
         # i if `origin_turns`, else with link i - 1.
         turning, spin = omega, alpha
         if place.revolute:
-            alpha = alpha + push + cross(omega, rate)
+            alpha = alpha + driven + cross(omega, rate)
             omega = omega + rate
         else:
             velocity = velocity + rate
-            acceleration = acceleration + push + 2.0 * cross(omega, rate)
+            acceleration = acceleration + driven + 2.0 * cross(omega, rate)
         if place.origin_turns:
             turning, spin = omega, alpha
         velocity = velocity + cross(turning, place.arm)
@@ -315,10 +315,10 @@ class NewtonEulerModel:
         Recursions give M and h = C dq + g - J^T w; then M ddq = tau - h is solved (Walker and Orin
         1982, method 1).
         """
-        position, velocity, torque, *pushed = broadcast_states(
+        position, velocity, torque, *wrenches = broadcast_states(
             self.description, q=q, dq=dq, tau=tau, wrench=wrench
         )
-        rest = self._recurse(position, velocity, np.zeros_like(velocity), *pushed)
+        rest = self._recurse(position, velocity, np.zeros_like(velocity), *wrenches)
         return solve_acceleration(self.mass_matrix(position), torque - rest)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -355,9 +355,9 @@ class NewtonEulerModel:
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
-        position, velocity, push = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
+        position, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         places = joint_places(self.description, position)
-        motions = outward(places, velocity, push, self._base_acceleration(gravity=True))
+        motions = outward(places, velocity, acceleration, self._base_acceleration(gravity=True))
         return self._in_space(position, inward(self.description.links, places, motions))
 
     def _moving(self, q: Array, dq: Array) -> list[LinkMotion]:

@@ -277,12 +277,12 @@ class PinocchioModel:
 
         """
         given = () if wrench is None else (self._forces(q, wrench),)
-        pushes = pin.aba(self.model, self.data, q, dq, tau, *given).copy()
+        accelerations = pin.aba(self.model, self.data, q, dq, tau, *given).copy()
         # Reciprocals of the inertias that joints move while the later joints are free.
         reciprocals = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-        if not np.isfinite(pushes).all() or SINGULAR * max(reciprocals) > min(reciprocals):
+        if not np.isfinite(accelerations).all() or SINGULAR * max(reciprocals) > min(reciprocals):
             raise singular_mass_matrix()
-        return pushes
+        return accelerations
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike

@@ -223,20 +223,20 @@ class ExponentialsModel:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
-        q, dq, ddq, *pushed = broadcast_states(
+        q, dq, ddq, *wrenches = broadcast_states(
             self.description, q=q, dq=dq, ddq=ddq, wrench=wrench
         )
         driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), ddq)
-        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, *pushed)
+        return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, *wrenches)
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
-        q, dq, tau, *pushed = broadcast_states(
+        q, dq, tau, *wrenches = broadcast_states(
             self.description, q=q, dq=dq, tau=tau, wrench=wrench
         )
-        left = tau - self.nonlinear_effects(q, dq) + self._wrench_torque(q, *pushed)
+        left = tau - self.nonlinear_effects(q, dq) + self._wrench_torque(q, *wrenches)
         return solve_acceleration(self.mass_matrix(q), left)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
@@ -258,10 +258,10 @@ class ExponentialsModel:
         N_l V_l, with A_l = dV_l/dt the sum of J_j ddq_j + [V_j, J_j] dq_j over j <= l; joint i
         transmits F_i + ... + F_n.
         """
-        q, velocity, push = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
+        q, velocity, acceleration = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         twists = self.space_twists_at(q, velocity)
-        steps = push[..., None] * columns + bracket(twists, velocity[..., None] * columns)
+        steps = acceleration[..., None] * columns + bracket(twists, velocity[..., None] * columns)
         accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
         inertias = self._inertias(q)
         momenta = np.einsum('...ab,...b->...a', inertias, twists)

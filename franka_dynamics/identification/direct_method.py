@@ -45,8 +45,8 @@ from ..typing import Array
 from ..urdf.source import described
 
 # Number of random states of the arm, number of random positions and velocities of a joint in each
-# state, and the bound of these positions and velocities [rad or `idle_combinations`'s length unit,
-# and per s].
+# state, and the bound of these positions and velocities [rad or the length unit of
+# `movable_combinations`, and per s].
 _STATES, _MOTIONS, _REACH = 20, 2, 2.0
 _ROUNDING = 1e-14  # smaller coefficients, relative to the largest in the row, are set to zero
 
@@ -115,7 +115,7 @@ def f_(row: Row, omega: Array, velocity: Array, rate: float, turns: bool) -> Arr
     return out
 
 
-class Idle(NamedTuple):
+class MovableCombinations(NamedTuple):
     """
     Combinations of a link's parameters whose energy does not depend on q_j and dq_j.
 
@@ -147,7 +147,7 @@ def direct_base_parameters(
     finite.
     """
     arm = described(arm)
-    steps, gap = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    steps, gap = movable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     columns, found = cascade(arm, rows_of(arm), steps)
     matrix = found.astype(float)
     matrix[np.abs(matrix) <= _ROUNDING * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
@@ -157,7 +157,7 @@ def direct_base_parameters(
 
 
 def cascade(
-    arm: ArmDescription, rows: Sequence[Row], steps: Sequence[Idle]
+    arm: ArmDescription, rows: Sequence[Row], steps: Sequence[MovableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """
     Return the kept parameters and the map from the standard parameters to the base parameters.
@@ -198,9 +198,9 @@ def rows_of(arm: ArmDescription) -> list[Row]:
     return [Row(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
 
 
-def idle_combinations(
+def movable_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
-) -> tuple[list[Idle], RankGap]:
+) -> tuple[list[MovableCombinations], RankGap]:
     """
     Return links' combinations by conditions (13) to (15), and one rank gap for all links.
 
@@ -231,7 +231,7 @@ def idle_combinations(
         combinations[gone, range(len(gone))] = 1.0
         scale = np.array(units)
         combinations[kept] = 0.0 - shares[:, gone] * scale[kept][:, None] / scale[gone]
-        steps.append(Idle(places, [places[k] for k in gone], combinations))
+        steps.append(MovableCombinations(places, [places[k] for k in gone], combinations))
         gaps.append(gap)
     return steps, RankGap(
         min(gap.smallest_kept for gap in gaps), max(gap.largest_dropped for gap in gaps)

@@ -9,8 +9,8 @@ The direct method (`cascade`) is evaluated with symbols: D3 for the paper's d_3 
 for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as they do in
 numbers. Cosines and sines of quarter turns are integers; those of other angles are symbols, CA2
 and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. The numeric
-coefficients of `idle_combinations` are replaced by integers or by symbols of equal value; near the
-base some have no such symbol and stay numbers. Needs sympy.
+coefficients of `movable_combinations` are replaced by integers or by symbols of equal value; near
+the base some have no such symbol and stay numbers. Needs sympy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import re
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .direct_method import cascade, direct_base_parameters, idle_combinations, Row, rows_of
+from .direct_method import cascade, direct_base_parameters, movable_combinations, Row, rows_of
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import needing
@@ -119,7 +119,7 @@ def base_parameters_in_letters(
     """
     arm = described(arm)
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
-    steps, _ = idle_combinations(arm, gravity, rotor_inertia=rotor_inertia)
+    steps, _ = movable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     rows, values = _letters(rows_of(arm))
     in_letters = np.frompyfunc(lambda number: _in_letters(number, values), 1, 1)
     steps = [step._replace(combinations=in_letters(step.combinations)) for step in steps]

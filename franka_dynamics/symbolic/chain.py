@@ -59,15 +59,15 @@ class SymbolicChain:
     """
     An arm's frames 1..n and flange in symbols, and the values of the constant symbols.
 
-    The axis of every joint is z of its own frame in `links`. `tails` are the poses (4, 4) of the
-    description's frames in the frames of `links`: the identity for modified rows, Tx(a_i)
+    The axis of every joint is z of its own frame in `links`. `remainders` are the poses (4, 4) of
+    the description's frames in the frames of `links`: the identity for modified rows, Tx(a_i)
     Rx(alpha_i) for standard rows, whose frame i is fixed at the far end of link i.
     """
 
     links: tuple[Link, ...]
     kinds: tuple[JointKind, ...]
     values: dict[sp.Symbol, float]
-    tails: tuple[sp.Matrix, ...]
+    remainders: tuple[sp.Matrix, ...]
 
     @property
     def n(self) -> int:
@@ -92,17 +92,17 @@ def chain_of(description: ArmDescription) -> SymbolicChain:
     a_i and d_i (d_ibar for a prismatic joint, whose d_i varies).
     """
     values: dict[sp.Symbol, float] = {}
-    links, tails = [], []
+    links, remainders = [], []
     modified = description.convention is Convention.MODIFIED
     kinds = tuple(joint.kind for joint in description.joints)
     frames = zip(*modified_rows_of(description), (*kinds, None))
-    for i, (row, tail, kind) in enumerate(frames, start=1):
+    for i, (row, remainder, kind) in enumerate(frames, start=1):
         offset, tilt = (
             _placement(i, row, values) if modified else _standard_placement(i, row, kind, values)
         )
-        tails.append(_tail(i, tail, values))
+        remainders.append(_remainder(i, remainder, values))
         links.append(_moving(i, offset, tilt, row, kind, values))
-    return SymbolicChain(tuple(links), kinds, values, tuple(tails))
+    return SymbolicChain(tuple(links), kinds, values, tuple(remainders))
 
 
 def _moving(
@@ -137,7 +137,7 @@ def _standard_placement(
     return offset, _roll(cosine, sine)
 
 
-def _tail(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
+def _remainder(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
     """Return Tx(a_i) Rx(alpha_i), (4, 4)."""
     cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
     offset = sp.Matrix([_letter(f'a{i}', row.a, values), 0, 0])
@@ -198,16 +198,16 @@ class Kinematics:
         link = self.chain.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))
         # `link` gives the pose of a joint's frame in the previous joint's frame. The frame of a
-        # standard row is the joint's frame times the joint's tail.
+        # standard row is the joint's frame times the joint's remainder.
         if frame > 1:
-            step = _inverse(self.chain.tails[frame - 2]) * step
-        return _trigonometric(step * self.chain.tails[frame - 1])
+            step = _inverse(self.chain.remainders[frame - 2]) * step
+        return _trigonometric(step * self.chain.remainders[frame - 1])
 
     def pose(self, frame: int) -> sp.Matrix:
         """Return T_i, the pose of a frame in {S}, (4, 4) (Panda notebook, cells 9 and 5)."""
-        tail = self.chain.tails[frame - 1]
+        remainder = self.chain.remainders[frame - 1]
         pose = self._poses[frame - 1]
-        return pose if tail == sp.eye(4) else _tidy(pose * tail)
+        return pose if remainder == sp.eye(4) else _tidy(pose * remainder)
 
     def position(self, frame: int) -> sp.Matrix:
         """Return r_i, the origin of a frame in {S}, (3, 1) (Panda notebook, cell 10)."""
@@ -270,8 +270,8 @@ class Kinematics:
         # `lever`, given in frame j, points from its origin to `point` and depends only on the
         # joints after j: the products z x lever stay short because the joints are visited from the
         # tip to the base.
-        tail = self.chain.tails[frame - 1]
-        back, lever = tail[:3, :3].T, tail[:3, 3] + tail[:3, :3] * point
+        remainder = self.chain.remainders[frame - 1]
+        back, lever = remainder[:3, :3].T, remainder[:3, 3] + remainder[:3, :3] * point
         for joint in range(frame, 0, -1):
             if joint <= self.chain.n:
                 axes = back if local else self._poses[joint - 1][:3, :3]

@@ -105,8 +105,8 @@ def test_a_linearization_under_gravity_and_a_tool_wrench_is_the_slope_of_another
     def acceleration(change):
         at, rate, torque = np.array([q, dq, tau]) + change.reshape(3, 7)
         turn = model.frames(at)[-1, :3, :3]  # the wrench is held in the tool's axes
-        pushed = np.concatenate((turn @ wrench[:3], turn @ wrench[3:]))
-        return model.forward_dynamics(at, rate, torque, pushed)
+        turned_wrench = np.concatenate((turn @ wrench[:3], turn @ wrench[3:]))
+        return model.forward_dynamics(at, rate, torque, turned_wrench)
 
     here = linearize(arm, q, dq, tau, gravity=TILTED, tool_wrench=wrench)
     expected = differences(acceleration, 21, 1e-3)

@@ -46,12 +46,12 @@ def test_a_stack_gives_what_its_states_give(model, quantity):
 def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many():
     model, wrench, (q, dq, ddq) = PinocchioModel(FER), np.arange(6.0), STATES
     first = q[0, 0]
-    pushed = model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench)
-    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), pushed)
+    loaded = model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench)
+    np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), loaded)
     jacobians = model.jacobian(q, 3, reference_frame='LOCAL')
     for at in np.ndindex(SHAPE):
         for found, expected in (
-            (pushed[at], model.inverse_dynamics(q[at], dq[at], ddq[at], wrench)),
+            (loaded[at], model.inverse_dynamics(q[at], dq[at], ddq[at], wrench)),
             (model.coriolis(first, dq)[at], model.coriolis(first, dq[at])),
             (jacobians[at], model.jacobian(q[at], 3, 'LOCAL')),
         ):
@@ -76,9 +76,9 @@ def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantit
 
 def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
     q, still, wrenches = FER.home, np.zeros(7), np.arange(12.0).reshape(2, 6)
-    pushed = model.inverse_dynamics(q, still, still, wrenches)
+    loaded = model.inverse_dynamics(q, still, still, wrenches)
     expected = [model.inverse_dynamics(q, still, still, wrench) for wrench in wrenches]
-    np.testing.assert_allclose(pushed, expected, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(loaded, expected, rtol=0.0, atol=ATOL)
     for method in (model.inverse_dynamics, model.forward_dynamics):
         with pytest.raises(JointVectorError, match=r'do not broadcast: .*wrench \(2, 6\)'):
             method(np.zeros((3, 7)), still, still, wrenches)
