@@ -115,7 +115,7 @@ test: setup
 KERNELS := Nehalem Haswell
 KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/symbolic test/urdf test/validation \
 	test/test_spatial.py $(addprefix test/identification/,test_base_parameters.py \
-	test_direct_method.py test_letters.py test_prior.py test_samples.py test_solve.py)
+	test_direct_method.py test_symbolic_parameters.py test_prior.py test_samples.py test_solve.py)
 
 test-kernels: setup
 	@for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \

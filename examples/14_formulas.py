@@ -1,13 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Write an arm's kinematics, or M, C and g, as formulas in letters: Python or LaTeX.
+Write an arm's kinematics, or M, C and g, as formulas in symbols: Python or LaTeX.
 
 The Python text is a module that reads the joint positions q1, q2, ... and velocities dq1, ...;
 LaTeX needs amsmath and geometry. `python examples/14_formulas.py kinematics --arm fer` prints the
 poses, axes, twists and Jacobians of every frame, `motion` M, C and g, `steps` the whole derivation
 from the Denavit-Hartenberg rows. `rpr` prints the report of the RPR arm (Busellato 2023, as
-corrected), whose masses and lengths are letters too. Needs sympy (`franka_dynamics[symbolic]`).
+corrected), whose masses and lengths are symbols too. Needs sympy (`franka_dynamics[symbolic]`).
 """
 
 from __future__ import annotations

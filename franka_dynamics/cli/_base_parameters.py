@@ -48,10 +48,10 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
     return 0 if agree else 1
 
 
-def print_letters(description: ArmDescription, gravity: str, form: str) -> None:
+def print_symbolic(description: ArmDescription, gravity: str, form: str) -> None:
     """Print the base parameters as sums of standard parameters, as text, latex or python."""
     from ..arm.dh_conversion import in_modified_convention
-    from ..identification.letters import base_parameters_in_letters
+    from ..identification.symbolic_parameters import symbolic_base_parameters
 
     arm = in_modified_convention(description)
     if arm is not description:
@@ -60,8 +60,8 @@ def print_letters(description: ArmDescription, gravity: str, form: str) -> None:
             "of the equivalent modified rows, whose z axes are the joints' axes.",
             file=sys.stderr,
         )
-    letters = base_parameters_in_letters(arm, _direction(gravity))
-    sys.stdout.write(getattr(letters, f'as_{form}')())
+    symbols = symbolic_base_parameters(arm, _direction(gravity))
+    sys.stdout.write(getattr(symbols, f'as_{form}')())
 
 
 def _direction(gravity: str) -> Array:

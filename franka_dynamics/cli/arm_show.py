@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
-from ._base_parameters import DIRECTIONS, print_base_parameters, print_letters
+from ._base_parameters import DIRECTIONS, print_base_parameters, print_symbolic
 from ._options import json_option, picture_option
 from ._say import say, say_each, show, write_json
 from ..arm import ArmDescription
@@ -42,7 +42,7 @@ class Show(ArmOptions):
         const=DIRECTIONS[0],
         default=None,
     )
-    letters: str | None = option(
+    symbolic: str | None = option(
         'the base parameters as sums of standard parameters, with symbols (lengths D3, RL4, ... '
         'of the modified DH rows); alone: text',
         choices=('text', 'latex', 'python'),
@@ -56,7 +56,7 @@ class Show(ArmOptions):
 
     def run(self) -> int:
         """Print the tables, or JSON instead; write the picture and the JSON file if asked for."""
-        if self.letters or self.base_parameters:
+        if self.symbolic or self.base_parameters:
             return self._base_parameters(self.base_parameters or DIRECTIONS[0])
         description = self.load_arm()
         q = _pose(description, self.q) if self.q else None
@@ -79,12 +79,12 @@ class Show(ArmOptions):
         return 0
 
     def _base_parameters(self, gravity: str) -> int:
-        """Print the base parameters, or the relations in letters; return the exit status."""
+        """Print the base parameters, or the relations in symbols; return the exit status."""
         self.refuse('base parameters, which hold at every pose', 'q', 'plot')
-        if self.letters:
-            self.refuse('--letters: the relations hold for any masses', *MASS_OPTIONS)
-            self.refuse('--letters, which writes the relations alone', 'json')
-            print_letters(self.load_arm(), gravity, self.letters)
+        if self.symbolic:
+            self.refuse('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
+            self.refuse('--symbolic, which writes the relations alone', 'json')
+            print_symbolic(self.load_arm(), gravity, self.symbolic)
             return 0
         arm = self.load_arm()
         return print_base_parameters(arm, self.title(arm), gravity, self.json)

@@ -15,8 +15,8 @@ A combination x of link j's parameters can be added to those of link j - 1, as l
 DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can have
 every twist, the combinations x are relations (20) and (21) of Gautier and Khalil; near the
 base there are more combinations. One pass from the last link to the first regroups all parameters.
-With floats this pass gives the same map as `base_parameters`, with symbols (letters.py) relations
-in the form of section 9 of Gautier and Khalil.
+With floats this pass gives the same map as `base_parameters`, with symbols
+(symbolic_parameters.py) relations in the form of section 9 of Gautier and Khalil.
 """
 
 from __future__ import annotations

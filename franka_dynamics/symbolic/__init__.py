@@ -10,5 +10,5 @@ are the program of codegen/, which takes its bodies from dynamics.body_tree.
 
 from ..errors import needing
 
-with needing('Derivations in letters need sympy', 'symbolic'):
+with needing('Derivations in symbols need sympy', 'symbolic'):
     import sympy as _sympy  # noqa: F401

@@ -297,9 +297,9 @@ def _inverse(pose: sp.Matrix) -> sp.Matrix:
 def _trigonometric(matrix: sp.Matrix) -> sp.Matrix:
     """Return a matrix simplified by cosine^2 + sine^2 = 1 for each constant angle."""
     out = matrix.applyfunc(sp.expand)
-    letters = {symbol.name: symbol for symbol in out.free_symbols}
-    for name, cosine in letters.items():
-        sine = letters.get('s' + name[1:])
+    symbols = {symbol.name: symbol for symbol in out.free_symbols}
+    for name, cosine in symbols.items():
+        sine = symbols.get('s' + name[1:])
         if name.startswith(('calpha', 'ctheta')) and sine is not None:
             out = out.subs(cosine**2, 1 - sine**2).applyfunc(sp.expand)
     return out.applyfunc(sp.factor_terms)

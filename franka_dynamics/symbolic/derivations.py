@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm's kinematics and equations of motion in letters, as sections of formulas."""
+"""An arm's kinematics and equations of motion in symbols, as sections of formulas."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def kinematics(
                 "xc_i, yc_i, zc_i: link i's centre of mass in frame i, of set "
                 f'{description.inertial_set}, hand {description.hand}.',
             ),
-            (*letters(description), *_centers(description)),
+            (*symbols(description), *_centers(description)),
         )
     ]
     for i in range(1, chain.n + 2):
@@ -83,7 +83,7 @@ def kinematics(
     return sections
 
 
-def letters(description: ArmDescription) -> tuple[Formula, ...]:
+def symbols(description: ArmDescription) -> tuple[Formula, ...]:
     """Return formulas of the lengths, and of sine and cosine of constant angles and of joints."""
     chain = chain_of(description)
     turns = [
@@ -186,7 +186,7 @@ def step_by_step(description: ArmDescription) -> list[Section]:
             'transforms',
             ('A_i is the pose of frame i in frame i - 1; T_i = A_1 ... A_i.',),
             (
-                *letters(description),
+                *symbols(description),
                 *(Formula(f'A_{i}', forms.step(i)) for i in range(1, flange + 1)),
             ),
         ),

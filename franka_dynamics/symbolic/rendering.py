@@ -44,7 +44,7 @@ def as_text(sections: list[Section]) -> str:
     """
     Return the sections as a Python module's text; sentences and headings are comments.
 
-    It reads the letters that no line assigns: joint positions q1, q2, ..., velocities dq1, ...
+    It reads the symbols that no line assigns: joint positions q1, q2, ..., velocities dq1, ...
     """
     blocks = []
     for section in sections:
@@ -79,8 +79,8 @@ _LETTER = re.compile(r'(alpha|omega|theta|tau|xi|[A-Za-z])([A-Za-z0-9]*?)(bar)?(
 
 def _lettered(value: sp.Basic) -> sp.Basic:
     """Return an expression whose symbols have sympy's form of subscripts: hx7 becomes h_x7."""
-    letters = {letter: sp.Symbol(_index_below(letter.name)) for letter in value.free_symbols}
-    return value.xreplace(letters).replace(sp.atan2, sp.Function('atan2'))
+    symbols = {letter: sp.Symbol(_index_below(letter.name)) for letter in value.free_symbols}
+    return value.xreplace(symbols).replace(sp.atan2, sp.Function('atan2'))
 
 
 def _index_below(name: str) -> str:

@@ -53,9 +53,9 @@ def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, co
     assert status == 1 and 'MISMATCH' in said
 
 
-def test_letters_give_the_papers_line_and_a_latex_file(capsys):
-    assert main('arm show --arm scemi --letters'.split()) == 0
+def test_symbols_give_the_papers_line_and_a_latex_file(capsys):
+    assert main('arm show --arm scemi --symbolic'.split()) == 0
     assert 'XZR_2 = XZ_2 - D3*mZ_3\n' in capsys.readouterr().out
     # The RPR arm's standard rows are converted to modified ones first.
-    assert main('arm show --arm rpr --letters latex'.split()) == 0
+    assert main('arm show --arm rpr --symbolic latex'.split()) == 0
     assert capsys.readouterr().out.startswith('\\documentclass')

@@ -99,7 +99,7 @@ codegen --parameters run_time --gravity 0 0 -9.81
 codegen --arm rpr --quantity gravity gravity --output folder
 codegen --package core --output folder --gravity 0 0 -9.81
 codegen --package core
-arm show --arm scemi --letters --json figures.json
+arm show --arm scemi --symbolic --json figures.json
 arm show --base-parameters --q zero
 arm check fr3 --states 5
 arm check --arm-prefix left_

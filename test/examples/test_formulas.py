@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The formulas in letters, run as the Python modules that they are, give the models' values."""
+"""The formulas in symbols, run as the Python modules that they are, give the models' values."""
 
 import numpy as np
 import pytest

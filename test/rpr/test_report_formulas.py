@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Each line of the RPR report in letters, executed, against the models' numbers."""
+"""Each line of the RPR report in symbols, executed, against the models' numbers."""
 
 import math
 
@@ -22,7 +22,7 @@ MODEL = PinocchioModel(ARM)
 ATOL = 1e-12  # energies of some 100 J; measured 2e-14
 
 
-def letters():
+def symbols():
     """Return the lengths, masses and sides of the solids that the arm file describes."""
     lengths, links = RprKinematics.from_description(ARM), ARM.links
     tensors = [np.diag(link.inertia_at_center_of_mass) for link in links]
@@ -49,7 +49,7 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
     for q, dq, _ in zip(*sample_states(ARM, 5, seed=0)):
         q = np.clip(q, *bounds)
         frames, jacobian, mass = MODEL.frames(q), MODEL.jacobian(q), MODEL.mass_matrix(q)
-        found = letters() | dict(zip(('px', 'py', 'pz'), frames[2][:3, 3]))
+        found = symbols() | dict(zip(('px', 'py', 'pz'), frames[2][:3, 3]))
         found |= {f'q{i + 1}': q[i] for i in range(3)} | {f'dq{i + 1}': dq[i] for i in range(3)}
         exec(TEXT, found)
         expected = {

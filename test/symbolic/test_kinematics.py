@@ -50,7 +50,7 @@ def test_given_the_fer_when_derived_then_r_3_is_the_notebooks():
     assert (Kinematics(CHAIN).position(3) - expected).expand() == sp.zeros(3, 1)
 
 
-def test_letters_of_the_fer_are_the_notebooks_with_their_numbers():
+def test_symbols_of_the_fer_are_the_notebooks_with_their_numbers():
     lengths = {'z1': 0.333, 'y3': -0.316, 'x4': 0.0825, 'x5': -0.0825}
     lengths |= {'y5': 0.384, 'x7': 0.088, 'z8': 0.107}
     assert {str(letter): value for letter, value in CHAIN.values.items()} == lengths

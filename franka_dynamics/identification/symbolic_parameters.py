@@ -29,7 +29,7 @@ from ..dynamics.model import GRAVITY
 from ..errors import needing
 from ..urdf.source import described
 
-with needing('Base parameters in letters need sympy', 'symbolic'):
+with needing('Base parameters in symbols need sympy', 'symbolic'):
     import sympy as sp
 
 # Lengths equal within _SAME, relative, share one symbol. A coefficient within _SAME, absolute, of
@@ -40,7 +40,7 @@ Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
-class BaseParametersInLetters:
+class SymbolicBaseParameters:
     """
     Symbolic relations of the base parameters, and the values of the symbols.
 
@@ -106,12 +106,12 @@ class BaseParametersInLetters:
         )
 
 
-def base_parameters_in_letters(
+def symbolic_base_parameters(
     arm: ArmDescription | str | Path,
     gravity: ArrayLike = GRAVITY,
     *,
     rotor_inertia: bool | None = None,
-) -> BaseParametersInLetters:
+) -> SymbolicBaseParameters:
     """
     Return the base parameters of an arm as symbolic relations.
 
@@ -120,9 +120,9 @@ def base_parameters_in_letters(
     arm = described(arm)
     numbers = direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = movable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    rows, values = _letters(rows_of(arm))
-    in_letters = np.frompyfunc(lambda number: _in_letters(number, values), 1, 1)
-    steps = [step._replace(combinations=in_letters(step.combinations)) for step in steps]
+    rows, values = _symbols(rows_of(arm))
+    as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
+    steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
     columns, matrix = cascade(arm, rows, steps)
     relations = {}
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
@@ -144,10 +144,10 @@ def base_parameters_in_letters(
         for factor, _ in terms
         for symbol in factor.free_symbols
     }
-    return BaseParametersInLetters(relations, {x: v for x, v in values.items() if x in used})
+    return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 
-def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
+def _symbols(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
     """Return the rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
@@ -175,7 +175,7 @@ def _letters(rows: Sequence[Row]) -> tuple[list[Row], dict[sp.Symbol, float]]:
     return found, values
 
 
-def _in_letters(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
+def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     """Return a number as the integer, symbol or minus symbol that it equals, else as a float."""
     if number == round(number):
         return round(number)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Symbolic base parameters: the paper's example by its letters, other arms by their numbers."""
+"""Symbolic base parameters: the paper's example by its symbols, other arms by their numbers."""
 
 import re
 
@@ -10,14 +10,14 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
 from franka_dynamics.identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY
-from franka_dynamics.identification.letters import base_parameters_in_letters
+from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
 
 from .trees import TILTED, VERTICAL
 from ..arms import make_random_arm
 
 sp = pytest.importorskip('sympy')
 
-# Section 9 of the paper as corrected, in its own letters, transcribed by hand.
+# Section 9 of the paper as corrected, in its own symbols, transcribed by hand.
 SCEMI = {
     'ZZR_1': 'ZZ_1 + YY_2 + YY_3 + D3**2*(m_3 + m_4 + m_5 + m_6)',
     'XXR_2': 'XX_2 - YY_2 - D3**2*(m_3 + m_4 + m_5 + m_6)',
@@ -39,14 +39,14 @@ SCEMI = {
 ATOL_MAP = 1e-12
 
 
-def test_scemi_in_letters_is_the_papers_section_9():
-    letters = base_parameters_in_letters(load('scemi'))
-    lines = letters.as_text().splitlines()
+def test_scemi_in_symbols_is_the_papers_section_9():
+    symbols = symbolic_base_parameters(load('scemi'))
+    lines = symbols.as_text().splitlines()
     written = dict(line.split(' = ') for line in lines if line.partition(' = ')[0] in SCEMI)
-    assert letters.regrouped.keys() == written.keys() == SCEMI.keys()
+    assert symbols.regrouped.keys() == written.keys() == SCEMI.keys()
     for name, expected in SCEMI.items():
         assert sp.expand(sp.sympify(written[name]) - sp.sympify(expected)) == 0, name
-    values = {str(letter): value for letter, value in letters.values.items()}
+    values = {str(letter): value for letter, value in symbols.values.items()}
     assert values == {'D3': 0.5, 'RL4': 0.4}
 
 
@@ -63,27 +63,27 @@ RANDOM = [
 
 
 @pytest.mark.parametrize(('arm', 'gravity', 'rotors'), [*KNOWN, *RANDOM])
-def test_letters_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
+def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
     found = base_parameters(arm, gravity, rotor_inertia=rotors)
-    letters = base_parameters_in_letters(arm, gravity, rotor_inertia=rotors)
-    assert tuple(letters.relations) == found.names
+    symbols = symbolic_base_parameters(arm, gravity, rotor_inertia=rotors)
+    assert tuple(symbols.relations) == found.names
     matrix = np.zeros(found.matrix.shape)
-    for row, terms in zip(matrix, letters.relations.values()):
+    for row, terms in zip(matrix, symbols.relations.values()):
         for factor, members in terms:
             for name in members:
-                row[found.standard_names.index(name)] = sp.sympify(factor).subs(letters.values)
+                row[found.standard_names.index(name)] = sp.sympify(factor).subs(symbols.values)
     np.testing.assert_allclose(matrix, found.matrix, rtol=0.0, atol=ATOL_MAP)
 
 
 def test_an_arm_is_named_as_in_other_functions():
-    named, of_arm = base_parameters_in_letters('fer'), base_parameters_in_letters(load('fer'))
+    named, of_arm = symbolic_base_parameters('fer'), symbolic_base_parameters(load('fer'))
     assert named.as_text() == of_arm.as_text()
 
 
 def test_the_python_form_gives_the_arms_values():
     arm = load('fer', 'ledezma2021')
     names = {}
-    exec(compile(base_parameters_in_letters(arm).as_python(), 'letters', 'exec'), names)
+    exec(compile(symbolic_base_parameters(arm).as_python(), 'symbols', 'exec'), names)
     X = dict(zip(parameter_names(7), parameter_vector(arm)))
     values = names['base_parameters'](X)
     found = base_parameters(arm)
@@ -92,14 +92,14 @@ def test_the_python_form_gives_the_arms_values():
 
 
 def test_the_python_form_gives_lengths_alone_the_unit_of_length():
-    text = base_parameters_in_letters(make_random_arm(1, n=3, special=0.0)).as_python()
+    text = symbolic_base_parameters(make_random_arm(1, n=3, special=0.0)).as_python()
     values = [line.strip() for line in text.splitlines() if re.match(r' +[CSDR]\w+ = [-\d]', line)]
     assert {line[0] for line in values} >= {'C', 'S', 'D'}
     assert all(line.endswith('  # m') == (line[0] in 'DR') for line in values)
 
 
 def test_the_latex_form_is_one_document():
-    text = base_parameters_in_letters(load('scemi')).as_latex()
+    text = symbolic_base_parameters(load('scemi')).as_latex()
     assert text.count(r'\begin{') == text.count(r'\end{') == 2
     assert r'\mathit{ZZR}_{1} &= \mathit{ZZ}_{1} + \mathit{YY}_{2}' in text
     assert r'\mathit{D}_{3}^{2}\,(m_{3} + m_{4} + m_{5} + m_{6})' in text
