@@ -24,7 +24,7 @@ from ..recordings.recording import Recording, Wrenches, write_bag
 from ..typing import Array
 
 if TYPE_CHECKING:
-    from ..recordings.replay import Fit
+    from ..recordings.replay import ReplayFit
 
 Vector = tuple[float, float, float]
 
@@ -86,7 +86,7 @@ class ExternalTorque(Action):
     )
 
     def write_external(
-        self, output: Path, best: Fit, recording: Recording, motion: Motion, gravity: Vector
+        self, output: Path, best: ReplayFit, recording: Recording, motion: Motion, gravity: Vector
     ) -> None:
         """Write the file or bag, and print the root mean square of the external torque."""
         from ..control.external_wrench import wrenches_along, WrenchEstimator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..identification.verdict import Verdict
     from ..recordings.preprocessing import Motion
     from ..recordings.recording import Recording
-    from ..recordings.replay import Fit
+    from ..recordings.replay import ReplayFit
 
 _SHOWN = 3
 
@@ -99,7 +99,7 @@ class Replay(MeasuredTorques, ExternalTorque):
             self.write_external(self.external, fits[0], recording, motion, self.gravity)
         if not self.no_plots:
             self._plot(recording, motion, fits)
-        if self.require is not None and fits[0].whole.whole > self.require:
+        if self.require is not None and fits[0].filtered.E > self.require:
             say(f'E is above the required {self.require:g} {fits[0].unit.name}', style='red')
             return 1
         return 0
@@ -118,7 +118,7 @@ class Replay(MeasuredTorques, ExternalTorque):
             progress=bar.follow('observing torques'),
         )
 
-    def _plot(self, recording: Recording, motion: Motion, fits: Sequence[Fit]) -> None:
+    def _plot(self, recording: Recording, motion: Motion, fits: Sequence[ReplayFit]) -> None:
         """Write a plot of measured torques, the predictions of the best fit, and differences."""
         from ..report.replay import plot_torques
 
@@ -138,8 +138,8 @@ class Replay(MeasuredTorques, ExternalTorque):
         self,
         recording: Recording,
         motion: Motion,
-        fits: Sequence[Fit],
-        others: Sequence[Fit],
+        fits: Sequence[ReplayFit],
+        others: Sequence[ReplayFit],
         found: Verdict | None,
     ) -> None:
         from ..report.replay import best_sentence, E_IN_WORDS, joint_table, replay_table

@@ -139,7 +139,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
                 'No arm file was written, because the recordings are not sound; --anyway accepts '
                 'them as they are.'
             )
-        if self.require is not None and not result.arm_score.test.whole <= self.require:
+        if self.require is not None and not result.arm_score.test.E <= self.require:
             return (
                 f'E on the left-out parts is above the required {self.require:g} {result.unit}; '
                 'no arm file was written.'

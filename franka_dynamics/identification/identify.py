@@ -59,7 +59,7 @@ _TOGETHER = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FittedParameters:
     """Parameters (p,) fitted to the same samples: base, consistent, published; and the arm."""
 
     arm: ArmDescription
@@ -77,7 +77,7 @@ class Fitting:
     precision: float
     unit: Unit
 
-    def __call__(self, sums: Sums) -> Fit:
+    def __call__(self, sums: Sums) -> FittedParameters:
         """Return the fit of all sets of parameters."""
         noise = common_noise(sums, self.prior, self.precision, np.array(self.unit.per_joint))
         base = estimate(sums, self.prior, self.precision, noise)
@@ -85,7 +85,7 @@ class Fitting:
             equations(sums, self.prior, noise), self.prior, self.precision, start=self.start
         )
         held = [friction_alone(sums, one, noise) for one in self.published]
-        return Fit(consistent.arm, noise, (base, consistent.theta, *held))
+        return FittedParameters(consistent.arm, noise, (base, consistent.theta, *held))
 
 
 def identify(
@@ -168,7 +168,7 @@ def identify(
     whole = reduce(add, learnt)
     left_out = [whole.only(k) for k in range(FOLDS) if whole.samples[k]]
     given = [whole] if tested else [whole.without(k) for k in range(FOLDS) if whole.samples[k]]
-    fits: list[Fit] = []
+    fits: list[FittedParameters] = []
     for fit in mapped(fitting, [*given, every]):
         fits.append(fit)
         if progress is not None:
@@ -207,7 +207,7 @@ def identify(
         Recorded(
             tuple(one.note.name for one in used),
             tuple(
-                ResidualRms.of_squares(one.squares(theta), int(one.samples.sum()), unit).whole
+                ResidualRms.of_squares(one.squares(theta), int(one.samples.sum()), unit).E
                 for one in each
             ),
             unseen,

@@ -76,7 +76,7 @@ class Score:
             for one in (squares, rigid, unfiltered)
         ]
         each = (
-            ResidualRms.of_squares(one, int(part.samples.sum()), unit).whole
+            ResidualRms.of_squares(one, int(part.samples.sum()), unit).E
             for one, (part, _) in zip(squares, unseen)
         )
         return cls(name, theta, whole, pooled[0], pooled[1], pooled[2], tuple(each))
@@ -100,7 +100,7 @@ class Improvement:
     @classmethod
     def of(cls, arm: Score, published: Sequence[Score]) -> Improvement:
         """Return the comparison of an arm's score with the best of one or more others."""
-        best = min(published, key=lambda one: one.test.whole)
+        best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
         return cls(
@@ -237,8 +237,8 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
     score, verdict = result.arm_score, result.verdict
     asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
     notes = (
-        f'E on unseen data {score.test.whole:.4f} {result.unit}, without friction and offset '
-        f'{score.rigid.whole:.4f} {result.unit}; '
+        f'E on unseen data {score.test.E:.4f} {result.unit}, without friction and offset '
+        f'{score.rigid.E:.4f} {result.unit}; '
         f'{"" if result.improvement.better else "NOT "}better than the best published set; '
         f'{"" if verdict.sound else "recordings that are NOT sound; "}'
         'fitted to all of the data; physically consistent; prior '

@@ -77,11 +77,11 @@ class ResidualRms:
     """
     Root mean square errors over time of predicted torques.
 
-    `whole` is the error E of all joints together, the norm of `joints` after conversion to a
+    `E` is the error of all joints together, the norm of `joints` after conversion to a
     `Unit`; `joints` are the errors of single joints, shape (n,) [N m, of a prismatic joint N].
     """
 
-    whole: float
+    E: float
     joints: Array
 
     @classmethod
@@ -97,11 +97,11 @@ class ResidualRms:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class ReplayFit:
     """
     Torques that the model of `arm` predicts for a motion, and the torque errors.
 
-    `predicted` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `whole`
+    `predicted` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `filtered`
     compares `predicted` with the filtered effort, `unfiltered` with the resampled effort. `rigid`
     compares M ddq + C dq + g with the filtered effort. `squares`, (N,), are sums over joints of
     (filtered effort - `predicted`)^2, in the square of `unit`.
@@ -109,7 +109,7 @@ class Fit:
 
     arm: ArmDescription
     predicted: Array
-    whole: ResidualRms
+    filtered: ResidualRms
     unfiltered: ResidualRms
     rigid: ResidualRms
     squares: Array
@@ -136,7 +136,7 @@ def replay_columns(friction: FrictionModel | None) -> Columns:
     return columns
 
 
-def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> Fit:
+def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
     """
     Return how well an arm's model predicts the measured torques of a motion.
 
@@ -151,7 +151,7 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
             arm.friction.torque(motion.dq) if motion.columns is None else motion.columns[..., -1]
         )
     residual, unit = motion.effort - predicted, Unit.of(arm)
-    return Fit(
+    return ReplayFit(
         arm,
         predicted,
         ResidualRms.of(residual, unit),
@@ -164,13 +164,13 @@ def fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) ->
 
 def fit_all(
     arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
-) -> tuple[Fit, ...]:
+) -> tuple[ReplayFit, ...]:
     """Return each arm's fit to a motion, smallest E first; `gravity` [m/s^2] as in `fit`."""
     fits = [fit(arm, motion, gravity=gravity) for arm in arms]
-    return tuple(sorted(fits, key=lambda one: one.whole.whole))
+    return tuple(sorted(fits, key=lambda one: one.filtered.E))
 
 
-def equally_good(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
+def equally_good(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
     """
     Return the fits that are as good as the first, best fit, without the best fit.
 
@@ -186,7 +186,7 @@ def equally_good(fits: Sequence[Fit], motion: Motion) -> list[Fit]:
         means = np.bincount(block, one.squares - best.squares) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
         difference = float(np.mean(one.squares - best.squares))
-        if one.whole.whole < _ALIKE * best.whole.whole or difference < 2.0 * float(error):
+        if one.filtered.E < _ALIKE * best.filtered.E or difference < 2.0 * float(error):
             found.append(one)
     return found
 

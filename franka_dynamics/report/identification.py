@@ -104,7 +104,7 @@ def conclusion(result: Identification) -> str:
     """Return the verdict: are the recordings sound, and is the arm better, with E."""
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
-    best = min(result.published, key=lambda one: one.test.whole)
+    best = min(result.published, key=lambda one: one.test.E)
     judged = 'better' if gained.better else 'NOT better'
     why = ''
     if not gained.better:
@@ -115,9 +115,9 @@ def conclusion(result: Identification) -> str:
         )
     sentences = [
         headline(result.verdict),
-        f'{_unseen(result)} the identified arm has E = {own.whole:.3f} {unit} over all joints; '
+        f'{_unseen(result)} the identified arm has E = {own.E:.3f} {unit} over all joints; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
-        f'published set, {best.name}, has {best.test.whole:.3f} {unit} with friction fitted '
+        f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
         f'alike: the identified arm is {judged}{why}.',
     ]
     return ' '.join(one for one in sentences if one)
@@ -171,7 +171,7 @@ def _poorly_known(result: Identification) -> list[str]:
 def tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, left-out part and recording."""
     scores, unit, names = result.scores, result.unit, result.start.joint_names
-    best = min(result.published, key=lambda one: one.test.whole)
+    best = min(result.published, key=lambda one: one.test.E)
 
     def heads(*names: str, form: str = '.3f') -> list[Head]:
         return [Head(name, form=form) for name in names]
@@ -184,10 +184,10 @@ def tables(result: Identification) -> list[Table]:
             [
                 (
                     one.name,
-                    one.train.whole,
-                    Cell(one.test.whole, 'strong'),
-                    one.rigid.whole,
-                    one.unfiltered.whole,
+                    one.train.E,
+                    Cell(one.test.E, 'strong'),
+                    one.rigid.E,
+                    one.unfiltered.E,
                 )
                 for one in scores
             ],

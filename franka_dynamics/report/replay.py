@@ -14,14 +14,14 @@ from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
 from ..identification.verdict import Verdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import Fit, hand_name, ResidualRms
+from ..recordings.replay import hand_name, ReplayFit, ResidualRms
 
 
 def replay_as_data(
     recording: Recording,
     motion: Motion,
-    fits: Sequence[Fit],
-    others: Sequence[Fit],
+    fits: Sequence[ReplayFit],
+    others: Sequence[ReplayFit],
     suspicions: Sequence[str],
     found: Verdict | None,
 ) -> dict[str, Any]:
@@ -50,16 +50,16 @@ def replay_as_data(
 
 def errors_as_data(errors: ResidualRms) -> dict[str, Any]:
     """Return the torque errors of all joints together and of each joint, for `json_text`."""
-    return {'E': errors.whole, 'joints': errors.joints}
+    return {'E': errors.E, 'joints': errors.joints}
 
 
-def _fit_as_data(one: Fit) -> dict[str, Any]:
+def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
     return {
         'inertial_set': one.arm.inertial_set,
         'hand': one.arm.hand,
         'physical': not one.arm.inconsistencies(),
         'friction': one.arm.friction is not None,
-        'whole': errors_as_data(one.whole),
+        'filtered': errors_as_data(one.filtered),
         'unfiltered': errors_as_data(one.unfiltered),
         'without_friction': errors_as_data(one.rigid),
     }
@@ -68,18 +68,18 @@ def _fit_as_data(one: Fit) -> dict[str, Any]:
 _NAMED = 3
 
 
-def best_sentence(best: Fit, others: Sequence[Fit]) -> str:
+def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     """Return a sentence: the best set and its E, and which others fit as well."""
     friction = "with the arm file's friction"
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'
     figures = (
-        f'E = {best.whole.whole:.3f} {best.unit.name} {friction} ({best.unfiltered.whole:.3f} on '
+        f'E = {best.filtered.E:.3f} {best.unit.name} {friction} ({best.unfiltered.E:.3f} on '
         'unfiltered effort)'
     )
     if not others:
         return f'{best.name} fits best, {figures}.'
-    names = ', '.join(f'{one.name} ({one.whole.whole:.3f})' for one in others[:_NAMED])
+    names = ', '.join(f'{one.name} ({one.filtered.E:.3f})' for one in others[:_NAMED])
     names += f' and {len(others) - _NAMED} more' if len(others) > _NAMED else ''
     return (
         f'{best.name} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: this '
@@ -94,7 +94,7 @@ E_IN_WORDS = (
 )
 
 
-def replay_table(fits: Sequence[Fit]) -> Table:
+def replay_table(fits: Sequence[ReplayFit]) -> Table:
     """Return a table of every fit's torque error E, in the order of `fits`."""
     friction = any(one.arm.friction is not None for one in fits)
     heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
@@ -106,16 +106,16 @@ def replay_table(fits: Sequence[Fit]) -> Table:
             [
                 one.arm.inertial_set,
                 hand_name(one.arm.hand),
-                Cell(one.whole.whole, 'strong'),
-                one.unfiltered.whole,
-                *([one.rigid.whole] if friction else []),
+                Cell(one.filtered.E, 'strong'),
+                one.unfiltered.E,
+                *([one.rigid.E] if friction else []),
             ]
             for one in fits
         ],
     )
 
 
-def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
+def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
     """Return a table of every fit's torque error per joint, on filtered and unfiltered effort."""
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
@@ -125,7 +125,7 @@ def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
             row
             for one in fits
             for row in (
-                [one.name, *one.whole.joints],
+                [one.name, *one.filtered.joints],
                 ['', *(Cell(value, 'faint') for value in one.unfiltered.joints)],
             )
         ],
@@ -133,7 +133,11 @@ def joint_table(fits: Sequence[Fit], joint_names: Sequence[str]) -> Table:
 
 
 def plot_torques(
-    motion: Motion, fits: Sequence[Fit], joint_names: Sequence[str], title: str, path: str | Path
+    motion: Motion,
+    fits: Sequence[ReplayFit],
+    joint_names: Sequence[str],
+    title: str,
+    path: str | Path,
 ) -> None:
     """
     Draw every joint's measured torque, the first fit's prediction and their difference to a file.
@@ -147,7 +151,7 @@ def plot_torques(
         best.predicted,
         f'predicted, {best.name}{friction}',
         joint_names,
-        f'{title}: E = {best.whole.whole:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
+        f'{title}: E = {best.filtered.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
     save(figure, path)
 

@@ -112,7 +112,7 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
     return list(found.values())
 
 
-def identify(
+def nearest_set(
     found: Sequence[LinkInertia], known: Sequence[ArmDescription], arm: str
 ) -> NearestSet:
     """

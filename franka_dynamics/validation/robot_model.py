@@ -52,7 +52,7 @@ while True:
 """
 
 
-class Difference(NamedTuple):
+class RobotDifference(NamedTuple):
     """The compared quantity, a sentence with the result, and whether the result is allowed."""
 
     subject: str
@@ -102,7 +102,7 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
 
 def compare_with_robot(
     state: Any, served: Any, arm: ArmDescription, bare: ArmDescription, *, states: int = STATES
-) -> Iterator[Difference]:
+) -> Iterator[RobotDifference]:
     """
     Yield differences in M, C dq, g, Jacobian, load, tool position and gravity in the base frame.
 
@@ -150,12 +150,12 @@ def compare_with_robot(
         if most is None:
             most = MOST_RELATIVE * np.abs(theirs).max()
         yield _difference(subject, unit, np.abs(theirs - own), most, arm.joint_names)
-    yield Difference(
+    yield RobotDifference(
         POSE,
         f'{distance:.3g} m apart ({MOST_DISTANCE:g} allowed)',
         bool(distance <= MOST_DISTANCE),
     )
-    yield Difference(
+    yield RobotDifference(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MOST_BASE_GRAVITY),
@@ -194,12 +194,12 @@ def _both(
 
 def _difference(
     subject: str, unit: str, error: Array, most: ArrayLike, joints: Sequence[str]
-) -> Difference:
+) -> RobotDifference:
     """Return the difference, of all states and joints, that is largest relative to its limit."""
     # If M or C dq is zero at all states, only rounding errors are allowed.
     allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
     worst = np.unravel_index(np.argmax(error / allowed), error.shape)
-    return Difference(
+    return RobotDifference(
         subject,
         f'differs by up to {error[worst]:.3g} {unit} at {joints[int(worst[-1])]} '
         f'({allowed[worst]:.3g} allowed)',

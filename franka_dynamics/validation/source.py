@@ -10,7 +10,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from .comparison import compare_described, Comparison, nearest_alignment, TEXT
-from .published import identify, known_sets
+from .published import known_sets, nearest_set
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf, is_urdf_text
 from ..dynamics.model import GRAVITY
@@ -122,5 +122,5 @@ def _with_nearest_inertials(
             'set or a hand of a file.'
         )
     links = nearest_alignment(arm, chain, TEXT)[1].links
-    known = identify(links, candidates, arm.name).known
+    known = nearest_set(links, candidates, arm.name).known
     return replace(arm, links=known.links, inertial_set=known.inertial_set, hand=known.hand)

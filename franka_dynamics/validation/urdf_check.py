@@ -20,7 +20,7 @@ from .alignment import STATED_LIMITS
 from .comparison import alike, compare_described, Comparison, nearest_alignment, TEXT
 from .effect import Difference, TorqueProbe
 from .pinocchio_urdf import reading_differences
-from .published import identify, known_sets, Match, NearestSet
+from .published import known_sets, Match, nearest_set, NearestSet
 from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
@@ -152,12 +152,12 @@ def model_from_urdf(
     chain = read_chain(xml, joint_names or reference.joint_names, source)
     _require_complete(chain)
     links = nearest_alignment(reference, chain, TEXT)[1].links
-    nearest = identify(links, known_sets(reference, expected_hand), reference.name)
+    nearest = nearest_set(links, known_sets(reference, expected_hand), reference.name)
     massless_hand = _hand_without_mass(chain) if expected_hand is None else ()
     if nearest.known.hand != NO_HAND:
         massless_hand = ()
     if massless_hand:
-        nearest = identify(links, known_sets(reference, _HAND_OF_FRANKA), reference.name)
+        nearest = nearest_set(links, known_sets(reference, _HAND_OF_FRANKA), reference.name)
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_described(known, chain, gravity)
     geometry = tuple(one for one in found.differences if one in found.geometry)

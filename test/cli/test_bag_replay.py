@@ -136,7 +136,7 @@ def test_efforts_in_amperes_are_scaled(recording, write, figures):
     amperes = write(recording, effort=recording.effort / constants)
     torques = figures(QUICK, write(recording))['fits']
     scaled = figures(QUICK, amperes, '--effort-scale', *constants)['fits']
-    assert scaled[0]['whole']['E'] == pytest.approx(torques[0]['whole']['E'], rel=1e-9)
+    assert scaled[0]['filtered']['E'] == pytest.approx(torques[0]['filtered']['E'], rel=1e-9)
 
 
 def test_positions_in_degrees_end_it_with_what_to_do(recording, write, refused):

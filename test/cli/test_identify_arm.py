@@ -91,7 +91,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     motion = prepare(fer_recording, columns=replay_columns(arm.friction))
     # Ten digits are written.
     error = scores['consistent']['train']['E']
-    assert fit(arm, motion).whole.whole == pytest.approx(error, rel=1e-8)
+    assert fit(arm, motion).filtered.E == pytest.approx(error, rel=1e-8)
     html = page.read_text()
     assert html.count('data:image/png;base64,') == 2 and 'http' not in html
     for text in (html, printed):

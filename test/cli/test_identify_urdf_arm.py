@@ -71,5 +71,5 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(
         figures(f'bag replay unseen --arm {name}.yaml --no-plots --hand none', *scale)['fits'][0]
         for name in ('found', 'six')
     )
-    assert found['whole']['E'] < 1.5 * noise_alone
-    assert six['whole']['E'] > 20.0 * found['whole']['E']
+    assert found['filtered']['E'] < 1.5 * noise_alone
+    assert six['filtered']['E'] > 20.0 * found['filtered']['E']

@@ -33,7 +33,7 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
     # The inertias found predict what was left out better than the published ones, and the file
     # that it wrote is that arm.
     arm, published = names['result'].arm_score, names['result'].published
-    assert arm.test.whole < min(one.test.whole for one in published)
+    assert arm.test.E < min(one.test.E for one in published)
     assert names['verdict'].sound
     q = fd.load('fer').home
     written, found = (fd.Model(arm).gravity(q) for arm in ('my_fer.yaml', names['result'].arm))

@@ -65,7 +65,7 @@ def here(paths):
 
 
 def numbers(result):
-    errors = [one.test.whole for one in result.scores]
+    errors = [one.test.E for one in result.scores]
     found = result.base, result.deviations, result.theta, errors
     return np.concatenate(found)
 

@@ -59,14 +59,14 @@ def identified(motions):
 def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified, name, bound, published):
     result = identified(name)
     own, others = result.arm_score, result.published[0]
-    assert own.test.whole < bound and own.rigid.whole < 0.92
-    assert others.test.whole == pytest.approx(published, abs=3e-3)
+    assert own.test.E < bound and own.rigid.E < 0.92
+    assert others.test.E == pytest.approx(published, abs=3e-3)
     assert len(own.folds) == 5
     assert result.improvement.gain == pytest.approx(np.mean(np.subtract(others.folds, own.folds)))
     assert 0.0 < result.improvement.spread < result.improvement.gain
     # The written arm is fitted to the whole recording, so that its error is smaller.
-    assert own.train.whole < own.test.whole
-    assert result.recorded.errors[0] == pytest.approx(own.train.whole, rel=1e-9)
+    assert own.train.E < own.test.E
+    assert result.recorded.errors[0] == pytest.approx(own.train.E, rel=1e-9)
     # The recording is sound, and asks nothing.
     assert result.verdict.sound and not result.verdict.questions and result.remarks == ()
     assert result.accepted and result.arm.inconsistencies() == ()
@@ -75,8 +75,8 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified, name, bo
 def test_unseen_half_of_a_real_arm_is_predicted(motions):
     first, second = halves(motions['slow'])
     result = identify(first, FER, [FER], tests=second)
-    assert result.arm_score.test.whole < 0.38 and result.improvement.better
-    assert result.published[0].test.whole == pytest.approx(0.458, abs=5e-3)
+    assert result.arm_score.test.E < 0.38 and result.improvement.better
+    assert result.published[0].test.E == pytest.approx(0.458, abs=5e-3)
     assert result.recorded.unseen == 1
 
 
@@ -90,9 +90,9 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
 def test_slow_work_is_predicted_better_than_by_the_published_set():
     result = identify(runs(0), FR3, [FR3])
     published = result.published[0]
-    assert result.arm_score.test.whole < min(0.35, published.test.whole)
-    assert result.arm_score.rigid.whole < published.rigid.whole
-    assert published.test.whole < 0.5
+    assert result.arm_score.test.E < min(0.35, published.test.E)
+    assert result.arm_score.rigid.E < published.rigid.E
+    assert published.test.E < 0.5
     assert result.improvement.better and result.verdict.sound
 
 
@@ -107,7 +107,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
-    assert result.arm_score.test.whole < result.published[0].test.whole
+    assert result.arm_score.test.E < result.published[0].test.E
     assert result.recorded.unseen == 2
 
 
@@ -120,7 +120,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = slow_work(truth, friction, 9, reach=0.5)
-    own, start = (fit(arm, prepare(elsewhere)).rigid.whole for arm in (result.arm, FR3))
+    own, start = (fit(arm, prepare(elsewhere)).rigid.E for arm in (result.arm, FR3))
     assert own < 0.8 * start
 
 

@@ -30,20 +30,20 @@ def test_a_real_arms_metric_e_has_its_published_value(
 ):
     arm = load('fer', inertial_set, hand=hand)
     motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
-    assert fit(arm, motion).rigid.whole == pytest.approx(filtered, abs=1e-3)
+    assert fit(arm, motion).rigid.E == pytest.approx(filtered, abs=1e-3)
     rigid = fit(replace(arm, friction=None), motion)
-    assert unfiltered is None or rigid.unfiltered.whole == pytest.approx(unfiltered, abs=1e-3)
+    assert unfiltered is None or rigid.unfiltered.E == pytest.approx(unfiltered, abs=1e-3)
 
 
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     rubbing = load('fer')
     found = fit(rubbing, prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction)))
-    assert found.whole.whole < 0.4 * found.rigid.whole
+    assert found.filtered.E < 0.4 * found.rigid.E
     arm = replace(load('fer'), friction=None)
     result = fit(arm, prepare(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.
-    assert result.whole.whole < 0.2
-    assert fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).whole.whole > 1.0
+    assert result.filtered.E < 0.2
+    assert fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).filtered.E > 1.0
 
 
 def test_braked_seconds_are_named_and_left_out(simulate):

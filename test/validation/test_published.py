@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.inertia import six_from_tensor
-from franka_dynamics.validation.published import identify, known_sets, Match, match
+from franka_dynamics.validation.published import known_sets, Match, match, nearest_set
 
 GAZ = load('fer', 'gaz2019')
 about_center = LinkInertia.from_center_of_mass
@@ -49,4 +49,4 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
     sets = known_sets(GAZ)
     assert len(sets) >= 12
     for known in sets:
-        assert identify(known.links, sets, known.name).known is known
+        assert nearest_set(known.links, sets, known.name).known is known
