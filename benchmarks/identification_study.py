@@ -160,7 +160,7 @@ def main() -> None:
         result = identify(runs(seed), ARM, [ARM, drawn(seed).arm], OPTIONS)
         own, best, true = (one.folds for one in (result.arm_score, *result.published))
         written = Improvement.of(result.arm_score, [result.published[0]]).better
-        pairs = ' '.join(f'{ours:.3f}/{theirs:.3f}' for ours, theirs in zip(own, best))
+        pairs = ' '.join(f'{own:.3f}/{theirs:.3f}' for own, theirs in zip(own, best))
         print(
             f'{seed:4d} {"written" if written else "refused"}  left out {pairs}  true inertias '
             + ' '.join(f'{one:.3f}' for one in true),

@@ -81,8 +81,8 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
     out = np.empty(q.shape)
     for row, *state in zip(out, q, dq, ddq):
         given = [np.empty(model.nq) for _ in state]
-        for theirs, ours in zip(given, state):
-            theirs[order] = ours
+        for of_tree, of_arm in zip(given, state):
+            of_tree[order] = of_arm
         row[:] = pin.rnea(model, data, *given)[order]
     return out
 

@@ -107,8 +107,8 @@ def checked(
     if len(lengths) != len(found) or any(a not in (None, b) for a, b in zip(lengths, found)):
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
         raise error(
-            f'{words} must be finite numbers of shape {expected}; got {shown(given)} of shape '
-            f'{array.shape}.'
+            f'{words} must be finite numbers of shape {expected}; got {abbreviated(given)} of '
+            f'shape {array.shape}.'
         )
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
@@ -119,7 +119,7 @@ def checked(
     return array
 
 
-def shown(values: object) -> str:
+def abbreviated(values: object) -> str:
     """Return an array as one line of text of at most 203 characters."""
     text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
     return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'

@@ -76,12 +76,12 @@ def test_no_room_imports_a_room_above_it(edges):
 
 def test_no_module_imports_itself_by_way_of_others(edges):
     # A package's __init__ offers names of its own modules without importing them (PEP 562).
-    ours = {
+    own = {
         name: others
         for name, others in edges.items()
         if MODULES[name].name != '__init__.py' or room(name) == 'arm'
     }
-    TopologicalSorter(ours).prepare()  # a circle is an error
+    TopologicalSorter(own).prepare()  # a circle is an error
 
 
 def test_formulations_do_not_share_the_spatial_module(edges):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .typed_file import OneOf
-from ..arrays import ByValue, freeze, require_states, shown
+from ..arrays import abbreviated, ByValue, freeze, require_states
 from ..errors import FrictionError
 from ..typing import Array
 
@@ -187,7 +187,7 @@ class MaxwellSlipFriction(LinearFriction):
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
                 f'Two elements of a Maxwell-slip friction have the same reach '
-                f'({shown(self.reach)}); combine them into one.'
+                f'({abbreviated(self.reach)}); combine them into one.'
             )
         _require_positive(self.width, 'The width of the Coulomb friction')
         _require_positive(self.stribeck_velocity, 'The Stribeck velocity')
@@ -285,7 +285,7 @@ def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np
         if (array < least).any():
             sign = 'positive' if least > 0.0 else 'not negative'
             raise FrictionError(
-                f'The {name} of a friction model must be {sign}; got {shown(array)}.'
+                f'The {name} of a friction model must be {sign}; got {abbreviated(array)}.'
             )
 
 

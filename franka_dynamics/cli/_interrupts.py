@@ -40,8 +40,8 @@ def or_interrupted(run: Callable[[], int]) -> int:
         came.append(number)
         signal.default_int_handler(number, frame)
 
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    with _handled((signal.SIGINT,) if ours else (), note):
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with _handled((signal.SIGINT,) if is_default else (), note):
         try:
             return run()
         except KeyboardInterrupt:

@@ -783,7 +783,7 @@ class Feedforward:
     def _begin(self, state: StateTerms) -> None:
         """Begin at the last torque, else at the measured one, or at g(q) if none is measured."""
         terms = self.law.terms
-        if self._last is None:  # no torque of ours can act any more
+        if self._last is None:  # no own torque can act any more
             acts = terms.gravity(state.q) if self._is_idle() else self._acting
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
         self._observer.forget_torque()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .external_torque import LONGEST_STEP_S, MomentumObserver
+from .external_torque import LONGEST_GAP_S, MomentumObserver
 from .feedforward import bounds, HELD_S
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
@@ -73,7 +73,7 @@ def replay_guard(
     for count, (stamp, position, velocity, torque) in enumerate(states, start=1):
         friction.follow(stamp, position)
         external = observer.update(stamp, position, velocity, torque - friction.torque(velocity))
-        if stamp - last > LONGEST_STEP_S:
+        if stamp - last > LONGEST_GAP_S:
             since, over = stamp, 0.0  # the observer restarted after the gap
         elif stamp - since > _SETTLED_S:
             largest = np.maximum(largest, np.abs(external))

@@ -22,7 +22,7 @@ from ..urdf.source import described
 
 # Reference speeds [rad/s, m/s] below which no friction, and above which the full friction is
 # commanded, so that noise in a reference at rest causes no torque.
-REST_SPEED, FULL_SPEED = 0.005, 0.02
+NO_FRICTION_BELOW, FULL_FRICTION_FROM = 0.005, 0.02
 # Number of standard deviations by which each friction coefficient is reduced.
 DEVIATIONS_LEFT = 2.0
 
@@ -88,7 +88,8 @@ class FrictionFeedforward:
                     for terms in (self._linear.terms(dq, bound) for bound in bounds)
                 )
             ).sum(axis=-2)
-        speed = np.clip((np.abs(dq) - REST_SPEED) / (FULL_SPEED - REST_SPEED), 0.0, 1.0)
+        above = np.abs(dq) - NO_FRICTION_BELOW
+        speed = np.clip(above / (FULL_FRICTION_FROM - NO_FRICTION_BELOW), 0.0, 1.0)
         return np.asarray(along * speed * np.maximum(least, 0.0))
 
 

@@ -86,13 +86,13 @@ class PayloadEstimate:
             ]
         ).T
         deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
-        shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
+        determined = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
         body = (
             with_minimum_gyration(LinkInertia.from_parameters(vector), _LEAST_GYRATION_M)
-            if shown
+            if determined
             else LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
         )
-        return cls(values, deviations, shown, payload_array(body), noise)
+        return cls(values, deviations, determined, payload_array(body), noise)
 
 
 def _about_center(vector: Array) -> Array:

@@ -198,7 +198,7 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class ShownPrecision:
+class SupportedPrecision:
     """
     The smallest precisions of a starting set that agree with the measured torques.
 
@@ -211,20 +211,20 @@ class ShownPrecision:
     inertias: float
 
 
-def prior_error(prior: Prior, assumed: float, shown: ShownPrecision) -> Array:
+def prior_error(prior: Prior, assumed: float, supported: SupportedPrecision) -> Array:
     """
     Return the term s^2 P C P, (b, b), of the covariance in the module docstring.
 
-    The fit assumes the precision s = `assumed`; a larger value in `shown` counts as s.
+    The fit assumes the precision s = `assumed`; a larger value in `supported` counts as s.
     """
     masses, inertias = _spreads(prior)
-    error = masses @ masses.T / min(shown.masses, assumed)
-    error += inertias @ inertias.T / min(shown.inertias, assumed)
+    error = masses @ masses.T / min(supported.masses, assumed)
+    error += inertias @ inertias.T / min(supported.inertias, assumed)
     penalty = assumed * (prior.root.T @ prior.root)
     return np.asarray(penalty @ error @ penalty)
 
 
-def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecision:
+def supported_precision(equations: tuple[Array, Array], prior: Prior) -> SupportedPrecision:
     """
     Return the smallest precisions of a starting set that agree with the samples.
 
@@ -244,7 +244,7 @@ def shown_precision(equations: tuple[Array, Array], prior: Prior) -> ShownPrecis
     table = _log_likelihoods(directions.T @ off, masses, inertias)
     decades = np.log10(_PRECISIONS)
     table -= 0.5 * ((decades[None, :] - decades[:, None]) / _DECADES_APART) ** 2
-    return ShownPrecision(_smallest(table.max(axis=1)), _smallest(table.max(axis=0)))
+    return SupportedPrecision(_smallest(table.max(axis=1)), _smallest(table.max(axis=0)))
 
 
 def _smallest(profile: Array) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from .options import IdentificationOptions
-from .prior import Prior, ShownPrecision
+from .prior import Prior, SupportedPrecision
 from .sources import SourceNote
 from .sums import Sums
 from .torque_model import TorqueModel
@@ -155,7 +155,7 @@ class Identification:
         Base parameters and friction under the prior, and their standard deviations.
     left_open : ndarray, shape (b,)
         Standard deviations of base parameters relative to their prior ones (`solve.left_open`).
-    precision : ShownPrecision
+    precision : SupportedPrecision
         The largest errors of the starting set that agree with the samples.
     prior : Prior
         The prior of the fit.
@@ -180,7 +180,7 @@ class Identification:
     base: Array
     deviations: Array
     left_open: Array
-    precision: ShownPrecision
+    precision: SupportedPrecision
     prior: Prior
     scores: tuple[Score, ...]
     improvement: Improvement

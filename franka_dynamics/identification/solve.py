@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .prior import Prior, prior_error, shown_precision, ShownPrecision
+from .prior import Prior, prior_error, supported_precision, SupportedPrecision
 from .sums import Sums
 from ..errors import needing
 from ..typing import Array
@@ -93,7 +93,7 @@ def equations(sums: Sums, prior: Prior, noise: Array) -> tuple[Array, Array]:
 
 def deviations(
     sums: Sums, prior: Prior, precision: float, noise: Array, theta: Array
-) -> tuple[Array, ShownPrecision]:
+) -> tuple[Array, SupportedPrecision]:
     """
     Return the standard deviations (p,) of `theta`, and the precisions that the samples show.
 
@@ -101,7 +101,7 @@ def deviations(
     set as large as the samples show (`prior`). `noise` is the one with which `theta` was fitted.
     """
     own = np.maximum(residuals(sums, theta), _LEAST * prior.normal)
-    shown = shown_precision(equations(sums, prior, own), prior)
+    supported = supported_precision(equations(sums, prior, own), prior)
     p, b = len(theta), len(prior.root)
     rows, _ = prior.rows(precision)
     information = rows.T @ rows
@@ -109,8 +109,8 @@ def deviations(
     inverse = np.linalg.inv(sums.weighted(weights)[:p, :p] + information)
     spread = sums.weighted(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
-    spread[:b, :b] += prior_error(prior, precision, shown)
-    return np.sqrt(np.diag(inverse @ spread @ inverse)), shown
+    spread[:b, :b] += prior_error(prior, precision, supported)
+    return np.sqrt(np.diag(inverse @ spread @ inverse)), supported
 
 
 def left_open(sums: Sums, prior: Prior, noise: Array) -> Array:

@@ -48,7 +48,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'accepted': result.accepted,
             'sentences': _verdict(result),
         },
-        'prior': {'precision': result.options.regularization, 'shown': result.precision},
+        'prior': {'precision': result.options.regularization, 'supported': result.precision},
         'parameters': [
             dict(zip(('name', 'start', 'base', 'base_deviation', 'consistent'), row))
             for row in _parameters(result)

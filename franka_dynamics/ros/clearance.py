@@ -187,8 +187,8 @@ class Clearance:
                 return Receiver.ASKED
             return Receiver.SIMULATED if simulated else Receiver.REAL
         status = self._node.get_publishers_info_by_topic(f'{full_name}/status')
-        ours = any(one.topic_type == _STATUS_TYPE for one in status)
-        return Receiver.ARM if ours else Receiver.UNKNOWN
+        simulated = any(one.topic_type == _STATUS_TYPE for one in status)
+        return Receiver.ARM if simulated else Receiver.UNKNOWN
 
     def _simulated_time(self, manager: str) -> bool | None:
         """Return whether a controller manager's time is simulated; None until it answers."""

@@ -42,7 +42,7 @@ def reading_differences(
     pose = np.asarray(mount, dtype=float)
     # URDF has no rotor inertias, so Pinocchio's torques lack the rotors' part.
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
-    ours = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
+    recursion = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
     torque, flange = 0.0, 0.0
     for q, dq, ddq in zip(*sample_states(description, _STATES)):
         step, velocity, acceleration = np.zeros((3, model.nv))
@@ -51,10 +51,10 @@ def reading_differences(
         # converts the joint positions q to coordinates.
         at = pin.integrate(model, pin.neutral(model), step)
         theirs = pin.rnea(model, data, at, velocity, acceleration)[order]
-        error = ours.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs
+        error = recursion.inverse_dynamics(q, dq, ddq) - rotors * ddq - theirs
         torque = float(np.max([torque, np.abs(error).max()]))
         if tip is not None:
             pin.framesForwardKinematics(model, data, at)
             there = data.oMf[model.getFrameId(tip, pin.BODY)].homogeneous
-            flange = float(np.max([flange, np.abs(pose @ ours.frames(q)[-1] - there).max()]))
+            flange = float(np.max([flange, np.abs(pose @ recursion.frames(q)[-1] - there).max()]))
     return torque, flange

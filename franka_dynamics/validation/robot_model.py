@@ -106,8 +106,8 @@ def compare_with_robot(
     """
     Yield differences in M, C dq, g, Jacobian, load, tool position and gravity in the base frame.
 
-    The load that is set on the robot is compared by its gravity torques: our model's g of `bare`
-    with this load, and our model's g of `arm`.
+    The load that is set on the robot is compared by its gravity torques: g of `bare` with this
+    load, and g of `arm`.
 
     `state` and `served` are what `read_robot` returned; q, dq and O_ddP_O of the state are
     overwritten. `arm` has the hand and payload that should be set on the robot, `bare` neither.
@@ -123,10 +123,10 @@ def compare_with_robot(
         raise RobotError(
             f'the robot has {len(state.q)} joints and {arm.name} {arm.n}; give --arm.'
         )
-    ours = PinocchioModel(arm, GRAVITY)
+    model = PinocchioModel(arm, GRAVITY)
     tool = np.reshape(state.F_T_EE, (4, 4), order='F')
     reported = np.reshape(state.O_T_EE, (4, 4), order='F')
-    distance = np.linalg.norm((reported - ours.frames(np.array(state.q))[-1] @ tool)[:3, 3])
+    distance = np.linalg.norm((reported - model.frames(np.array(state.q))[-1] @ tool)[:3, 3])
     load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
     loaded = PinocchioModel(bare.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
@@ -144,7 +144,7 @@ def compare_with_robot(
     each = []
     for _ in range(states):
         q, dq = rng.uniform(lower, upper), rng.uniform(-speed, speed)
-        each.append(_both(state, served, ours, loaded, tool, q, dq))
+        each.append(_both(state, served, model, loaded, tool, q, dq))
     for (subject, unit, most), pairs in zip(terms, zip(*each)):
         theirs, own = np.array(pairs).swapaxes(0, 1)
         if most is None:
@@ -165,27 +165,27 @@ def compare_with_robot(
 def _both(
     state: Any,
     served: Any,
-    ours: PinocchioModel,
+    model: PinocchioModel,
     loaded: PinocchioModel,
     tool: Array,
     q: Array,
     dq: Array,
 ) -> list[tuple[Array, Array]]:
     """
-    Return pairs of the compared terms at one state: the robot's value, then our model's.
+    Return pairs of the compared terms at one state: the robot's value, then the package's.
 
-    The last pair compares the load by our model's gravity torques: with the load that is set on
-    the robot (`loaded`), then with hand and payload of `ours`.
+    The last pair compares the load by the package's gravity torques: with the load that is set on
+    the robot (`loaded`), then with hand and payload of `model`.
     """
     n = len(q)
     state.q, state.dq = q.tolist(), dq.tolist()
-    jacobian, gravity = ours.jacobian(q), ours.gravity(q)
-    # Our Jacobian is the flange's; the lever leads from the flange to the end effector.
-    lever = ours.frames(q)[-1, :3, :3] @ tool[:3, 3]
+    jacobian, gravity = model.jacobian(q), model.gravity(q)
+    # `model`'s Jacobian is the flange's; the lever leads from the flange to the end effector.
+    lever = model.frames(q)[-1, :3, :3] @ tool[:3, 3]
     jacobian = np.vstack((jacobian[:3] + np.cross(jacobian[3:], lever, axis=0), jacobian[3:]))
     return [
-        (np.reshape(served.mass(state), (n, n)), ours.mass_matrix(q)),
-        (np.array(served.coriolis(state)), ours.coriolis(q, dq)),
+        (np.reshape(served.mass(state), (n, n)), model.mass_matrix(q)),
+        (np.array(served.coriolis(state)), model.coriolis(q, dq)),
         (np.array(served.gravity(state)), gravity),
         (np.reshape(served.zero_jacobian(state), (6, n), order='F'), jacobian),
         (loaded.gravity(q), gravity),

@@ -86,15 +86,15 @@ METHODS = {
 def test_every_method_of_any_arm_agrees_with_pinocchio(name, engine):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=2)
-    ours, model = BatchModel(description, TILTED), PinocchioModel(description, TILTED)
+    own, model = BatchModel(description, TILTED), PinocchioModel(description, TILTED)
     for method, (count, bound) in METHODS.items():
         found, expected = (
-            np.asarray(getattr(one, method)(*states[:count])) for one in (ours, model)
+            np.asarray(getattr(one, method)(*states[:count])) for one in (own, model)
         )
         assert_close(found, expected, bound)
     wrench = np.array([3.0, -4.0, 5.0, 0.6, -0.7, 0.8])
     for method, bound in (('inverse_dynamics', RTOL), ('forward_dynamics', 1e-9)):
-        found, expected = (getattr(one, method)(*states, wrench) for one in (ours, model))
+        found, expected = (getattr(one, method)(*states, wrench) for one in (own, model))
         assert_close(found, expected, bound)
 
 

@@ -128,8 +128,8 @@ def test_mapped_slopes_are_those_of_the_differentiated_recursion(library):
     states = sample_states(ARM, 4)
     found = library.slopes(*map(library.tensor, states))
     expected = differentiate(BodyTree.from_description(ARM), *states).tau
-    for ours, theirs in zip(found, (expected.by_q, expected.by_dq, expected.by_ddq)):
-        np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0.0, atol=ATOL)
+    for got, theirs in zip(found, (expected.by_q, expected.by_dq, expected.by_ddq)):
+        np.testing.assert_allclose(np.asarray(got), theirs, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('name', METHODS)
@@ -143,10 +143,10 @@ def test_float32_is_computed_in_float32_within_bounds(library, name):
         for kind in (np.float32, np.float64)
     )
     _, value, gradient = METHODS[name]
-    for ours, theirs, bound in zip(found, expected, (value, *len(single) * [gradient])):
+    for got, theirs, bound in zip(found, expected, (value, *len(single) * [gradient])):
         theirs = theirs.reshape(len(weights), -1)
-        error = np.abs(ours.reshape(theirs.shape) - theirs).max(axis=1)
-        assert ours.dtype == np.float32
+        error = np.abs(got.reshape(theirs.shape) - theirs).max(axis=1)
+        assert got.dtype == np.float32
         assert 0.0 < (error / np.abs(theirs).max(axis=1)).max() < bound
 
 

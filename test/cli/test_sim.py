@@ -17,7 +17,7 @@ from franka_dynamics.ros.statuses import Status
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
 HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
-FAULT = Status('', NODE, 'ERROR', 'fer_joint2 is astray', {'mode': 'braking'})
+FAULT = Status('', NODE, 'ERROR', 'the arm moves away', {'mode': 'braking'})
 CLEARED = Status('', NODE, 'OK', 'commanding', {'mode': 'running'})
 
 

@@ -48,14 +48,14 @@ TABLE_1 = {
     ('robot', 'inertia', 'classical'), TABLE_1, ids=lambda entry: str(entry).lower()
 )
 def test_counts_are_as_documented_and_in_sum_below_the_printed(robot, inertia, classical):
-    printed, ours = TABLE_1[robot, inertia, classical]
+    printed, counted = TABLE_1[robot, inertia, classical]
     arm = table_arm(robot, inertia)
     if inertia == SIMPLIFIED:
         program = with_wrench_on_the_last_link(arm, classical)
     else:
         program = customised_equations(arm, classical=classical).program
-    assert operation_count(program) == ours
-    assert sum(ours) < sum(printed)
+    assert operation_count(program) == counted
+    assert sum(counted) < sum(printed)
 
 
 def with_wrench_on_the_last_link(arm, classical):

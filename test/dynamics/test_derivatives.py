@@ -31,17 +31,17 @@ def case(request):
     tree, rng = random_tree(3, request.param), np.random.default_rng(4)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     wrench = rng.normal(size=6) * 10.0
-    ours = differentiate(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
+    found = differentiate(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
     expected = complex_step(tree, q, dq, ddq, TILTED, wrench)
     change = np.einsum('nab,nbck->knac', np.linalg.inv(tree.poses(q)), expected['pose'])
     expected['displacement'] = np.moveaxis(vee(change), 0, -1)
-    return ours, expected
+    return found, expected
 
 
 @pytest.mark.parametrize('name', ['displacement', 'twist', 'acceleration', 'wrench', 'tau'])
 def test_tree_derivatives_agree_with_complex_steps(case, name):
-    ours, expected = case
-    assert_close(getattr(ours, name).full, expected[name], RTOL)
+    found, expected = case
+    assert_close(getattr(found, name).full, expected[name], RTOL)
 
 
 def test_a_tool_wrench_of_three_numbers_is_refused_by_name():

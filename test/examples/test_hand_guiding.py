@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.control.terms import FULL_SPEED
+from franka_dynamics.control.terms import FULL_FRICTION_FROM
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 
@@ -29,4 +29,4 @@ def test_what_is_compensated_stays_where_it_is_let_go(found):
         assert row.drift < 3e-3
     still = row.time > row.time[-1] - 0.3
     # Slower than the velocity from which all friction is compensated: no limit cycle.
-    assert np.abs(row.velocity[still]).mean(axis=0).max() < FULL_SPEED
+    assert np.abs(row.velocity[still]).mean(axis=0).max() < FULL_FRICTION_FROM

@@ -12,7 +12,7 @@ from franka_dynamics.arm import available_sets, LinkInertia, load
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.prior import (
     Prior,
-    shown_precision,
+    supported_precision,
     with_minimum_gyration,
 )
 from franka_dynamics.identification.solve import deviations, equations, estimate, INDEPENDENT
@@ -131,7 +131,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
         found = [
-            shown_precision(equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR)
+            supported_precision(equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR)
             for arm in arms
         ]
         precisions = np.array([(one.masses, one.inertias) for one in found])

@@ -122,8 +122,8 @@ def test_efforts_count_as_measured_as_they_do_for_the_node(effort, measured):
 
 
 def test_a_nodes_own_torques_are_not_proposed_as_joint_states():
-    ours = {f'feedforward/{one}': ['feedforward'] for one in ('gravity', 'mass_matrix')}
-    graph = Graph(**{'franka/joint_states': ['d'], 'other': ['o'], 'a/states': ['a']}, **ours)
+    own = {f'feedforward/{one}': ['feedforward'] for one in ('gravity', 'mass_matrix')}
+    graph = Graph(**{'franka/joint_states': ['d'], 'other': ['o'], 'a/states': ['a']}, **own)
     (line,) = states(graph, heard(0))
     assert 'are on /franka/joint_states, /a/states, /other: choose' in line[2]
 

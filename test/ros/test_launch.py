@@ -84,11 +84,11 @@ PARAMETERS = """
 @pytest.fixture
 def prefix(tmp_path):
     """Return a prefix in which launch finds this package's nodes."""
-    ours = launching.PACKAGES['franka_dynamics']
+    needed = launching.PACKAGES['franka_dynamics']
     return launching.ament_prefix(
         tmp_path / 'prefix',
-        {'franka_dynamics': ours},
-        {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in ours},
+        {'franka_dynamics': needed},
+        {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in needed},
     )
 
 

@@ -44,14 +44,16 @@ def oracle(model, q, dq):
 @pytest.mark.parametrize('formulation', [PinocchioModel, NewtonEulerModel])
 def test_bias_mass_matrix_and_pose_agree_with_mujocos(name, formulation):
     arm = ARMS[name]
-    ours, model = formulation(arm, GRAVITY), build_mujoco(arm, gravity=GRAVITY)
+    written, model = formulation(arm, GRAVITY), build_mujoco(arm, gravity=GRAVITY)
     for q, dq, _ in zip(*sample_states(arm, 20, seed=11)):
         bias, mass, pose = oracle(model, q, dq)
         scale = max(1.0, np.abs(bias).max())
-        np.testing.assert_allclose(ours.nonlinear_effects(q, dq), bias, rtol=0, atol=ATOL * scale)
+        np.testing.assert_allclose(
+            written.nonlinear_effects(q, dq), bias, rtol=0, atol=ATOL * scale
+        )
         scale = max(1.0, np.abs(mass).max())
-        np.testing.assert_allclose(ours.mass_matrix(q), mass, rtol=0, atol=ATOL * scale)
-        np.testing.assert_allclose(ours.frames(q)[-1], pose, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(written.mass_matrix(q), mass, rtol=0, atol=ATOL * scale)
+        np.testing.assert_allclose(written.frames(q)[-1], pose, rtol=0, atol=1e-12)
 
 
 def test_a_set_that_is_not_physical_is_refused_with_its_link():

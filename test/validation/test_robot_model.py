@@ -3,7 +3,7 @@
 """
 The comparison of an arm's model with a robot's finds differences and names their joint.
 
-The robot's model is computed by the Newton-Euler recursion in DH frames, ours by Pinocchio.
+The robot's model is computed by the Newton-Euler recursion in DH frames, the other by Pinocchio.
 """
 
 from dataclasses import replace
@@ -120,8 +120,8 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
             return [value] * 7
 
     # Our last joint has no Coriolis torque either; equal zeros must not count as agreement.
-    ours = replace(FR3, links=(*FR3.links[:6], LinkInertia.zero()))
-    assert 'C dq' in refused(Silent(), arm=ours)
+    own = replace(FR3, links=(*FR3.links[:6], LinkInertia.zero()))
+    assert 'C dq' in refused(Silent(), arm=own)
 
 
 def test_an_arm_of_other_joints_is_refused():
