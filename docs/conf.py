@@ -21,9 +21,11 @@ import sys
 sys.path.insert(0, str(Path(__file__).parents[1]))
 os.environ['COLUMNS'] = '80'  # of the commands' help
 
+import click
+
 import franka_dynamics
 from franka_dynamics.cli import main as command_line
-from franka_dynamics.cli._click import help_text, verbs
+from franka_dynamics.cli._click import verbs
 from franka_dynamics.errors import MissingDependencyError
 
 project = 'franka_dynamics'
@@ -124,11 +126,12 @@ def write_python_pages(app):
 
 
 def write_command_line_page(app):
-    """Write what --help-all says of every word and action."""
+    """Write what --help says of every word and action."""
     lines = title('The command line in full')
     every = [('', command_line.COMMAND), *verbs(command_line.COMMAND)]
     for words, command in every:
-        said = help_text(command, words, whole=True)
+        context = click.Context(command, info_name=f'franka-dynamics {words}'.strip())
+        said = command.get_help(context)
         lines += [
             *(title(words, '-') if words else ()),
             '::',

@@ -38,10 +38,8 @@ class Option:
         Function that converts the option's text to its value, in place of the annotated type.
     const : object
         Value of the field if the option is given without a value; None if the option needs one.
-    rare : bool
-        Whether only --help-all shows it.
-    remark : callable, optional
-        Function that returns a sentence about an unusual value, to be printed, or ''.
+    callback : callable, optional
+        Function of click's context, its parameter and the whole value, which it returns.
 
     """
 
@@ -54,8 +52,13 @@ class Option:
     most: float | None = None
     kind: Callable[[str], Any] | None = None
     const: Any = None
-    rare: bool = False
-    remark: Callable[[Any], str] | None = None
+    callback: Callable[[Any, Any, Any], Any] | None = None
+
+    def spelled(self, name: str) -> tuple[str, ...]:
+        """Return what users write for a field of that name: its flags, or the metavar."""
+        if self.positional:
+            return (f'{self.metavar}',)
+        return self.flags or (f'--{name.replace("_", "-")}',)
 
 
 def option(

@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, Field, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 import inspect
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from ..errors import SettingsError
 from ..options import Option
 
 T = TypeVar('T')
-RARE = 'rarely used'
 GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
 
 
@@ -68,45 +68,10 @@ class Action(ABC):
 
     def spelled(self, name: str) -> str:
         """Return a field's option, such as --arm-prefix, or a positional argument's metavar."""
-        declared = declarations(type(self))[name]
-        return f'{declared.metavar}' if declared.positional else flags(name, declared)[0]
+        declared: Option = type(self).__dataclass_fields__[name].metadata['option']
+        return declared.spelled(name)[0]
 
-    def part(self, kind: type[T]) -> T:
+    def part(self, kind: Callable[..., T]) -> T:
         """Return a dataclass of type `kind`, filled from the action's fields of equal names."""
-        names = {one.name for one in fields(self)} & {one.name for one in _fields(kind)}
+        names = {one.name for one in fields(self)} & set(inspect.signature(kind).parameters)
         return kind(**{name: getattr(self, name) for name in names})
-
-
-def _fields(kind: Any) -> tuple[Field[Any], ...]:
-    return fields(kind)
-
-
-def flags(name: str, declared: Option) -> tuple[str, ...]:
-    """Return an option's flags, such as ('--arm-prefix',)."""
-    return declared.flags or (f'--{name.replace("_", "-")}',)
-
-
-def declarations(kind: type[Action]) -> dict[str, Option]:
-    """
-    Return the options of an action's fields by the fields' names, in the order of its help.
-
-    The action's own options come first, then those that it inherits without a heading, then those
-    under headings, then the rarely used ones; in each group positional arguments come first.
-    """
-    declared = {one.name: one.metadata['option'] for one in fields(kind) if one.metadata}
-
-    def place(name: str) -> tuple[int, str, bool]:
-        title = heading(kind, name, declared[name])
-        inherited = name not in inspect.get_annotations(kind)
-        rank = 3 if title == RARE else 2 if title else int(inherited)
-        return rank, title, not declared[name].positional
-
-    return {name: declared[name] for name in sorted(declared, key=place)}
-
-
-def heading(kind: type[Action], name: str, declared: Option) -> str:
-    """Return the heading under which an action's help lists an option; empty without one."""
-    if declared.rare:
-        return RARE
-    home = next(one for one in kind.__mro__ if name in inspect.get_annotations(one))
-    return '' if home is kind else vars(home).get('heading', '')

@@ -94,7 +94,6 @@ class ArmOptions(NamedArm):
         'replace each inertia that no real body has by the nearest physical one within the '
         "rounding of the set's digits",
         choices=REPAIRS,
-        rare=True,
         default=None,
     )
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, MISSING
-import functools
+from functools import partial
 import inspect
-import itertools
 import math
 from pathlib import Path
 import shlex
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints, Union
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from ._action import Action, declarations, flags, heading, RARE
+from ._action import Action
 from ..errors import FrankaDynamicsError, nearest
 from ..options import decimal, Option
 
@@ -28,25 +26,21 @@ _HELP = {'help_option_names': ['-h', '--help']}
 
 
 class _Value(click.ParamType):
-    """The type of an option's value: a function that converts its text, or a choice of texts."""
+    """The type of a value that a function makes of a text."""
 
     name = 'value'
 
-    def __init__(self, kind: Callable[[str], Any], choices: Sequence[str]) -> None:
-        self.kind, self.choices = kind, choices
+    def __init__(self, kind: Callable[[str], Any]) -> None:
+        self.kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of a text; a declared value that is no text stays as it is."""
+        """Return the value of a text; a declared default that is no text stays as it is."""
         if not isinstance(value, str):
             return value
-        if self.choices and value not in self.choices:
-            group = ctx.parent if ctx else None
-            if group and isinstance(group.command, Words) and value in group.command.below:
-                near = f'`{group.command_path} {value}`'  # an action where a value belongs
-            else:
-                near = nearest(value, self.choices)
-            meant = f'; did you mean {near}?' if near else ''
-            self.fail(f'{value} is not one of {", ".join(self.choices)}{meant}', param, ctx)
+        if value.startswith('--'):
+            if isinstance(param, click.Argument) and ctx:
+                raise _no_such_option(value, ctx)
+            self.fail(f'a value is missing before {value}', param, ctx)
         try:
             return self.kind(value)
         except FrankaDynamicsError:
@@ -57,9 +51,7 @@ class _Value(click.ParamType):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return the choices that begin with a text, or let the shell complete names of files."""
-        if self.choices:
-            return [CompletionItem(one) for one in self.choices if one.startswith(incomplete)]
+        """Let the shell complete the name of a file."""
         return [CompletionItem(incomplete, type='file')]
 
 
@@ -67,101 +59,58 @@ class Verb(click.Command):
     """A command that returns its action, filled with the given options; `main` runs it."""
 
     def __init__(self, name: str, kind: type[Action]) -> None:
-        super().__init__(name, _HELP, help=inspect.getdoc(kind))
-        self.kind, self.declared = kind, declarations(kind)
-        hints, defaults = get_type_hints(kind), {one.name: one.default for one in fields(kind)}
-        self.params += [
-            _parameter(field, declared, hints[field], defaults[field])
-            for field, declared in self.declared.items()
-        ]
-        if any(declared.rare for declared in self.declared.values()):
-            self.params.append(
-                click.Option(
-                    ['--help-all'],
-                    is_flag=True,
-                    is_eager=True,
-                    expose_value=False,
-                    callback=_show_all,
-                    help='Show rarely used options as well and exit.',
-                )
-            )
+        said = inspect.getdoc(kind) or ''
+        # click would take -1,0,0,0 for an option, so unknown options are found here.
+        settings = {**_HELP, 'ignore_unknown_options': True, 'allow_extra_args': True}
+        super().__init__(name, settings, help=said, short_help=said.partition('\n')[0])
+        self.kind = kind
+        self.sections: dict[str, list[click.Parameter | None]] = {}  # with headings of the help
+        hints, left = get_type_hints(kind), {one.name: one for one in fields(kind)}
+        for home in kind.__mro__:
+            inherited = '' if home is kind else str(getattr(home, 'heading', ''))
+            for field in [left.pop(one) for one in inspect.get_annotations(home) if one in left]:
+                if field.metadata:
+                    declared, hint = field.metadata['option'], hints[field.name]
+                    title = '' if declared.positional else inherited
+                    param = _parameter(field.name, declared, hint, field.default)
+                    self.sections.setdefault(title or 'options', []).append(param)
+        for section in self.sections.values():  # positional arguments first
+            section.sort(key=lambda param: isinstance(param, click.Option))
+        self.params = [param for section in self.sections.values() for param in section if param]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; refuse unknown options and words that belong to no option."""
-        options = _by_flag(self.params)
-        words = _spread(args, options)
-        ctx.allow_extra_args = True
-        ctx.ignore_unknown_options = True  # else click refuses -1,0,0,0 as a positional argument
-        if ctx.resilient_parsing:  # for completion in a shell
-            return super().parse_args(ctx, words)
-        for word, following in itertools.pairwise(words):
-            declared = self.declared.get(options[word].name or '') if word in options else None
-            takes = declared and declared.const is None and not options[word].is_flag
-            if takes and following.partition('=')[0] in options:
-                raise click.UsageError(f'{word} needs a value, but {following} follows', ctx)
-        for word in words:
-            name = word.partition('=')[0]
-            if _is_flag(word) and name not in {*options, *ctx.help_option_names}:
-                robot = name.startswith('--robot') and '--arm' in options
-                near = '--arm' if robot else nearest(name, options)
-                meant = f'; did you mean {near}?' if near else ''
-                raise click.UsageError(f'{name} is no option{meant}', ctx)
+        """Parse the words; refuse those that belong to no option."""
+        many = [param for param in self.params if getattr(param, 'multiple', False)]
+        lists = {flag for param in many for flag in param.opts}
+        words = _spread(args, lists)
         try:
-            super().parse_args(ctx, list(words))  # click empties its list
+            extra = super().parse_args(ctx, [*words])  # click empties its list
         except click.MissingParameter as error:
-            lists = [word for word in words if word in options and options[word].multiple]
-            if not (lists and isinstance(error.param, click.Argument)):
+            before = [word for word in words if word in lists]
+            if not (isinstance(error.param, click.Argument) and before):
                 raise
             raise click.UsageError(
-                f'{error.param.metavar} is missing; write it before {lists[-1]}, which takes '
+                f'{error.param.metavar} is missing; write it before {before[-1]}, which takes '
                 'every word behind it',
                 ctx,
             ) from error
-        if ctx.args:
-            raise click.UsageError(_unexpected(ctx.args, args, options), ctx)
-        return ctx.args
+        if extra and not ctx.resilient_parsing:
+            raise _unexpected(extra, args, ctx)
+        return extra
 
     def invoke(self, ctx: click.Context) -> Action:
         """Return the action with the given options as fields."""
-        given = {
-            name: value
-            for name, value in ctx.params.items()
-            if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        }
-        for name, value in given.items():
-            remark = self.declared[name].remark
-            if remark and remark(value):
-                click.echo(f'note: {remark(value)}', err=True)
-        return self.kind(**given, options_given=frozenset(given))
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the words of the usage line: [options], required options and arguments."""
-        pieces = ['[options]']
-        for param in self.params:
-            if isinstance(param, click.Argument):
-                pieces.append(f'{param.metavar}')
-            elif param.required:
-                pieces += [param.opts[0], f'{param.metavar}']
-        return pieces
+        source, given = ctx.get_parameter_source, ParameterSource.COMMANDLINE
+        names = frozenset(name for name in ctx.params if source(name) is given)
+        return self.kind(**{one: ctx.params[one] for one in names}, options_given=names)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings; the rarely used ones only for --help-all."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.params:
-            declared = self.declared.get(param.name or '')
-            if isinstance(param, click.Argument) and declared:
-                row: tuple[str, str] | None = (f'{param.metavar}', declared.help)
-            else:
-                row = param.get_help_record(ctx)
-            title = heading(self.kind, f'{param.name}', declared) if declared else 'help'
-            if row and (title != RARE or ctx.meta.get(RARE)):
-                sections.setdefault(title or 'options', []).append(row)
-        asking = self.get_help_option(ctx)
-        first = asking and asking.get_help_record(ctx)
-        sections['help'] = [*([first] if first else []), *sections.get('help', [])]
-        for title, rows in sections.items():
+        """Write arguments and options under their headings."""
+        sections = self.sections | {'help': [self.get_help_option(ctx)]}
+        for title, params in sections.items():
+            rows = [param.get_help_record(ctx) for param in params if param]
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([row for row in rows if row])
 
 
 class Words(click.Group):
@@ -170,47 +119,31 @@ class Words(click.Group):
     def __init__(
         self, name: str, about: str, below: Mapping[str, Callable[[], click.Command]]
     ) -> None:
-        super().__init__(
-            name,
-            context_settings=_HELP,
-            help=about,
-            invoke_without_command=True,
-            callback=_help_without_word,
-        )
+        super().__init__(name, context_settings=_HELP, help=about)
         self.below = below
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the words in the order of the help."""
         return list(self.below)
 
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Return the words of the usage line."""
-        return ['ACTION', '[options]']
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each word with the first line of its help."""
-        made = {word: below().help or '' for word, below in self.below.items()}
-        with formatter.section('actions'):
-            formatter.write_dl([(word, said.partition('\n')[0]) for word, said in made.items()])
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a word, or None."""
         return self.below[cmd_name]() if cmd_name in self.below else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; refuse an unknown word, and an option before the word."""
-        own = _by_flag(self.get_params(ctx))
+        """Parse the words, --help if there are none; refuse an option before the word."""
+        own = {flag for param in self.get_params(ctx) for flag in param.opts}
         if args and args[0] not in {*own, *self.below} and not ctx.resilient_parsing:
-            place = next((i for i, word in enumerate(args) if word in self.below), None)
             if not args[0].startswith('-'):
                 near = nearest(args[0], self.below)
                 meant = f'did you mean {near}?' if near else f'choose from {", ".join(self.below)}'
                 raise click.UsageError(f'{args[0]!r} is no word of this command; {meant}', ctx)
+            place = next((i for i, word in enumerate(args) if word in self.below), 0)
             if place:
                 meant = shlex.join([*args[place:], *args[:place]])
                 said = f'{args[0]} belongs behind the verb: {ctx.command_path} {meant}'
                 raise click.UsageError(said, ctx)
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, args or ['--help'])
 
 
 def verbs(command: click.Command, words: str = '') -> Iterator[tuple[str, Verb]]:
@@ -222,50 +155,38 @@ def verbs(command: click.Command, words: str = '') -> Iterator[tuple[str, Verb]]
         yield words, command
 
 
-def help_text(command: click.Command, words: str, *, whole: bool = False) -> str:
-    """Return what --help, or with `whole` --help-all, says of the command that `words` call."""
-    context = click.Context(command, info_name=f'franka-dynamics {words}'.strip())
-    context.meta[RARE] = whole
-    return command.get_help(context)
-
-
-def _show_all(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
-        ctx.meta[RARE] = True
-        click.echo(ctx.get_help())
-        ctx.exit()
-
-
-def _help_without_word() -> None:
-    context = click.get_current_context()
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-        context.exit()
-
-
-def _by_flag(params: Sequence[click.Parameter]) -> dict[str, click.Option]:
-    return {flag: one for one in params if isinstance(one, click.Option) for flag in one.opts}
-
-
-def _spread(args: Sequence[str], options: Mapping[str, click.Option]) -> list[str]:
+def _spread(args: Sequence[str], lists: set[str]) -> list[str]:
     """Return the words with a list's flag before each value: --set A B as --set A --set B."""
     words: list[str] = []
-    flag, first = '', False
-    for word in args:
-        if _is_flag(word):
-            name, equals, _ = word.partition('=')
-            flag = name if name in options and options[name].multiple else ''
-            first = not equals
-            words.append(word)
-        else:
-            words += [flag, word] if flag and not first else [word]
-            first = False
+    flag = ''  # of the list whose values follow
+    for place, word in enumerate(args):
+        if word.startswith('--'):
+            flag = word.partition('=')[0]
+        elif flag in lists and args[place - 1] != flag:
+            words.append(flag)
+        words.append(word)
     return words
 
 
-def _is_flag(word: str) -> bool:
-    """Return whether a word is written as an option: not -, -0.5 or -1,0,0,0."""
-    return (word[:1] == '-' and word[1:2].isalpha()) or word[:2] == '--'
+def _no_such_option(word: str, ctx: click.Context) -> click.UsageError:
+    known = [flag for param in ctx.command.params for flag in param.opts if flag[0] == '-']
+    name = word.partition('=')[0]
+    near = '--arm' if name.startswith('--robot') and '--arm' in known else nearest(name, known)
+    meant = f'; did you mean {near}?' if near else ''
+    return click.UsageError(f'{name} is no option{meant}', ctx)
+
+
+def _unexpected(extra: list[str], args: list[str], ctx: click.Context) -> click.UsageError:
+    """Return the error for words that belong to no option."""
+    *_, flag, value = ['', '', *args[: args.index(extra[0])]]
+    if flag.startswith('--') and all(map(_is_number, [value, *extra])):
+        said = f'{flag} takes numbers with commas: {flag} {",".join([value, *extra])}'
+        return click.UsageError(said, ctx)
+    if extra[0].startswith('-'):
+        return _no_such_option(extra[0], ctx)
+    arm = any('--arm' in param.opts for param in ctx.command.params)
+    meant = f'; did you mean --arm {extra[0]}?' if arm and not Path(extra[0]).is_dir() else ''
+    return click.UsageError(f'{shlex.join(extra)} belongs to no option{meant}', ctx)
 
 
 def _is_number(word: str) -> bool:
@@ -275,58 +196,57 @@ def _is_number(word: str) -> bool:
     return False
 
 
-def _unexpected(
-    extra: Sequence[str], args: Sequence[str], options: Mapping[str, click.Option]
-) -> str:
-    """Return a sentence about words that belong to no option."""
-    before = args[: args.index(extra[0])]
-    flag = next((word for word in reversed(before) if word in options), '')
-    if flag and before[-2:-1] == [flag] and all(map(_is_number, [before[-1], *extra])):
-        return f'{flag} takes numbers with commas: {flag} {",".join([before[-1], *extra])}'
-    arm = '--arm' in options and not Path(extra[0]).is_dir()
-    meant = f'; did you mean --arm {extra[0]}?' if arm else ''
-    return f'{shlex.join(extra)} belongs to no option{meant}'
+class _Argument(click.Argument):
+    """A positional argument with a line in the help, which click does not give it."""
+
+    about = ''
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
+        """Return its name and what it is."""
+        return f'{self.metavar}', self.about
 
 
 def _parameter(name: str, declared: Option, annotation: Any, default: Any) -> click.Parameter:
-    """Return click's parameter of a field; without a value, click gives it none."""
-    if get_origin(annotation) in (Union, UnionType):
-        (annotation,) = (one for one in get_args(annotation) if one is not NoneType)
-    text, required = _help(declared, default), default is MISSING
-    spelled = [*flags(name, declared), name]
-    if annotation is bool and declared.kind is None:
-        return click.Option(spelled, is_flag=True, help=text)
-    count, many = 1, False
-    if get_origin(annotation) is tuple:
-        annotation, *others = get_args(annotation)
-        many = others == [...]
-        count = 1 if many else 1 + len(others)
-    kind = declared.kind or annotation
-    if declared.kind is None and annotation in (int, float):
-        kind = functools.partial(_number, annotation, declared)
+    """Return click's parameter of a field."""
+    parts = get_args(annotation) or (annotation,)
+    kind, many = declared.kind or parts[0], ... in parts
+    required = default is MISSING
+    settings: dict[str, Any] = {} if required else {'default': default}
+    spelled = [*declared.spelled(name), name]
+    if kind is bool:
+        return click.Option(spelled, is_flag=True, help=declared.help, **settings)
+    if kind in (int, float):
+        kind = partial(_number, kind, declared)
+    chosen = click.Choice(declared.choices) if declared.choices else _Value(kind)
     metavar = declared.metavar or '|'.join(declared.choices or [name.upper()])
     shown = metavar if isinstance(metavar, str) else ' '.join(metavar)
-    settings: dict[str, Any] = {
-        'type': _Value(kind, declared.choices or ()),
-        'required': required,
-    }
+    settings |= {'type': chosen, 'required': required, 'callback': declared.callback}
     if declared.positional:
         shown = f'{shown} ...' if many else shown
-        shown = shown if required else f'[{shown}]'
-        return click.Argument([name], nargs=-1 if many else 1, metavar=shown, **settings)
+        settings['metavar'] = shown if required else f'[{shown}]'
+        argument = _Argument([name], nargs=-1 if many else 1, **settings)
+        argument.about = declared.help
+        return argument
     if declared.const is not None:
         settings |= {'is_flag': False, 'flag_value': declared.const}
         shown = f'[{shown}]'
-    return click.Option(spelled, nargs=count, multiple=many, metavar=shown, help=text, **settings)
+    return click.Option(
+        spelled,
+        nargs=len(parts) if get_origin(annotation) is tuple and not many else 1,
+        multiple=many,
+        metavar=shown,
+        help=_with_default(declared.help, default),
+        **settings,
+    )
 
 
-def _help(declared: Option, default: Any) -> str:
-    text = declared.help
-    if 'default: ' not in text and default not in (MISSING, None, False, '', ()):
-        each = default if isinstance(default, tuple) else (default,)
-        shown = (f'{one:g}' if isinstance(one, float) else f'{one}' for one in each)
-        text = f'{text} (default: {" ".join(shown)})'.strip()
-    return text
+def _with_default(text: str, default: Any) -> str:
+    """Return an option's help with its default, which numbers separated by spaces show best."""
+    if 'default: ' in text or default in (MISSING, None, '', ()):
+        return text
+    each = default if isinstance(default, tuple) else (default,)
+    shown = (f'{one:g}' if isinstance(one, float) else f'{one}' for one in each)
+    return f'{text} (default: {" ".join(shown)})'.strip()
 
 
 def _number(kind: type[int] | type[float], declared: Option, text: str) -> float:

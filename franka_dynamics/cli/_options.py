@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 import math
 from pathlib import Path
+import sys
 from typing import Any
 
 from ._action import Action
@@ -26,21 +27,20 @@ _PICTURES = ('.png', '.svg', '.pdf')
 def gravity_option(note: str = '', **more: Any) -> Any:
     """Return the option --gravity: gravity in the axes of the space frame {S} [m/s^2]."""
     text = f'gravity in the space frame [m/s^2]{note}'
-    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, remark=_gravity_remark, **more)
+    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, callback=_with_remark, **more)
 
 
-def _gravity_remark(gravity: tuple[float, float, float]) -> str:
-    """Return a sentence if gravity points up or has not the strength of the Earth's."""
-    given = ' '.join(f'{one:g}' for one in gravity)
+def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
+    """Return gravity; print a note if it points up or has not the strength of the Earth's."""
+    given, strength = ' '.join(f'{one:g}' for one in gravity), math.hypot(*gravity)
+    said = ''
     if gravity[2] > 0.0:
-        return (
-            f'gravity {given} points up, as for an arm that hangs from a ceiling; for an upright '
-            'arm it is 0 0 -9.81.'
-        )
-    strength = math.hypot(*gravity)
-    if strength and not _EARTH[0] <= strength <= _EARTH[1]:
-        return f"gravity {given} has the strength {strength:.3g} m/s^2; the Earth's is 9.81."
-    return ''
+        said = 'points up, as for an arm that hangs; for an upright arm it is 0 0 -9.81'
+    elif strength and not _EARTH[0] <= strength <= _EARTH[1]:
+        said = f"has the strength {strength:.3g} m/s^2; the Earth's is 9.81"
+    if said:
+        print(f'note: gravity {given} {said}.', file=sys.stderr)
+    return gravity
 
 
 def file_option(what: str, **more: Any) -> Any:

@@ -34,14 +34,13 @@ class BagNames(NamedArm):
     """The options that name the joints and the topic in a bag."""
 
     heading: ClassVar[str] = 'the recording'
-    arm_prefix: str = arm_prefix_option(rare=True)
+    arm_prefix: str = arm_prefix_option()
     joint_names: tuple[str, ...] = option(
-        'names of the joints in the bag, from base to tip', 'NAME', default=(), rare=True
+        'names of the joints in the bag, from base to tip', 'NAME', default=()
     )
     topic: str | None = option(
         "topic of the joint states (default: /joint_states, or the bag's only such topic)",
         default=None,
-        rare=True,
     )
     stamps: str = HEADER
 
@@ -109,7 +108,6 @@ class RecordingOptions(SignalOptions, BagNames):
         "time stamps: the messages' own or the recorder's",
         choices=STAMPS,
         default=HEADER,
-        rare=True,
     )
 
     @property

@@ -46,22 +46,19 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         'file for the identified arm, fitted to all bags; written if the arm is better than the '
         'best published set'
     )
-    gravity: tuple[float, float, float] = gravity_option(rare=True)
-    processes: int = option(
-        'number of processes that read bags and make fits', 'N', default=1, rare=True
-    )
+    gravity: tuple[float, float, float] = gravity_option()
+    processes: int = option('number of processes that read bags and make fits', 'N', default=1)
     dask: str | None = option(
         'read and fit on the Dask cluster whose scheduler has this address (tcp://host:8786); '
         'its workers must see the bags under the same paths',
         'ADDRESS',
         default=None,
-        rare=True,
     )
     base_parameters: bool = option(
         'print the base parameters and friction with their standard deviations', default=False
     )
     skip_bad_bags: bool = option(
-        'go on without bags that cannot be used, and name them', default=False, rare=True
+        'go on without bags that cannot be used, and name them', default=False
     )
     report: Path | None = file_option('write an HTML page with plots')
     json: Path | None = json_option()

@@ -12,13 +12,12 @@ has gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 import os
 import sys
-from typing import Any
 
 import click
 from click.shell_completion import shell_complete
@@ -34,52 +33,54 @@ NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
-WORDS: dict[str, str | dict[str, str]] = {
-    'demo': 'demo.Demo',
-    'sim': 'sim.Sim',
-    'doctor': 'doctor.Doctor',
-    'view': 'view.View',
-    'arm': {
-        'show': 'arm_show.Show',
-        'check': 'arm_check.Check',
-        'import': 'arm_import.ImportUrdf',
-        'export': 'arm_export.Export',
-    },
-    'bag': {
-        'record': 'bag_record.Record',
-        'import': 'bag_import.Import',
-        'replay': 'bag_replay.Replay',
-    },
-    'identify': {
-        'arm': 'identify_arm.Identify',
-        'payload': 'identify_payload.IdentifyPayload',
-        'plan': 'identify_plan.Plan',
-    },
-    'payload-from-mesh': 'payload_from_mesh.PayloadFromMesh',
-    'codegen': 'codegen.Codegen',
-    'node': {
-        'state': 'node.State',
-        'set': 'node.Set',
-        'play': 'node.Play',
-        'clear': 'node.Clear',
-        'monitor': 'node_monitor.Monitor',
-        'defaults': 'node.Defaults',
-    },
+# Each word with what `franka-dynamics --help` says of it, and its action or actions.
+WORDS: dict[str, tuple[str, str | dict[str, str]]] = {
+    'demo': ('Run a simulated arm with its node, and measure both.', 'demo.Demo'),
+    'sim': ('A simulated arm, the node that holds it, a view of both.', 'sim.Sim'),
+    'doctor': ('Check machine, network, topics, clock and gravity.', 'doctor.Doctor'),
+    'view': ('An arm with its torques in the browser.', 'view.View'),
+    'arm': (
+        'Print, check, compare and convert arms:',
+        {
+            'show': 'arm_show.Show',
+            'check': 'arm_check.Check',
+            'import': 'arm_import.ImportUrdf',
+            'export': 'arm_export.Export',
+        },
+    ),
+    'bag': (
+        'Record, import, and compare with the model:',
+        {
+            'record': 'bag_record.Record',
+            'import': 'bag_import.Import',
+            'replay': 'bag_replay.Replay',
+        },
+    ),
+    'identify': (
+        'Inertias and friction, or a payload, from recordings:',
+        {
+            'arm': 'identify_arm.Identify',
+            'payload': 'identify_payload.IdentifyPayload',
+            'plan': 'identify_plan.Plan',
+        },
+    ),
+    'payload-from-mesh': (
+        "A tool's payload from its mesh (STL, OBJ, PLY).",
+        'payload_from_mesh.PayloadFromMesh',
+    ),
+    'codegen': ("An arm's equations as C or Python; operations counted.", 'codegen.Codegen'),
+    'node': (
+        'State, parameters and motion of a running node:',
+        {
+            'state': 'node.State',
+            'set': 'node.Set',
+            'play': 'node.Play',
+            'clear': 'node.Clear',
+            'monitor': 'node_monitor.Monitor',
+            'defaults': 'node.Defaults',
+        },
+    ),
 }
-# What `franka-dynamics --help` says of each word.
-ABOUT = {
-    'demo': 'Run a simulated arm with its node, and measure both.',
-    'sim': 'A simulated arm, the node that holds it, a view of both.',
-    'doctor': 'Check machine, network, topics, clock and gravity.',
-    'view': 'An arm with its torques in the browser.',
-    'arm': 'Print, check, compare and convert arms:',
-    'bag': 'Record, import, and compare with the model:',
-    'identify': 'Inertias and friction, or a payload, from recordings:',
-    'payload-from-mesh': "A tool's payload from its mesh (STL, OBJ, PLY).",
-    'codegen': "An arm's equations as C or Python; operations counted.",
-    'node': 'State, parameters and motion of a running node:',
-}
-_COLUMN = 20
 
 
 class _Command(Words):
@@ -91,8 +92,8 @@ class _Command(Words):
             'Usage: franka-dynamics [--help] [--version] WORD [ACTION] [options]\n',
             'Dynamics of Franka arms: check, compare, identify, generate.\n',
         ]
-        for word, target in WORDS.items():
-            lines.append(f'  {word:<{_COLUMN - 2}}{ABOUT[word]}')
+        for word, (about, target) in WORDS.items():
+            lines.append(f'  {word:<18}{about}')
             if not isinstance(target, str):
                 lines.append(f'    {" ".join(target)}')
         lines.append('\nWORD --help and WORD ACTION --help list the options.\n')
@@ -104,18 +105,16 @@ def _verb(name: str, place: str) -> Verb:
     return Verb(name, getattr(import_module(f'.{module}', __package__), action))
 
 
-def _below(targets: Mapping[str, Any]) -> dict[str, Callable[[], click.Command]]:
-    """Return functions that make the commands of words."""
-    return {
-        word: partial(_verb, word, target)
-        if isinstance(target, str)
-        else partial(Words, word, ABOUT[word], _below(target))
-        for word, target in targets.items()
-    }
+def _below(word: str) -> Callable[[], click.Command]:
+    """Return a function that makes the command of a word."""
+    about, target = WORDS[word]
+    if isinstance(target, str):
+        return partial(_verb, word, target)
+    return partial(Words, word, about, {one: partial(_verb, one, target[one]) for one in target})
 
 
 COMMAND = click.version_option(__version__, message='%(prog)s %(version)s')(
-    _Command(NAME, '', _below(WORDS))
+    _Command(NAME, '', {word: _below(word) for word in WORDS})
 )
 
 
@@ -138,10 +137,6 @@ def parsed(words: Sequence[str]) -> Action:
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else NAME
         said = error.format_message().rstrip('.').replace('\n', ' ')
-        if isinstance(error, click.BadParameter) and error.param and error.message:
-            named = isinstance(error.param, click.Option)
-            spelled = error.param.opts[0] if named else error.param.metavar
-            said = f'{spelled}: {error.message}'
         raise SettingsError(f'{said} (see {where} --help)') from error
 
 
@@ -204,7 +199,7 @@ def _answered(words: list[str]) -> int:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
-        what = ' '.join([NAME, *words[: 1 if isinstance(WORDS[words[0]], str) else 2]])
+        what = ' '.join([NAME, *words[: 1 if isinstance(WORDS[words[0]][1], str) else 2]])
         raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
 
 

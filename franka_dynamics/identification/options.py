@@ -35,9 +35,7 @@ class IdentificationOptions:
 
     gravity: ArrayLike = GRAVITY
     friction: str = option('friction model to identify', choices=FRICTIONS, default=MAXWELL_SLIP)
-    rotor_inertia: bool = option(
-        'identify one rotor inertia per joint as well', default=False, rare=True
-    )
+    rotor_inertia: bool = option('identify one rotor inertia per joint as well', default=False)
     regularization: float = option(
         'how far the starting set is trusted: its masses have a relative standard deviation of '
         '1/sqrt(PRECISION), for example 10 % with 100',
@@ -50,7 +48,6 @@ class IdentificationOptions:
         'accept recordings that are not sound, and an arm that is not better than the published '
         'sets',
         default=False,
-        rare=True,
     )
 
     def __post_init__(self) -> None:

@@ -46,11 +46,11 @@ class SignalOptions:
     filtering [s]. RecordingError names a value outside its range.
     """
 
-    rate: float = option('samples per second after resampling', 'HZ', default=30.0, rare=True)
+    rate: float = option('samples per second after resampling', 'HZ', default=30.0)
     cutoff: float = option(
-        'cut-off of the low-pass on position, velocity and effort', 'HZ', default=3.0, rare=True
+        'cut-off of the low-pass on position, velocity and effort', 'HZ', default=3.0
     )
-    trim: float = option('time dropped at each end after filtering', 'S', default=0.3, rare=True)
+    trim: float = option('time dropped at each end after filtering', 'S', default=0.3)
 
     def __post_init__(self) -> None:
         """Raise RecordingError if `rate`, `cutoff` or `trim` lies outside its range."""

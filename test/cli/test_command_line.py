@@ -76,18 +76,6 @@ def test_negative_numbers_have_exponents():
     assert main('arm show --arm rpr --q -1.5e-1 -.5 -2E+0'.split()) == 0
 
 
-def test_rarely_used_options_are_shown_by_help_all(capsys):
-    assert main('identify arm --help'.split()) == 0
-    brief = capsys.readouterr().out
-    assert main('identify arm --help-all'.split()) == 0
-    whole = capsys.readouterr().out
-    params = dict(verbs(COMMAND))['identify arm'].params
-    options = [one.opts[0] for one in params if one.opts[0].startswith('--')]
-    assert [flag for flag in options if f'  {flag}' not in whole and flag != '--help'] == []
-    assert '--help-all' in brief
-    assert 8 <= sum(f'\n  {flag} ' in brief for flag in options) <= 16
-
-
 def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkeypatch):
     # Given an action in which an extension turns a KeyboardInterrupt into its own error, as
     # pybind11 does.

@@ -30,7 +30,7 @@ MISTAKES = [
     ('bag import log.csv', ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t')),
     ('arm check robot.urdf.xacro', ('robot.urdf.xacro', 'source ROS')),
     # Ten more.
-    ('arm show --arm --json', ('--arm needs a value', '--json')),
+    ('arm show --arm --json', ("'--arm'", 'value is missing', '--json')),
     ('help', ("'help'", '--help')),
     ('arm show --arm fr3 --output x.yaml', ('--output is no option',)),
     ('node set payload -1,0,0,0', ('-1,0,0,0', 'negative')),
@@ -42,7 +42,7 @@ MISTAKES = [
     ('view fr3', ('fr3', '--arm fr3')),
     ('arm export --format mujoco', ('mujoco', 'mjcf')),
     ('arm check --states 1e3', ('1e3', 'whole number')),
-    ('node state avtivate', ('avtivate', 'did you mean activate?')),
+    ('node state avtivate', ('avtivate', "'activate'")),
 ]
 
 
