@@ -14,7 +14,7 @@ _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
 
-TIMEOUT_S = 180.0  # only reached when something is broken
+TIMEOUT_S = 600.0  # only reached when something is broken
 
 
 def until(done, what, *, process=None, said=lambda: '', timeout=TIMEOUT_S):

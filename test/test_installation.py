@@ -16,10 +16,11 @@ import pytest
 
 from franka_dynamics.resources import share_directory
 
+from .processes import TIMEOUT_S
+
 SOURCE = share_directory()
 NOT_SOURCE = '.* build install log test docs benchmarks *.egg-info __pycache__ *_output'.split()
 COMMANDS = '/simulation/effort_controller/commands'
-TIMEOUT_S = 180.0  # reached only by a defect
 
 
 @pytest.fixture(scope='module')
@@ -32,7 +33,7 @@ def source(tmp_path_factory):
 
 def succeed(command, **options):
     """Run a command and return what it printed; fail with what it said."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -124,7 +125,7 @@ def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     # When commands come, then they rise to the gravity torque at the home pose, where the
     # brakes hold the arm until they do.
     try:
-        with NodeClient('feedforward') as client:
+        with NodeClient('feedforward', TIMEOUT_S) as client:
             client.listen(Float64MultiArray, COMMANDS, received.append, qos_profile_sensor_data)
             assert client.until(holds, TIMEOUT_S), (received[-1:], expected)
     finally:

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from .processes import TIMEOUT_S
+
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 # Refuses every import but these and what they themselves import, then runs the node: configure
@@ -89,7 +91,7 @@ ABSENT = (
 def ended(program, absent):
     """Run a program in a Python of its own; return its status and the last line it printed."""
     command = [sys.executable, '-c', program, ','.join(absent)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     return done.returncode, (done.stdout or done.stderr).splitlines()[-1]
 
 

@@ -21,7 +21,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from ..processes import until
+from ..processes import TIMEOUT_S, until
 from ..simulated_robot import FrankaSim, START
 
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
@@ -74,7 +74,7 @@ def assert_safe(torques):
 
 
 def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot, tmp_path):
-    said, errors = moving.communicate(timeout=60.0)
+    said, errors = moving.communicate(timeout=TIMEOUT_S)
     assert moving.returncode == 0, said + errors
     assert_safe(robot.torques())
     cycles = np.load(tmp_path / 'cycles.npz')
@@ -102,7 +102,7 @@ def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot, tmp_path
 
 def test_ctrl_c_brakes_and_ends_at_zero_torque(moving, robot):
     moving.send_signal(signal.SIGINT)
-    said, errors = moving.communicate(timeout=60.0)
+    said, errors = moving.communicate(timeout=TIMEOUT_S)
     assert moving.returncode == 1, errors
     assert 'they ended because interrupted' in said
     assert_safe(robot.torques())
@@ -110,7 +110,7 @@ def test_ctrl_c_brakes_and_ends_at_zero_torque(moving, robot):
 
 def test_a_robot_that_is_gone_is_said_in_one_sentence(moving, robot):
     robot.kill()
-    _, errors = moving.communicate(timeout=60.0)
+    _, errors = moving.communicate(timeout=TIMEOUT_S)
     assert moving.returncode == 1
     assert errors.startswith('the robot or its connection ended the motion: ')
     assert 'Traceback' not in errors

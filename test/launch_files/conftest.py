@@ -11,6 +11,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import table
 
 from . import launching
+from ..processes import TIMEOUT_S
 
 LAUNCH = share_directory() / 'launch'
 OF_ROS = {'use_sim_time', 'start_type_description_service'}
@@ -43,7 +44,7 @@ def ros2_launch(tmp_path):
     def run(*words):
         command = [sys.executable, '-c', program, 'launch', *words]
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=180
+            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
         )
         return done.returncode, done.stdout + done.stderr
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes as processes, and a probe that talks to them over DDS."""
 
-from collections.abc import Callable
-from contextlib import closing, ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, ExitStack
 from multiprocessing import get_context
 import os
 from pathlib import Path
@@ -84,10 +84,21 @@ def start_python(*words, environment=(), **options) -> subprocess.Popen:
     )
 
 
+@contextmanager
+def background(*words, **options) -> Iterator[subprocess.Popen]:
+    """Start Python as `start_python` does; kill it at the end, if it still runs."""
+    process = start_python(*words, **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
 def run_python(*words, **environment) -> tuple[int, str, str]:
     """Run Python, which finds this package; return its exit status, output and errors."""
-    process = start_python(*words, environment=environment)
-    output, errors = process.communicate(timeout=TIMEOUT_S)
+    with background(*words, environment=environment) as process:
+        output, errors = process.communicate(timeout=TIMEOUT_S)
     return process.returncode, output, errors
 
 

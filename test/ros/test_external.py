@@ -96,12 +96,12 @@ def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, st
     start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [1.0] * 3, **bounds)
     # Nobody carries the arm before the node listens to its states.
     probe.until(lambda: probe.count_subscribers('joint_states') == 2, 'the node listens')
-    push = {'push.force': FORCE.tolist(), 'push.start': 3.0, 'push.duration': 60.0}
+    push = {'push.force': FORCE.tolist(), 'push.start': 1.0, 'push.duration': 60.0}
     start_arm(publish_clock=True, **push)
 
     def shows_the_push() -> bool:
         topics = (states, torques, wrenches, covariances)
-        if not all(messages and stamp(messages[-1]) > 3.5 for messages in topics):
+        if not all(messages and stamp(messages[-1]) > 1.5 for messages in topics):
             return False
         # The arm creeps by 1e-3 rad/s at most, which hardly changes the levers of the force.
         jacobian = NewtonEulerModel(FER).jacobian(np.array(states[-1].position))

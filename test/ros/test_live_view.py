@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
 
-from .conftest import FER, FER_GRAVITY, start_python
+from .conftest import background, FER, FER_GRAVITY
 
 # Ctrl-C while rclpy makes a message, where an exception would be lost.
 INTERRUPTED_IN_A_MESSAGE = """
@@ -40,8 +40,15 @@ def view():
 def test_gravity_from_joint_states_alone_is_our_own_models(view, arm, probe):
     arm.wait_for_listener()
     measured = [1.0] * 7  # all zeros would be no effort
-    probe.until(lambda: (arm.send(2, effort=measured), view.read())[1], 'a state')
-    state = view.read()
+    seen = []
+
+    def shown():
+        arm.send(2, effort=measured)
+        seen.append(view.read())
+        return seen[-1]
+
+    probe.until(shown, 'a state')
+    state = seen[-1]
     np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
     np.testing.assert_allclose(state.torques[GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM)
     assert MEASURED in state.torques and EXTERNAL not in state.torques
@@ -67,14 +74,13 @@ def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
 
 def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm, probe):
     pytest.importorskip('viser', reason='viser is not installed')
-    viewer = start_python('-c', INTERRUPTED_IN_A_MESSAGE, stderr=subprocess.STDOUT)
     terms = probe.create_publisher(JointState, 'feedforward/gravity', 1)
 
     def ended():
         terms.publish(JointState(name=list(FER.joint_names), effort=[1.0] * 7))
         return viewer.poll() is not None
 
-    with viewer:
+    with background('-c', INTERRUPTED_IN_A_MESSAGE, stderr=subprocess.STDOUT) as viewer:
         arm.until(ended, 'the end of the view')
         said = viewer.stdout.read()
     assert (viewer.returncode, 'Traceback' in said) == (0, False), said

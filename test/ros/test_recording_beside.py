@@ -8,7 +8,6 @@ import pty
 import select
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -20,15 +19,16 @@ from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.ros.messages import request_message
 
 from .conftest import (
+    background,
     launching,
     LOCKSTEP,
     PATIENT,
     Probe,
     ROOT_NAMES,
     run_python,
-    start_python,
     TIMEOUT_S,
 )
+from ..processes import until
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
@@ -59,10 +59,10 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
     states = probe.collect(JointState, 'joint_states')
     # A process of its own plays the motion; the recorder interrupts it at its own end.
     words = [*PLAY, 'fer', '--record', tmp_path / 'bag']
-    process = start_python(*words, stderr=subprocess.STDOUT)
-    probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.3, 'motion')
-    process.send_signal(signal.SIGTERM)
-    said, _ = process.communicate(timeout=TIMEOUT_S)
+    with background(*words, stderr=subprocess.STDOUT) as process:
+        probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.3, 'motion')
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=TIMEOUT_S)
     assert ('brought to rest' in said) or ('comes to rest' in said), said
 
     def rests():
@@ -78,19 +78,20 @@ def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(
     fer = load('fer')
     # Time to come from where an interrupted motion left the arm.
     request = TrajectoryRequest(fer.joint_names, np.array([3.0]), fer.home[None])
-    process = start_python(*COMMAND, '--output', tmp_path / 'bag', stderr=subprocess.STDOUT)
-    probe.until(lambda: probe.count_subscribers(REMAPPED), 'the recorder listens')
-    planned = probe.collect(JointTrajectory, REMAPPED, reliable=True)
     references = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
+    words = [*COMMAND, '--output', tmp_path / 'bag']
+    with background(*words, stderr=subprocess.STDOUT) as process:
+        probe.until(lambda: probe.count_subscribers(REMAPPED), 'the recorder listens')
+        planned = probe.collect(JointTrajectory, REMAPPED, reliable=True)
 
-    def sent():
-        references.publish(request_message(request))
-        probe.spin(0.1)
-        return len(planned) > 10
+        def sent():
+            references.publish(request_message(request))
+            probe.spin(0.1)
+            return len(planned) > 10
 
-    probe.until(sent, 'trajectories with torques')
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=TIMEOUT_S)
+        probe.until(sent, 'trajectories with torques')
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=TIMEOUT_S)
     with AnyReader([tmp_path / 'bag'], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as bag:
         counts = {one.topic: one.msgcount for one in bag.connections}
     assert counts[REMAPPED] > 0, said
@@ -112,26 +113,27 @@ def test_in_a_shells_background_no_line_is_written_over_and_it_says_how_it_ends(
         f'words = {[*COMMAND, "--output", str(tmp_path / "bag")]!r}; '
         'job = subprocess.Popen([sys.executable, *words], process_group=0); sys.exit(job.wait())'
     )
-    shell = start_python('-c', program, stdin=screen, stdout=screen, stderr=screen)
-    os.close(screen)
-    shown, give_up = '', time.monotonic() + TIMEOUT_S
+    bag, shown = tmp_path / 'bag', ''
 
     def read():
-        assert time.monotonic() < give_up, shown
+        nonlocal shown
         try:
-            ready = select.select([terminal], [], [], 0.1)[0]
-            return os.read(terminal, 4096).decode(errors='replace') if ready else ''
+            if select.select([terminal], [], [], 0.1)[0]:
+                shown += os.read(terminal, 4096).decode(errors='replace')
         except OSError:
-            return ''  # on Linux, an error says that no process writes any more
+            pass  # on Linux, an error says that no process writes any more
+        return shown
 
-    while 'kill -INT' not in shown:
-        shown += read()
-    until = time.monotonic() + 1.5  # time for six lines
-    while time.monotonic() < until:
-        shown += read()
-    os.kill(int(shown.partition('kill -INT ')[2].split()[0]), signal.SIGINT)
-    while shell.poll() is None:
-        shown += read()
+    def recorded():
+        # A state is looked at ten times a second, and would be told each time.
+        return sum(file.stat().st_size for file in bag.glob('*.mcap')) > 100_000 and read()
+
+    with background('-c', program, stdin=screen, stdout=screen, stderr=screen) as shell:
+        os.close(screen)
+        until(lambda: 'kill -INT' in read(), 'it says how it ends', process=shell, said=read)
+        until(lambda: read() and recorded(), 'joint states in the bag', process=shell, said=read)
+        os.kill(int(shown.partition('kill -INT ')[2].split()[0]), signal.SIGINT)
+        until(lambda: read() and shell.poll() is not None, 'its end', said=read)
     os.close(terminal)
     assert 'usable so far' not in shown and 'Ctrl-C ends' not in shown
     assert 'joint states in' in shown

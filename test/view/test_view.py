@@ -19,6 +19,7 @@ from franka_dynamics.view import window
 
 from .browser import Browser
 from ..optional import needs
+from ..processes import TIMEOUT_S
 
 pytestmark = needs('viser')
 
@@ -33,15 +34,13 @@ def address(simulate, tmp_path_factory):
     """Serve a made-up recording; end the server as a user would."""
     bag = tmp_path_factory.mktemp('served') / 'bag'
     write_recording(simulate(FER, duration=6.0), bag)
-    with socket.create_server(('127.0.0.1', 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, '-um', 'franka_dynamics', 'view', str(bag), '--port', str(port)]
+    command = [sys.executable, '-um', 'franka_dynamics', 'view', str(bag), '--port', '0']
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             said = next(line for line in server.stdout if 'in a browser' in line)
             yield re.search(r'open (http://\S+) in a browser', said)[1]
             server.send_signal(signal.SIGINT)
-            assert server.wait(60.0) == 0
+            assert server.wait(TIMEOUT_S) == 0
         finally:
             server.kill()
 
