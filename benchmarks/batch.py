@@ -39,7 +39,7 @@ from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import available_threads
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.mujoco_model import build_mujoco
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 LOOPED = 10_000  # states in a Python loop; its cost per state does not depend on their number
 TURN_SECONDS = 0.03  # [s] for a candidate in a round; at least one call
@@ -131,7 +131,7 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
     arm = load('fer')
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'fer.urdf'
-        path.write_text(write_urdf(arm), encoding='utf-8')
+        path.write_text(urdf_text(arm), encoding='utf-8')
         robot = frax.Robot(str(path))
     # frax takes gravity as an upward acceleration of the base.
     upwards = np.array([0.0, 0.0, 9.81, 0.0, 0.0, 0.0])

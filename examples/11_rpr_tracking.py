@@ -21,6 +21,7 @@ import numpy as np
 import franka_dynamics as fd
 from franka_dynamics.rpr.kinematics import RprKinematics
 from franka_dynamics.simulation.mujoco_model import import_mujoco
+from franka_dynamics.urdf.writer import mjcf_text
 
 CENTRE = np.array([0.25, -0.40, 0.35])  # m
 WIDTHS = np.array([0.15, 0.08, 0.12])  # m, half axes of the ellipse: (x, y, 0) and (0, 0, z)
@@ -90,7 +91,7 @@ def follow(way: str, desired: Desired) -> Followed:
     mujoco = import_mujoco()
     arm = fd.load('rpr')
     rpr = fd.Model(arm)
-    model = mujoco.MjModel.from_xml_string(fd.write_mjcf(arm, ideal=True))
+    model = mujoco.MjModel.from_xml_string(mjcf_text(arm, ideal=True))
     model.opt.timestep = PERIOD / PARTS
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)

@@ -45,7 +45,7 @@ def everything(given):
     from franka_dynamics.arm import load
     from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
     from franka_dynamics.simulation.gazebo import numbers, start_of
-    from franka_dynamics.urdf.writer import write_mjcf
+    from franka_dynamics.urdf.writer import mjcf_text
 
     given_file('params_file', given.params_file)  # refused before anything starts
     arm = load(given.robot_type, hand=given.hand)
@@ -54,7 +54,7 @@ def everything(given):
     tool_shapes = () if given.hand == 'none' else load_hand_shapes()
     folder, removal = generated_files(
         {
-            'arm.xml': write_mjcf(arm, shapes=load_shapes(arm.name), tool_shapes=tool_shapes),
+            'arm.xml': mjcf_text(arm, shapes=load_shapes(arm.name), tool_shapes=tool_shapes),
             'controllers.yaml': controllers,
             'receiver.yaml': chosen.parameters,
         }

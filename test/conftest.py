@@ -57,7 +57,7 @@ SLOWEST_FILES = (
 )
 
 
-# What needs more of ROS than its wheels bring, and what needs PyTorch or JAX. By default these are
+# What needs more of ROS than its wheels bring, and what needs PyTorch. By default these are
 # neither collected nor counted as skipped: CONTRIBUTING.md names the commands that run them.
 APART = {
     'ros': (
@@ -68,7 +68,7 @@ APART = {
         'ros/test_trajectory_action.py',
         'ros/test_trajectory_controller.py',
     ),
-    'libraries': ('batch/test_tensor_models.py', 'examples/test_payload_by_gradient.py'),
+    'libraries': ('batch/test_torch_model.py', 'examples/test_payload_by_gradient.py'),
 }
 
 

@@ -16,6 +16,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, JointKind
 from franka_dynamics.arm.shapes import Shape, ShapeKind
 from franka_dynamics.spatial import joint_twist
+from franka_dynamics.urdf.writer import urdf_text
 
 ROOT = str(Path(fd.__file__).parents[1])
 
@@ -65,8 +66,8 @@ def files(tmp_path):
     """Return one arm as an arm file, a URDF and a xacro file."""
     arm = fd.load('fr3', hand='none')
     fd.save(arm, tmp_path / 'arm.yaml')
-    text = fd.write_urdf(arm)
-    (tmp_path / 'arm.urdf').write_text(text, encoding='utf-8')
+    fd.write_urdf(arm, tmp_path / 'arm.urdf')
+    text = (tmp_path / 'arm.urdf').read_text('utf-8')
     expanded = text.replace('<robot ', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
     (tmp_path / 'arm.xacro').write_text(expanded, encoding='utf-8')
     return tmp_path
@@ -136,12 +137,11 @@ STATE = fd.load('fr3').home
     ('function', 'states'),
     [
         *((name, ()) for name in ('parameter_names', 'parameter_vector', 'customised_equations')),
-        *((name, ()) for name in ('write_urdf', 'write_mjcf')),
         ('sample_states', (3,)),
-        ('save', ('saved.yaml',)),
+        *((name, ('written',)) for name in ('save', 'write_urdf', 'write_mjcf')),
         ('space_inertias', (STATE,)),
         ('energy_regressors', (STATE, STATE)),
-        ('torque_regressor', (STATE, STATE, STATE)),
+        *((name, (STATE,) * 3) for name in ('torque_regressor', 'differentiate', 'linearize')),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],
@@ -165,7 +165,7 @@ def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(
 
 
 FER = fd.load('fer', hand='none')
-URDF = fd.write_urdf(FER)
+URDF = urdf_text(FER)
 TURNED = DHRow(a=0.3, alpha=0.5, d=0.2, theta=0.4)
 POSE = TURNED.transform(Convention.STANDARD)
 # A call that takes a member of an enumeration, and the member.

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BodyTree, require_pose
+from .body_tree import as_tree, BodyTree, require_pose
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
+from ..arm import ArmDescription
 from ..arm.sampling import JointStates
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
@@ -97,7 +99,7 @@ class ClosedChain:
 
     Parameters
     ----------
-    tree : BodyTree
+    tree : BodyTree, ArmDescription, str or Path
         The mechanism after the cuts, which keeps the joints at the cuts (see the module).
     active : sequence of int
         The joints with motors. All others are passive; their number must be the number of
@@ -126,12 +128,13 @@ class ClosedChain:
 
     def __init__(
         self,
-        tree: BodyTree,
+        tree: BodyTree | ArmDescription | str | Path,
         active: Sequence[int],
         loops: Sequence[Loop],
         gravity: ArrayLike = GRAVITY,
     ) -> None:
-        self.tree, self.loops, self.gravity = tree, tuple(loops), gravity
+        tree = self.tree = as_tree(tree)
+        self.loops, self.gravity = tuple(loops), gravity
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
         closed = sum(len(loop.directions) for loop in self.loops)

@@ -19,6 +19,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, Unit
 from ..typing import Array
+from ..urdf.source import described
 
 Progress = Callable[[int, int], None]
 _STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
@@ -90,8 +92,8 @@ class Fitting:
 
 def identify(
     recordings: Sequence[Source],
-    start: ArmDescription,
-    published: Sequence[ArmDescription] = (),
+    start: ArmDescription | str | Path,
+    published: Sequence[ArmDescription | str | Path] = (),
     options: IdentificationOptions | None = None,
     *,
     tests: Sequence[Source] = (),
@@ -109,10 +111,10 @@ def identify(
         seconds or more. A `Bag` is read and prepared here, and its samples are not kept in memory.
         A `Recording` is prepared with default options. A `Motion` must be prepared with
         `columns=options.torque_model(start).friction.columns`. All pass the same checks.
-    start : ArmDescription
-        The starting set: geometry, centre of the prior, and masses, from which identified masses
-        differ by a factor of three at most.
-    published : sequence of ArmDescription
+    start : ArmDescription, str or Path
+        The starting set, or its name or file: geometry, centre of the prior, and masses, from
+        which identified masses differ by a factor of three at most.
+    published : sequence of ArmDescription, str or Path
         Sets to compare with, by default `start`; their friction is fitted to the same samples.
     options : IdentificationOptions, optional
         The options; their defaults if not given.
@@ -146,6 +148,7 @@ def identify(
 
     """
     asked = IdentificationOptions() if options is None else options
+    start = described(start)
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
@@ -162,7 +165,7 @@ def identify(
     learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
     every = reduce(add, each)
     _require_motion(every.fastest, model)
-    sets = [*published] or [start]
+    sets = [described(one) for one in published] or [start]
     prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
     fitting = Fitting(prior, tuple(held), start, asked.regularization, unit)
     whole = reduce(add, learnt)

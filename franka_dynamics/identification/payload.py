@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +27,7 @@ from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..typing import Array
+from ..urdf.source import described
 
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
 # below mass times _SHOWN_RADIUS_M squared.
@@ -110,7 +112,7 @@ _BLOCK_S = 1.0  # residuals this far apart are independent
 def identify_payload(
     without: Sequence[Motion],
     loaded: Sequence[Motion],
-    arm: ArmDescription,
+    arm: ArmDescription | str | Path,
     *,
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
@@ -119,16 +121,18 @@ def identify_payload(
 
     All motions are of the same arm. They are all prepared alike, or all from `static_samples`. If
     both sets contain the same motion, most errors of the arm's model cancel. `arm` is the arm
-    without the load; the prior standard deviation of its links' masses is 100 %, so any published
-    set will do. `gravity` (3,) is in the space frame [m/s^2]. The standard deviations follow from
-    the residuals, whose sums over one second are taken as independent (Liang and Zeger 1986,
-    "Longitudinal data analysis using generalized linear models", Biometrika 73(1)).
+    without the load, or its name or file; the prior standard deviation of its links' masses is 100
+    %, so any published set will do. `gravity` (3,) is in the space frame [m/s^2]. The standard
+    deviations follow from the residuals, whose sums over one second are taken as independent
+    (Liang and Zeger 1986, "Longitudinal data analysis using generalized linear models", Biometrika
+    73(1)).
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.
     """
     if not without or not loaded:
         raise IdentificationError('A payload needs recordings without and with it.')
+    arm = described(arm)
     model = TorqueModel.of(arm, gravity=gravity)
     both = [*without, *loaded]
     strongest = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)

@@ -22,6 +22,7 @@ from ..errors import needing, RecordingError
 from ..files import naming_what_is_not_written
 from ..options import option
 from ..typing import Array
+from ..urdf.source import described
 
 HEADER, RECEIVED = 'header', 'received'
 STAMPS = (HEADER, RECEIVED)
@@ -123,7 +124,7 @@ def effort_scales(given: ArrayLike, n: int) -> Array:
 
 def read_recording(
     path: str | Path,
-    joints: ArmDescription | Sequence[str],
+    joints: ArmDescription | str | Path | Sequence[str],
     *,
     topic: str | None = None,
     stamps: str = HEADER,
@@ -139,8 +140,8 @@ def read_recording(
     ----------
     path : str or Path
         A bag's folder, or a single .mcap, .db3 or (ROS 1) .bag file.
-    joints : ArmDescription or sequence of str
-        The arm, or the names of its joints from base to tip.
+    joints : ArmDescription, str, Path or sequence of str
+        The arm, or its name or file, or the names of its joints from base to tip.
     topic : str, optional
         Topic of the joint states; by default /joint_states, or the only topic of that type.
     stamps : str
@@ -153,8 +154,9 @@ def read_recording(
     RecordingError
         If the bag is missing, empty, cut short or damaged, lacks the topic, or a message lacks a
         joint or holds arrays of wrong length, values that are not finite or stamps that do not
-        advance, or if `joints` is a string. An MCAP file whose recorder was killed is read as far
-        as it was written.
+        advance. An MCAP file whose recorder was killed is read as far as it was written.
+    DescriptionError
+        If there is no such arm.
     MissingDependencyError
         If rosbags is not installed.
 
@@ -165,7 +167,7 @@ def read_recording(
 
 def read_pieces(
     path: str | Path,
-    joints: ArmDescription | Sequence[str],
+    joints: ArmDescription | str | Path | Sequence[str],
     most: int | None = None,
     *,
     topic: str | None = None,
@@ -191,12 +193,8 @@ def read_pieces(
     """
     if stamps not in STAMPS:
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMPS)}.')
-    if isinstance(joints, str):
-        raise RecordingError(
-            f"joints is the string '{joints[:40]}'; give the arm, such as franka_dynamics.load"
-            "('fer'), or a list of joint names."
-        )
-    names = joints.joint_names if isinstance(joints, ArmDescription) else tuple(joints)
+    given = described(joints) if isinstance(joints, (str, Path)) else joints
+    names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
     bag = Path(path).expanduser()
     with open_bag(bag) as (reader, deserialize):
         chosen = choose_topic(reader, bag, topic)

@@ -22,7 +22,7 @@ from ..control.settings import Terms
 from ..errors import needing
 from ..typing import Array
 from ..urdf.source import described
-from ..urdf.writer import write_mjcf
+from ..urdf.writer import mjcf_text
 
 with needing('The environment needs gymnasium', 'gym'):
     import gymnasium
@@ -76,7 +76,7 @@ class FrankaReach(gymnasium.Env):
         self._renderer: Any = None
         shapes = load_shapes(self.arm.name)
         self.model = self._mujoco.MjModel.from_xml_string(
-            write_mjcf(self.arm, shapes=shapes, ideal=True)
+            mjcf_text(self.arm, shapes=shapes, ideal=True)
         )
         self.model.opt.timestep = TIMESTEP_S
         self.model.opt.disableflags |= int(self._mujoco.mjtDisableBit.mjDSBL_CONTACT)

@@ -21,7 +21,7 @@ from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
 from ..control.default_gains import home_pose
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..urdf.writer import write_urdf
+from ..urdf.writer import urdf_text
 
 WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
 _STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
@@ -70,7 +70,7 @@ def direct_urdf(
     m], which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its
     number.
     """
-    text = write_urdf(with_zero_at(description, position), root='world', shapes=shapes)
+    text = urdf_text(with_zero_at(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
     systems = [(_STATE_SYSTEM, None), *((_FORCE_SYSTEM, name) for name in description.joint_names)]
     for (filename, name), joint in systems:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..arm import ArmDescription
 from ..dynamics.model import GRAVITY
 from ..errors import needing
-from ..urdf.writer import write_mjcf
+from ..urdf.writer import mjcf_text
 
 if TYPE_CHECKING:
     import mujoco
@@ -40,7 +40,7 @@ def build_mujoco(
     stops: bool = False,
 ) -> mujoco.MjModel:
     """
-    Return a MuJoCo model, compiled from the arm's MJCF (`write_mjcf`).
+    Return a MuJoCo model, compiled from the arm's MJCF (`mjcf_text`).
 
     The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
@@ -58,7 +58,7 @@ def build_mujoco(
     """
     mujoco = import_mujoco()
     description.require_physical('the simulator')
-    spec = mujoco.MjSpec.from_string(write_mjcf(replace(description, home=None), ideal=True))
+    spec = mujoco.MjSpec.from_string(mjcf_text(replace(description, home=None), ideal=True))
     spec.option.timestep = timestep
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 import math
 from pathlib import Path
+from typing import Any
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
+from ..files import write_text
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
@@ -42,7 +44,7 @@ _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
 Element = ElementTree.Element
 
 
-def write_urdf(
+def urdf_text(
     description: ArmDescription | str | Path,
     *,
     root: str = 'base',
@@ -69,9 +71,7 @@ def write_urdf(
     Returns
     -------
     str
-        The XML of the URDF.
-
-        URDF has no rotor inertias; a comment names those that the text lacks.
+        The XML of the URDF. URDF has no rotor inertias; a comment names those that the text lacks.
 
     Raises
     ------
@@ -118,6 +118,21 @@ def write_urdf(
         _add_fixed(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
         _add_link(robot, tool[0], tool[1], tool_shapes)
     return xml_text(robot)
+
+
+def write_urdf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
+    """
+    Write the URDF of an arm to a file, which then appears complete or not at all.
+
+    The options and errors are those of `franka_dynamics.urdf.writer.urdf_text`.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, urdf_text(description, **options))
 
 
 def xml_text(robot: Element) -> str:
@@ -221,7 +236,7 @@ _TIMESTEP = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
-def write_mjcf(
+def mjcf_text(
     description: ArmDescription | str | Path,
     *,
     shapes: Mapping[int, Sequence[Shape]] | None = None,
@@ -289,6 +304,21 @@ def write_mjcf(
         ElementTree.SubElement(keyframe, 'key', name='home', qpos=number_text(*description.home))
     ElementTree.indent(root)
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:
+    """
+    Write the MJCF of an arm to a file, which then appears complete or not at all.
+
+    The options and errors are those of `franka_dynamics.urdf.writer.mjcf_text`, such as `ideal`.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, mjcf_text(description, **options))
 
 
 def _mjcf_friction(description: ArmDescription) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
-from .writer import add_inertial, add_shapes, write_mjcf, write_urdf, xml_text
+from .writer import add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
 from ..arm.arm_file import AS_LISTED, available_arms, available_sets, load
 from ..arm.hand_file import available_hands, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
@@ -38,7 +38,7 @@ def arm_macro(arm: str) -> str:
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
     robots = {
         name: ElementTree.fromstring(
-            write_urdf(description, root=f'{_PREFIX}base', shapes=load_shapes(arm))
+            urdf_text(description, root=f'{_PREFIX}base', shapes=load_shapes(arm))
         )
         for name, description in bare.items()
     }
@@ -155,7 +155,7 @@ def robot_text(
     In URDF the hand is a link of its own. `inertial_set`, `hand`, `prefix` and `repair` are those
     of `load`; a comment in the text lists the repaired links. A `payload`, about the flange's
     origin in the flange frame, becomes part of the last link. `ideal` is that of
-    `write_mjcf`.
+    `mjcf_text`.
 
     Raises
     ------
@@ -169,14 +169,14 @@ def robot_text(
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     if kind == 'mjcf':
         return _with_banner(
-            write_mjcf(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
+            mjcf_text(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
             listed.repairs,
         )
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
     if payload is not None:
         bare = bare.with_payload(payload)
     return _with_banner(
-        write_urdf(
+        urdf_text(
             bare,
             root=f'{prefix}base',
             shapes=shapes,

@@ -7,7 +7,6 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
-from franka_dynamics.batch.traced_model import TracedModel
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -17,8 +16,9 @@ from .test_batch_model import METHODS as INTERFACE
 
 ATOL = 1e-10
 ARM = load('fer')
-# How many of (q, dq, ddq) a method takes, and its bounds in float32: of each state's largest
-# value, and of the largest element of each gradient. docs/howto/gradients.md states what was seen.
+# How many of (q, dq, ddq) a method takes, and its bounds in float32, those of
+# docs/howto/gradients.md: of each state's largest value, and of the largest element of each
+# gradient.
 METHODS = {
     'inverse_dynamics': (3, 3e-5, 2e-5),
     'nonlinear_effects': (2, 3e-5, 2e-5),
@@ -28,6 +28,18 @@ METHODS = {
     'forward_dynamics': (3, 1e-2, 1e-1),
     'flange_pose': (1, 1e-6, 1e-6),
 }
+
+
+# Compiling the gradients of the others takes half a minute; PyTorch is gigabytes.
+every_method = pytest.mark.parametrize(
+    'name',
+    [
+        name
+        if name in ('inverse_dynamics', 'mass_matrix')
+        else pytest.param(name, marks=pytest.mark.libraries)
+        for name in METHODS
+    ],
+)
 
 
 def arguments(name, count):
@@ -87,7 +99,7 @@ class Jax:
         return [np.asarray(x) for x in (found, *back(weights.astype(found.dtype)))]
 
 
-@pytest.fixture(scope='module', params=[Torch, Jax])
+@pytest.fixture(scope='module', params=[pytest.param(Torch, marks=pytest.mark.libraries), Jax])
 def library(request):
     name = request.param.__name__.lower()
     pytest.importorskip(name, reason=f'the [{name}] extra is not installed')
@@ -117,7 +129,7 @@ def test_tensors_take_wrenches_and_columns(library):
     np.testing.assert_allclose(np.asarray(found), expected, rtol=0.0, atol=ATOL)
 
 
-@pytest.mark.parametrize('name', METHODS)
+@every_method
 def test_gradients_are_the_finite_differences(library, name):
     # Both libraries' own checkers take finite differences; the largest slope is some 1e3 per rad.
     states = arguments(name, 3)
@@ -132,7 +144,7 @@ def test_mapped_slopes_are_those_of_the_differentiated_recursion(library):
         np.testing.assert_allclose(np.asarray(got), theirs, rtol=0.0, atol=ATOL)
 
 
-@pytest.mark.parametrize('name', METHODS)
+@every_method
 def test_float32_is_computed_in_float32_within_bounds(library, name):
     single = [x.astype(np.float32) for x in arguments(name, 200)]
     function = getattr(library.model, name)
@@ -170,71 +182,6 @@ def test_arguments_of_another_shape_are_refused(library):
     q, dq = library.tensor(np.zeros((3, 7))), library.tensor(np.zeros((3, 6)))
     with pytest.raises(JointVectorError, match=r'dq has shape \(3, 6\), expected \(\.\.\., 7\)'):
         library.model.coriolis(q, dq)
-
-
-@pytest.fixture(scope='module')
-def torch_model():
-    pytest.importorskip('torch', reason='the [torch] extra is not installed')
-    return Torch()
-
-
-def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
-    torch, model = torch_model.torch, torch_model.model
-    q = torch.tensor(sample_states(ARM, 1).q, requires_grad=True)
-    (first,) = torch.autograd.grad(model.gravity(q).square().sum(), q, create_graph=True)
-    with pytest.raises(JointVectorError, match='gives first derivatives'):
-        first.sum().backward()
-    assert torch.autograd.gradgradcheck(model.traced.gravity, (q,), eps=1e-6, atol=2e-4)
-
-
-def test_mixed_precision_gives_the_wider_one(torch_model):
-    torch, run = torch_model.torch, torch_model.model.inverse_dynamics
-    q, dq, ddq = map(torch.tensor, sample_states(ARM, 5))
-    expected = run(q.float().double(), dq, ddq)
-    torch.testing.assert_close(run(q.float(), dq, ddq), expected, rtol=0.0, atol=0.0)
-    half = [x.bfloat16() for x in (q, dq, ddq)]
-    exact = run(*(x.double() for x in half))
-    torch.testing.assert_close(run(*half), exact.bfloat16(), rtol=0.0, atol=0.0)
-
-
-@pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix'])
-def test_traced_methods_are_one_graph_to_compile(torch_model, name):
-    torch = torch_model.torch
-    states = [*map(torch.tensor, arguments(name, 4))]
-    expected = getattr(torch_model.model, name)(*states)
-    traced = getattr(TracedModel(ARM, torch), name)
-    traced(*states)  # generates
-    # The backend `eager` traces without the minute of C++; a graph break is an error.
-    found = torch.compile(traced, backend='eager', fullgraph=True)(*states)
-    torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL)
-
-
-def test_no_states_give_no_rows(torch_model):
-    q = torch_model.torch.zeros(0, 7, requires_grad=True)
-    found = torch_model.model.mass_matrix(q)
-    assert found.shape == (0, 7, 7)
-    found.sum().backward()
-    assert q.grad.shape == (0, 7)
-
-
-@pytest.mark.parametrize(
-    ('kind', 'named'),
-    [
-        (None, 'q is a ndarray, not a tensor'),
-        ('int64', 'q has the type torch.int64; give floating-point'),
-        ('complex128', 'q has the type torch.complex128'),
-    ],
-)
-def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind, named):
-    torch, q = torch_model.torch, np.zeros((3, 7))
-    with pytest.raises(JointVectorError, match=named):
-        torch_model.model.gravity(torch.tensor(q).to(getattr(torch, kind)) if kind else q)
-
-
-def test_tensors_of_different_devices_are_refused(torch_model):
-    q = torch_model.torch.zeros(3, 7)
-    with pytest.raises(JointVectorError, match='dq is on meta and q on cpu; give all on one'):
-        torch_model.model.coriolis(q, q.to('meta'))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation import crosscheck
 
 CHECK = 'arm check --states 5'
@@ -35,7 +35,7 @@ def test_the_verdict_comes_first_and_tables_are_asked_for(capsys):
 
 def test_a_urdf_is_checked_as_an_arm_file_is(tmp_path, answered):
     path = tmp_path / 'arm.urdf'
-    text = write_urdf(load('fr3')).replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
+    text = urdf_text(load('fr3')).replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
     path.write_text(text, encoding='utf-8')
     status, said = answered(f'{CHECK} --arm', path)
     assert status == 0 and said.startswith(f'pass: {path}: fr3, set imported')

@@ -12,7 +12,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.urdf.importer import import_urdf
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .six_axes import six_axes
 
@@ -106,7 +106,7 @@ def test_what_is_missing_in_a_urdf_is_noted(pattern, text, note, imported):
 
 
 def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported, refused):
-    left, right = (write_urdf(load('fr3', prefix=side)) for side in ('left_', 'right_'))
+    left, right = (urdf_text(load('fr3', prefix=side)) for side in ('left_', 'right_'))
     both = left.replace('</robot>', right[right.index('<joint name="right_fr3_link0_joint"') :])
     (tmp_path / 'both.urdf').write_text(both, encoding='utf-8')
     said = refused('arm import', tmp_path / 'both.urdf', '--output', tmp_path / 'a.yaml')
@@ -126,7 +126,7 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
 def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams_are_asked(
     imported,
 ):
-    fer = write_urdf(load('fer'))
+    fer = urdf_text(load('fer'))
     arm, said = imported(fer.replace('effort="12"', 'effort="12000"'))
     assert said.count('taken for none') == 3 and 'limit of fer_joint5 is 12000 N m' in said
     assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3

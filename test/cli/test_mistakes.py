@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.recordings.recording import write_recording
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:include filename="$(find franka_description)/robots/fr3/fr3.urdf.xacro"/></robot>"""
@@ -91,7 +91,7 @@ def test_unusual_gravity_is_remarked(gravity, capsys):
 
 
 def test_a_checked_urdf_is_not_taken_for_the_arm_of_its_name(here, answered):
-    Path('my.urdf').write_text(write_urdf(load('fr3')))
+    Path('my.urdf').write_text(urdf_text(load('fr3')))
     status, said = answered('arm check --states 5 --arm my.urdf')
     assert status == 0 and 'my.urdf' in said.partition('largest')[0]
     assert 'arm check my.urdf' in said

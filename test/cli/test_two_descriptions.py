@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.arm_file_writer import save
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from ..arms import with_link, with_row_shifted
 
@@ -18,7 +18,7 @@ WIDE = '- fr3_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by'
 
 def urdf(folder, arm):
     path = folder / 'robot.urdf'
-    path.write_text(write_urdf(arm), encoding='utf-8')
+    path.write_text(urdf_text(arm), encoding='utf-8')
     return path
 
 

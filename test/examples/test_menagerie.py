@@ -14,7 +14,8 @@ pytest.importorskip('mujoco')
 
 def of_menageries_kind(path):
     """Write an FR3 with the joint friction and the rotor inertias of Menagerie's; return path."""
-    root = ElementTree.fromstring(fd.write_mjcf('fr3'))
+    fd.write_mjcf('fr3', path)
+    root = ElementTree.parse(path).getroot()
     root.find('option').set('timestep', '0.002')
     friction = 4 * (1.137,) + (0.763, 0.44, 0.248)
     rotors = 4 * (0.195,) + 3 * (0.074,)

@@ -11,7 +11,7 @@ from franka_dynamics.errors import DescriptionError, SettingsError, UrdfError
 from franka_dynamics.ros.model_source import resolve_model
 from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.ros.qos import DESCRIPTION_QOS
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import FER, FER_GRAVITY
 
@@ -32,7 +32,7 @@ def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
     gravity = probe.collect(JointState, '/feedforward/gravity')
     probe.until(lambda: probe.count_subscribers('robot_description') > 0, 'it is waited for')
     assert node.running
-    urdf = write_urdf(FER)
+    urdf = urdf_text(FER)
     describe(urdf)
     arm.until(lambda: gravity, 'a gravity torque')
     np.testing.assert_allclose(gravity[-1].effort, FER_GRAVITY, rtol=0, atol=ATOL_NM)
@@ -62,7 +62,7 @@ def test_a_model_source_at_fault_is_refused_by_name(probe, changes, sentence):
 
 
 def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describe, commands):
-    urdf, mass = write_urdf(FER), f'{FER.links[3].mass:.6f}'
+    urdf, mass = urdf_text(FER), f'{FER.links[3].mass:.6f}'
     assert mass in urdf
     describe(urdf.replace(mass, '4.587895', 1))
     node = start_node(target='mujoco', model_source='robot_description')

@@ -11,7 +11,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.dh_recovery import recover_rows
 from franka_dynamics.urdf.serial_chain import read_chain
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import random_chain
 
@@ -62,7 +62,7 @@ def test_rows_recovered_of_a_random_chain_move_its_tip_alike(convention, seed):
 def test_rows_of_parallel_and_crossing_axes_move_the_tip_alike(convention, arm):
     description = load(arm)
     tip = f'{arm}_link{description.n + 1}'
-    assert_same_motion_and_gravity(write_urdf(description), convention, tip, atol=1e-14)
+    assert_same_motion_and_gravity(urdf_text(description), convention, tip, atol=1e-14)
 
 
 @BOTH
@@ -77,7 +77,7 @@ def test_with_pi_as_3_1416_nearly_parallel_axes_are_parallel(convention):
 
 def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():
     description = load('fer')
-    chain = read_chain(write_urdf(description), description.joint_names)
+    chain = read_chain(urdf_text(description), description.joint_names)
     arm = recover_rows(chain, Convention.MODIFIED, 'fer_link8')
     assert [one.row for one in arm.joints] == [one.row for one in description.joints]
     assert arm.flange == description.flange
@@ -85,6 +85,6 @@ def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():
 
 
 def test_a_tip_that_moves_is_refused_with_the_fixed_ones_listed():
-    chain = read_chain(write_urdf(load('fer')), load('fer').joint_names)
+    chain = read_chain(urdf_text(load('fer')), load('fer').joint_names)
     with pytest.raises(UrdfError, match=r"'fer_link3' is not fixed to 'fer_link7'; .*fer_link8"):
         recover_rows(chain, Convention.MODIFIED, 'fer_link3')

@@ -10,11 +10,11 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.document import parse_urdf, read_urdf
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, with_elements, without
 
-FER = write_urdf(load('fer'))
+FER = urdf_text(load('fer'))
 JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
 
 

@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
-from franka_dynamics.urdf.writer import write_mjcf, write_urdf
+from franka_dynamics.urdf.writer import mjcf_text, urdf_text
 from franka_dynamics.urdf.xacro_writer import _link, exported_arms, generated_files, robot_text
 from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
@@ -46,7 +46,7 @@ def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, 
 
 
 def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
-    text, other = write_urdf(load('fer')), load('fer', 'franka_description')
+    text, other = urdf_text(load('fer')), load('fer', 'franka_description')
     states = sample_states(other, 50)
     between = [NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (load('fer'), other)]
     shifted = np.eye(4)
@@ -159,7 +159,7 @@ def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for
 def test_links_have_the_joints_numbers_if_the_base_can_have_the_number_before(first, base, flange):
     rpr = load('rpr')
     joints = tuple(replace(one, name=f'joint{first + k}') for k, one in enumerate(rpr.joints))
-    tree = ElementTree.fromstring(write_urdf(replace(rpr, joints=joints)))
+    tree = ElementTree.fromstring(urdf_text(replace(rpr, joints=joints)))
     names = [link.get('name') for link in tree.findall('link')]
     assert base in names and flange in names and not [one for one in names if '-' in one]
 
@@ -175,7 +175,7 @@ def test_a_link_massless_in_one_set_has_mass_in_the_others_alone():
 def test_joints_of_unknown_limits_are_read_by_pinocchio():
     rpr = load('rpr')
     free = (replace(joint, limits=JointLimits()) for joint in rpr.joints)
-    text = write_urdf(replace(rpr, joints=tuple(free)))
+    text = urdf_text(replace(rpr, joints=tuple(free)))
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
     assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
     assert reading_differences(text, rpr, np.eye(4))[0] <= TORQUE
@@ -189,9 +189,9 @@ def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
         for joint, (lower, upper) in zip(rpr.joints, stops)
     )
     arm = replace(rpr, joints=tuple(joints), home=None)
-    read = read_chain(write_urdf(arm), arm.joint_names).joints
+    read = read_chain(urdf_text(arm), arm.joint_names).joints
     assert [(joint.limits.lower, joint.limits.upper) for joint in read] == stops
-    model = ElementTree.fromstring(write_mjcf(arm))
+    model = ElementTree.fromstring(mjcf_text(arm))
     moving = [joint for joint in model.iter('joint') if joint.get('range')]
     assert [float(joint.get('armature')) for joint in moving] == [0.2] * 3
     ranges = [[float(end) for end in joint.get('range').split()] for joint in moving]
@@ -202,7 +202,7 @@ def test_a_massless_link_keeps_its_inertia():
     arm = load('fer', hand='none')
     spinning = LinkInertia(0.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
     arm = replace(arm, links=(*arm.links[:-1], spinning))
-    read = import_urdf(write_urdf(arm)).description
+    read = import_urdf(urdf_text(arm)).description
     found, expected = (PinocchioModel(one).mass_matrix(arm.home) for one in (read, arm))
     assert expected[6, 6] > 0.09
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
@@ -211,7 +211,7 @@ def test_a_massless_link_keeps_its_inertia():
 def test_a_urdf_names_the_rotor_inertias_that_it_cannot_hold():
     arm = load('fer')
     joints = (*arm.joints[:-1], replace(arm.joints[-1], rotor_inertia=0.5))
-    text = write_urdf(replace(arm, joints=joints))
+    text = urdf_text(replace(arm, joints=joints))
     (comment,) = (
         one.text
         for one in ElementTree.fromstring(
@@ -220,7 +220,7 @@ def test_a_urdf_names_the_rotor_inertias_that_it_cannot_hold():
         if one.tag is ElementTree.Comment
     )
     assert 'fer_joint7' in comment and '0.5' in comment and 'fer_joint6' not in comment
-    assert '<!--' not in write_urdf(arm)
+    assert '<!--' not in urdf_text(arm)
 
 
 def test_an_arm_file_alone_makes_the_files_of_a_new_arm(tmp_path, monkeypatch):

@@ -12,12 +12,12 @@ from scipy.spatial.transform import Rotation
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.serial_chain import read_chain
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, inertial, with_elements, without
 
 NAMES = load('fer').joint_names
-FER = write_urdf(load('fer'))
+FER = urdf_text(load('fer'))
 # A hand with a finger that is driven and one that mimics it, a camera on link 5, a second arm.
 HAND = f"""
 <link name="fer_hand">{inertial(0.6)}</link><link name="left">{inertial(0.03)}</link>
@@ -133,7 +133,7 @@ def test_a_held_joint_stands_at_its_limit_nearest_zero():
     assert_inertia(found, expected.pseudo_inertia())
 
 
-LEFT = write_urdf(load('fer', prefix='left_'))
+LEFT = urdf_text(load('fer', prefix='left_'))
 MIMIC = FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fer_joint1"/>')
 
 

@@ -22,7 +22,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.serial_chain import read_chain
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.comparison import alike
 from franka_dynamics.validation.source import compare
 
@@ -207,7 +207,7 @@ def test_a_slip_element_is_named_with_its_joint():
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
 
-URDF = write_urdf(FER)
+URDF = urdf_text(FER)
 
 
 def compared(text, arm=FER):

@@ -15,7 +15,7 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.urdf.writer import add_inertial, write_urdf
+from franka_dynamics.urdf.writer import add_inertial, urdf_text
 from franka_dynamics.validation import urdf_check
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
@@ -63,7 +63,7 @@ def refused(text, reference, **options):
 )
 def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = load(arm, inertial_set, hand=hand)
-    found, verdict = model_from_urdf(write_urdf(description), load(arm))
+    found, verdict = model_from_urdf(urdf_text(description), load(arm))
     assert (verdict.inertial_set, verdict.hand) == (inertial_set, hand)
     assert verdict.exact
     there, here = ([link.parameters() for link in one.links] for one in (found, description))
@@ -79,7 +79,7 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
         )
     )
     # By rounding, link 2 is no longer physical, as in the table of 2021.
-    _, verdict = model_from_urdf(rewritten(write_urdf(GAZ), **links_of(rounded)), GAZ)
+    _, verdict = model_from_urdf(rewritten(urdf_text(GAZ), **links_of(rounded)), GAZ)
     assert (verdict.inertial_set, verdict.exact) == ('gaz2019', False)
     states = sample_states(GAZ, 200, 0)
     here, there = (NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded))
@@ -91,7 +91,7 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
     first = GAZ.links[0]
     tensor = first.inertia + np.diag([0.1, 0.1, 0.0])
     other = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23], tensor)
-    _, verdict = model_from_urdf(write_urdf(with_link(GAZ, 0, other)), GAZ)
+    _, verdict = model_from_urdf(urdf_text(with_link(GAZ, 0, other)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert 'acts on torques: none in any motion' in verdict.notes[-1]
     note = 'fer_joint1: first moment z is -0.466704 instead of -0.236704 [kg m]; no effect on '
@@ -103,12 +103,12 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
 def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
     first = GAZ.links[0]
     off_axis = LinkInertia(first.mass, first.first_moment + [0.05, 0.0, 0.0], first.inertia)
-    (finding,) = refused(write_urdf(with_link(GAZ, 0, off_axis)), GAZ)
+    (finding,) = refused(urdf_text(with_link(GAZ, 0, off_axis)), GAZ)
     assert (finding.place, finding.parameter) == ('fer_joint1', 'first moment x')
     assert not finding.has_effect  # in the given gravity
 
 
-FER = write_urdf(GAZ)
+FER = urdf_text(GAZ)
 HAND = load_hand('franka_hand')
 TURNED = HAND.expressed_in(pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2)))
 COARSE = load('fer', 'franka_description')
@@ -124,7 +124,7 @@ def with_tensor(number, tensor):
 
 
 def with_hand(inertia, arm=FR3):
-    return write_urdf(arm, tool=('fr3_hand', inertia))
+    return urdf_text(arm, tool=('fr3_hand', inertia))
 
 
 def moved(joint, **pose):
@@ -144,7 +144,7 @@ SWAPPED_HAND = with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1]
         (with_hand(TOOL), {}, ['fr3_joint7'], ''),
         (with_hand(HAND), {'expected_hand': 'none'}, ['fr3_joint7'], ''),
         (with_hand(TURNED), {}, ['fr3_joint7'], ''),
-        (write_urdf(replace(FR3, joints=GAZ.joints)), {}, ['the arm'], 'that of a fr3'),
+        (urdf_text(replace(FR3, joints=GAZ.joints)), {}, ['the arm'], 'that of a fr3'),
         (moved('fer_joint4', rpy='1.57 0 0'), {}, ['fer_joint4'], ''),
         (moved('fer_link8_joint', xyz='0 0 0.108'), {}, ['flange'], ''),
     ],
@@ -163,7 +163,7 @@ def test_pi_half_of_five_digits_passes_as_rounded():
 def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     link = GAZ.links[2]
     heavy = about_center(3.8286, link.center_of_mass, link.inertia_at_center_of_mass)
-    text = write_urdf(with_link(GAZ, 2, heavy))
+    text = urdf_text(with_link(GAZ, 2, heavy))
     (finding,) = refused(text, GAZ)
     assert (finding.place, finding.parameter) == ('fer_joint3', 'mass')
     assert (finding.first, finding.second) == (pytest.approx(3.228604), pytest.approx(3.8286))
@@ -174,7 +174,7 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
 
 
 def test_a_missing_hand_is_named_with_its_mass():
-    findings = refused(write_urdf(FR3), FR3, expected_hand='franka_hand')
+    findings = refused(urdf_text(FR3), FR3, expected_hand='franka_hand')
     (mass,) = (one for one in findings if one.parameter == 'mass')
     assert (mass.second, mass.first) == (pytest.approx(0.627143), pytest.approx(1.339743))
 
@@ -187,7 +187,7 @@ def test_a_published_set_that_is_not_physical_passes_with_a_note():
 
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
     left = load('fr3', prefix='left_')
-    assert model_from_urdf(write_urdf(left), left)[0].joint_names == left.joint_names
+    assert model_from_urdf(urdf_text(left), left)[0].joint_names == left.joint_names
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     text = FER.replace('fer_joint', 'panda_joint')
     assert model_from_urdf(text, GAZ, joint_names=panda)[0].joint_names == panda

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.urdf.writer import write_urdf
+from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
 from franka_dynamics.view.scene import (
     COMMANDED,
@@ -50,7 +50,7 @@ def packages(tmp_path):
 
 def urdf_with_meshes():
     """Return the arm's URDF with a mesh in each link."""
-    text = re.sub(r'<link name="(\w+)" />', r'<link name="\1"></link>', write_urdf(FER))
+    text = re.sub(r'<link name="(\w+)" />', r'<link name="\1"></link>', urdf_text(FER))
     mesh = VISUAL.format(r'\1')
     return re.sub(r'<link name="fer_(link[0-7])">', rf'<link name="fer_\1">{mesh}', text)
 
@@ -105,10 +105,10 @@ def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
 @pytest.mark.parametrize(
     'text, sentence',
     [
-        (write_urdf(FER), 'the URDF names no mesh'),
+        (urdf_text(FER), 'the URDF names no mesh'),
         ('<robot', 'the meshes cannot be read'),
         (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere, which has'),
-        (write_urdf(load('fr3')), 'the URDF has no joint fer_joint1'),
+        (urdf_text(load('fr3')), 'the URDF has no joint fer_joint1'),
     ],
 )
 def test_a_sentence_says_why_there_are_no_meshes(text, sentence, packages):

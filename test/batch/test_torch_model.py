@@ -1,0 +1,77 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What only PyTorch has: second derivatives, mixed precision, torch.compile, devices."""
+
+import numpy as np
+import pytest
+
+from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.batch.traced_model import TracedModel
+from franka_dynamics.errors import JointVectorError
+
+from .test_tensor_models import arguments, ARM, ATOL, Torch
+
+
+@pytest.fixture(scope='module')
+def torch_model():
+    pytest.importorskip('torch', reason='the [torch] extra is not installed')
+    return Torch()
+
+
+def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
+    torch, model = torch_model.torch, torch_model.model
+    q = torch.tensor(sample_states(ARM, 1).q, requires_grad=True)
+    (first,) = torch.autograd.grad(model.gravity(q).square().sum(), q, create_graph=True)
+    with pytest.raises(JointVectorError, match='gives first derivatives'):
+        first.sum().backward()
+    assert torch.autograd.gradgradcheck(model.traced.gravity, (q,), eps=1e-6, atol=2e-4)
+
+
+def test_mixed_precision_gives_the_wider_one(torch_model):
+    torch, run = torch_model.torch, torch_model.model.inverse_dynamics
+    q, dq, ddq = map(torch.tensor, sample_states(ARM, 5))
+    expected = run(q.float().double(), dq, ddq)
+    torch.testing.assert_close(run(q.float(), dq, ddq), expected, rtol=0.0, atol=0.0)
+    half = [x.bfloat16() for x in (q, dq, ddq)]
+    exact = run(*(x.double() for x in half))
+    torch.testing.assert_close(run(*half), exact.bfloat16(), rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix'])
+def test_traced_methods_are_one_graph_to_compile(torch_model, name):
+    torch = torch_model.torch
+    states = [*map(torch.tensor, arguments(name, 4))]
+    expected = getattr(torch_model.model, name)(*states)
+    traced = getattr(TracedModel(ARM, torch), name)
+    traced(*states)  # generates
+    # The backend `eager` traces without the minute of C++; a graph break is an error.
+    found = torch.compile(traced, backend='eager', fullgraph=True)(*states)
+    torch.testing.assert_close(found, expected, rtol=0.0, atol=ATOL)
+
+
+def test_no_states_give_no_rows(torch_model):
+    q = torch_model.torch.zeros(0, 7, requires_grad=True)
+    found = torch_model.model.mass_matrix(q)
+    assert found.shape == (0, 7, 7)
+    found.sum().backward()
+    assert q.grad.shape == (0, 7)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'named'),
+    [
+        (None, 'q is a ndarray, not a tensor'),
+        ('int64', 'q has the type torch.int64; give floating-point'),
+        ('complex128', 'q has the type torch.complex128'),
+    ],
+)
+def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind, named):
+    torch, q = torch_model.torch, np.zeros((3, 7))
+    with pytest.raises(JointVectorError, match=named):
+        torch_model.model.gravity(torch.tensor(q).to(getattr(torch, kind)) if kind else q)
+
+
+def test_tensors_of_different_devices_are_refused(torch_model):
+    q = torch_model.torch.zeros(3, 7)
+    with pytest.raises(JointVectorError, match='dq is on meta and q on cpu; give all on one'):
+        torch_model.model.coriolis(q, q.to('meta'))
