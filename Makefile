@@ -113,9 +113,10 @@ test: setup
 # BLAS adds in another order on each kind of processor: these are kernels that any x86-64 of the last
 # ten years runs. The rooms whose numbers come from BLAS, without what fits a whole recording.
 KERNELS := Nehalem Haswell
-KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/symbolic test/urdf test/validation \
-	test/test_spatial.py $(addprefix test/identification/,test_base_parameters.py \
-	test_direct_method.py test_symbolic_parameters.py test_prior.py test_samples.py test_solve.py)
+KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/urdf test/test_spatial.py \
+	test/identification/test_base_parameters.py \
+	test/identification/test_direct_method.py test/identification/test_symbolic_parameters.py \
+	test/identification/test_prior.py test/identification/test_sums.py
 
 test-kernels: setup
 	@for kernel in $(KERNELS); do echo "OPENBLAS_CORETYPE=$$kernel"; \
