@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 from .braking import Brake, REST_SPEED
 from .control_law import ControlLaw
 from .external_torque import friction_in_effort, MomentumObserver
+from .joint_trial import JointTrial
 from .limits import TorqueLimiter
 from .reference import Reference
 from .settings import per_joint, Settings
@@ -147,7 +148,8 @@ class Limits:
     the bounds on unexplained torque, one for all joints or one each; `bag replay --learn` finds
     them. `effort_friction` says whether measured torques contain friction: included, excluded or
     auto. `held_until_commanded`: a receiver that adds no gravity carries the arm until the first
-    torque comes.
+    torque comes. `try_joints`: before anything is followed, each joint is pushed until it moves by
+    2 mrad, so that swapped or reversed joints are found.
     """
 
     min_input_rate: float = 95.0
@@ -156,6 +158,7 @@ class Limits:
     joint_factors: tuple[float, ...] = (1.0,)
     effort_friction: str = 'auto'
     held_until_commanded: bool = False
+    try_joints: bool = False
 
 
 class Feedforward:
@@ -238,6 +241,7 @@ class Feedforward:
         # Stamp, and change of g(q), of a change of payload that may not have been lifted yet.
         self._pick_up: tuple[float, Array] | None = None
         self._last: Array | None = None  # the torque that acts; None: unknown
+        self._trial: JointTrial | None = None  # while joints are tried
         self._observer, self._good = MomentumObserver(self.law.terms.true), 0
         self.reset()
 
@@ -355,6 +359,8 @@ class Feedforward:
                 raise ReferenceRefusedError(
                     f'No torque is sent, so nothing would follow the reference ({self.status}).'
                 )
+            if self._trial is not None:
+                raise ReferenceRefusedError(f'Not yet: {self.status.why}.')
             measured = None
             if not self.law.has_gains:  # a person may have guided the arm away
                 self.reference.hold(None)
@@ -370,7 +376,8 @@ class Feedforward:
     def status(self) -> Status:
         """State, reason and remedy."""
         if self.state is State.RUNNING:
-            return Status(self.state, 'torques are published', '', False)
+            tried = self._trial and f'{self.names[self._trial.joint]} is tried'
+            return Status(self.state, tried or 'torques are published', '', False)
         if self._final:
             remedy = 'configure again'
         elif self.faulty:
@@ -701,7 +708,10 @@ class Feedforward:
             wrong = self._misbehaves(state, reference)
             if wrong:
                 self.counts['faults'] += 1
-                self.stop(wrong, hold=True)
+                if self._trial is None:
+                    self.stop(wrong, hold=True)
+                else:
+                    self._give_up(wrong)
         elif self.state is State.SILENT and self._hold and self.usable:
             self._change(Event.BACK, self.why)
         elif self.state is State.SILENT and self.started:
@@ -789,10 +799,13 @@ class Feedforward:
         self._observer.forget_torque()
         self._run(Event.BEGIN)
         self._over_s = -OPENING_S
+        if self.limits.try_joints:
+            self._trial = JointTrial(self.description, self.wide[0])
 
     def _run(self, event: Event) -> None:
         self._over_s = self._fast_s = 0.0
         self._moved_at, self._before, self._pick_up = -math.inf, None, None
+        self._trial = None
         self._blend_at = math.inf  # the next torque begins a ramp from the last one
         self.reference.clear(self._stamp or 0.0, 'torques begin')
         self._change(event, '')
@@ -800,15 +813,19 @@ class Feedforward:
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array | None:
         """Return the torque before its limits, (n,) [N m]; None in SILENT and STOPPING."""
         if self.state is State.RUNNING:
-            desired = self._ramped(state, reference)
+            desired = self._ramped(state, reference) if self._trial is None else self._tried(state)
         elif self.state in (State.BRAKING, State.HOLDING):
             desired = self._braked(state)
         else:
             return None
         if not np.isfinite(desired).all():
-            self.started, self.faulty, self._hold = False, True, False
-            self._change(Event.LOST, 'the computed torque is not finite')
+            self._give_up('the computed torque is not finite')
         return desired
+
+    def _give_up(self, why: str) -> None:
+        """End all torques without braking, because states or torques are wrong: a fault."""
+        self.started, self.faulty, self._hold = False, True, False
+        self._change(Event.LOST, why)
 
     def _ramped(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """Return the torque of the law, reached by a ramp after a start or a change of the law."""
@@ -826,6 +843,17 @@ class Feedforward:
             self._blend, self._blend_at, left = left * self._blend + change, stamp, 1.0
         self._before = None
         return desired + left * self._blend
+
+    def _tried(self, state: StateTerms) -> Array:
+        """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
+        trial = self._trial
+        assert trial is not None
+        torque = trial.torque(state, self.law.terms, self._elapsed, self._age)
+        if trial.joint == len(self.names):
+            self._trial, self._blend_at = None, math.inf
+        if trial.wrong:
+            self._give_up(trial.wrong)
+        return self.law.feedforward(state, self.zero) + torque
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""

@@ -9,12 +9,13 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import Brake
-from franka_dynamics.control.feedforward import bounds, less_load, State
+from franka_dynamics.control.feedforward import bounds, less_load, Limits, State
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import SettingsError
-from franka_dynamics.simulation.arm_simulation import Push
+from franka_dynamics.errors import ReferenceRefusedError, SettingsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
+from franka_dynamics.simulation.model_trial import draw_plant
 
 from .closed_loop import core, FER, KD, KP, Loop, MUJOCO
 
@@ -259,3 +260,35 @@ def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
     assert not replay_guard(FER, time, q, still, effort).stopped >= 0.0
     effort[520:560, 0] += 40.0
     assert replay_guard(FER, time, q, still, effort).stopped > 0.5
+
+
+@pytest.mark.parametrize('joint', [0, 3, 4, 6])
+def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint):
+    turned = np.ones(7)
+    turned[joint] = -1.0
+    limits = Limits(max_state_age=0.0, try_joints=True)
+    loop = Loop(Settings(target='fci', **FIRM), controller={'limits': limits}, **CARRIED)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, fresh: step(
+        None if torque is None else turned * torque, fresh=fresh
+    )
+    loop.run(1.5)
+    assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
+    assert 'fer_joint' in loop.controller.why
+    assert loop.fastest < 1.0  # without the trial 7 rad/s
+
+
+@pytest.mark.parametrize('gains', [{}, FIRM])
+def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
+    drawn = draw_plant(FR3, 0)  # with friction, elastic gears, and a load that nobody told of
+    limits = Limits(max_state_age=0.0, try_joints=True)
+    loop = Loop(FCI)
+    loop.controller = core(replace(FCI, **gains), arm=FR3, limits=limits)
+    loop.arm = ArmSimulation(drawn.arm, replace(drawn.settings, gravity_compensation=True))
+    loop.run(0.5)
+    with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
+        loop.controller.follow(FR3.home)
+    loop.run(1.1)
+    assert loop.controller.state is State.RUNNING, loop.controller.status
+    assert loop.fastest < 0.4
+    loop.controller.follow(loop.arm.position)
