@@ -3,7 +3,8 @@
 """
 Simulate arms with a wrong setting or sensor, a contact or nothing wrong; print their peak speed.
 
-Each case is run with and without measured effort, with no, gentle and firm gains (some cases with
+The simulated arms have elastic gears with ripple and, if something moves, all joints move. Each
+case is run with and without measured effort, with no, gentle and firm gains (some cases with
 fewer gains), on each arm. A row has the fastest joint's speed, the largest displacement of a joint
 and the largest joint torque of the last command. `make told-wrong` runs all cases (ten minutes of
 processor time); `--json FILE` keeps the rows, and `--against FILE` compares with rows that were
@@ -16,6 +17,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+import functools
 import json
 import logging
 import math
@@ -30,11 +32,13 @@ from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 from franka_dynamics.typing import Array
 
 ARMS = ('fer', 'fr3', 'fr3v2')
 STEP_S = 1e-3
 AT = 1000  # number of the step before which live changes are made
+WAYS = np.array([0.30, 0.45, -0.25, 0.35, 0.40, 0.30, -0.50])  # of the joints that move [rad]
 GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     'none': {},
     # The simulated wrist lacks the rotors behind its gears, so it bears a smaller kd than a real
@@ -122,7 +126,12 @@ def run(arm: ArmDescription, case: Case, effort: bool, gains: str) -> Row:
     """Run one case."""
     real, known = case.real or arm, case.known or arm
     simulated = SimulationSettings(
-        **{'brake_release_after': 0.1, 'friction': _has_friction(real), **case.simulation}
+        **{
+            'brake_release_after': 0.1,
+            'friction': _has_friction(real),
+            'elasticity': franka_elasticity(real),
+            **case.simulation,
+        }
     )
     known = replace(known, rated_load=None)  # some cases declare 5 kg
     try:
@@ -232,14 +241,12 @@ def carries(mass: float) -> Callable[[ArmDescription], Hook]:
 
 
 def moves(arm: ArmDescription) -> Hook:
-    """Move joints 2 and 4 by 0.45 and 0.35 rad within 1.2 s, from step 700 on."""
+    """Move all joints, each by another distance, within 1.2 s, from step 700 on."""
     assert arm.home is not None
-    home, times = np.array(arm.home), np.linspace(0.0, 1.2, 25)
-    goal = home.copy()
-    goal[1], goal[3] = goal[1] + 0.45, goal[3] + 0.35
+    times = np.linspace(0.0, 1.2, 25)
     share = times / times[-1]
     blend = 10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5
-    path = home + (goal - home) * blend[:, None]
+    path = np.array(arm.home) + np.outer(blend, WAYS)
 
     def hook(bench: Bench) -> None:
         if bench.step == 700:
@@ -335,6 +342,11 @@ def swapped(one: int, other: int) -> Callable[[], Channel]:
     return lambda: passed
 
 
+def turned(arm: ArmDescription, joint: int) -> Array:
+    """Return factors of the joints' torques, (n,): -1 for joint 1 to n, 1 for the others."""
+    return 1.0 - 2.0 * np.eye(arm.n)[joint - 1]
+
+
 def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
     """Yield every case (wrong setting or sensor, contact, none) of the shipped arm `family`."""
     carried = {'gravity_compensation': True}
@@ -376,8 +388,7 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
     yield Case('mujoco, hand there, undeclared', mujoco, known=bare, real=hand)
     other = load('fr3' if family == 'fer' else 'fer')
     yield Case('mujoco, another arm', mujoco, real=other, known=arm)
-    sign = np.ones(arm.n)
-    sign[3] = -1.0
+    sign = turned(arm, 4)
     for name, change in (
         ('effort sign of joint 4', lambda effort: effort * sign),
         ('effort halved', lambda effort: 0.5 * effort),
@@ -390,6 +401,12 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
     yield Case('mujoco, joints 1 and 3 swapped', mujoco, channel=swapped(0, 2), hooks=(moves,))
     yield Case('mujoco, joints 5 and 7 swapped', mujoco, channel=swapped(4, 6), hooks=(moves,))
     yield Case('mujoco, joint 4 driven backwards', mujoco, wiring=lambda torque: torque * sign)
+    for joint in (1, 4, 6, 7):
+        backwards = functools.partial(np.multiply, turned(arm, joint))
+        name = f'fci, joint {joint} driven backwards'
+        yield Case(name, {}, carried, wiring=backwards, hooks=(moves,))
+    yield Case('fci, joints 1 and 3 swapped', {}, carried, channel=swapped(0, 2), hooks=(moves,))
+    yield Case('fci, joints 5 and 7 swapped', {}, carried, channel=swapped(4, 6), hooks=(moves,))
     push = {**carried, 'push': Push((20.0, 0.0, 0.0), 0.8, 0.1)}
     for late in (10, 20, 40):
         yield Case(f'fci, states {late} ms late, 20 N for 0.1 s', {}, push, channel=delayed(late))
