@@ -2,15 +2,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Two simulated arms under the same weak PD controller, one with feedforward and one without.
+Two simulated arms under the same PD controller, one with feedforward and one without.
 
 Both arms compensate their own gravity, as a real Franka arm does, and follow the same periodic
 motion. The left arm gets the PD torque alone, the right arm also C(q, dq) dq + M(q) ddq_d. The
 simulated arm differs from the model: its inertias are about 10 % off, it has friction, elastic
 gears, noisy sensors, and 0.2 kg on the flange that the model does not know.
 
-The program prints how far the flanges are off their paths; `--output FILE.gif` also draws an
-animation (offscreen through EGL, on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri).
+For each stiffness of the first joints (200 N m/rad; 600, as in libfranka's example; 40, soft) the
+program prints how far the flanges are off their paths. `--output FILE.gif` draws the arms under
+the first stiffness, and the distances under all (offscreen through EGL, on Debian and Ubuntu: apt
+install libegl1 libgl1-mesa-dri).
 """
 
 import argparse
@@ -32,8 +34,10 @@ from franka_dynamics.arm.shapes import load_shapes, ShapeKind
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 from franka_dynamics.simulation.model_trial import draw_plant
 
-STIFFNESS = np.array([40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0])  # N m/rad, of the picture
-DAMPING = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5])  # N m s/rad
+STIFFNESSES = (200.0, 600.0, 40.0)  # N m/rad, of the first four joints
+# Of all joints relative to the first; damping [N m s/rad] belongs to the root of the stiffness.
+STIFFNESS_RATIO = np.array([1.0, 1.0, 1.0, 1.0, 0.6, 0.6, 0.3])
+DAMPING_PER_ROOT = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5]) / np.sqrt(40.0)
 AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
 CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
 PERIOD_S, STEP_S = 2.0, 1e-3  # the motion fades in during the first period, then repeats
@@ -47,7 +51,7 @@ LABELS = ('PD', 'PD + feedforward')
 COLOURS = ((0.95, 0.45, 0.1, 1.0), (0.1, 0.55, 0.95, 1.0))
 GREY, DESIRED = (0.7, 0.72, 0.76, 1.0), (0.1, 0.1, 0.1, 1.0)
 SPACING_M = 1.05  # between the two arms' bases
-WIDTH, HEIGHT, FRAMES_PER_S, POINTS_PER_S = 640, 360, 20, 50
+WIDTH, HEIGHT, PLOT_HEIGHT, FRAMES_PER_S, POINTS_PER_S = 640, 330, 150, 20, 50
 WORLD = f"""
 <mujoco>
   <visual>
@@ -79,13 +83,9 @@ def motion(arm, time):
     )
 
 
-def follow(arm, feedforward, stiffer=1.0):
-    """
-    Return desired and true joint positions in the third period, (k, n) each [rad].
-
-    `stiffer` multiplies the stiffness, and its root the damping.
-    """
-    kp, kd = stiffer * STIFFNESS, np.sqrt(stiffer) * DAMPING
+def follow(arm, feedforward, stiffness):
+    """Return desired and true joint positions in the third period, (k, n) each [rad]."""
+    kp, kd = stiffness * STIFFNESS_RATIO, np.sqrt(stiffness) * DAMPING_PER_ROOT
     model, plant = fd.Model(arm), draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     steps = round(PERIOD_S / STEP_S)
@@ -108,11 +108,18 @@ def flange_paths(model, run):
     return tuple(model.frames(q)[:, -1, :3, 3] for q in run)
 
 
-def draw(arm, runs, path):
-    """Write the animation of both arms as a GIF that repeats one period."""
+def draw(arm, every, path):
+    """
+    Write the animation of both arms as a GIF that repeats one period.
+
+    `every` has, by stiffness, the runs without and with feedforward. The arms are drawn under the
+    first stiffness.
+    """
     from PIL import Image, ImageDraw, ImageFont
 
     model, shapes = fd.Model(arm), load_shapes(arm.name)
+    (stiffness, runs), *_ = every.items()
+    below, cursors = plotted(model, every)
     world = mujoco.MjModel.from_xml_string(WORLD)
     data = mujoco.MjData(world)
     mujoco.mj_forward(world, data)
@@ -133,8 +140,13 @@ def draw(arm, runs, path):
                 wanted, flown = (np.vstack((line[::thin], line[:1])) for line in lines)
                 add_line(renderer.scene, wanted + offset, DESIRED, 0.004)
                 add_line(renderer.scene, flown + offset, colour, 0.006)
-            image = Image.fromarray(renderer.render())
+            image = Image.new('RGB', (WIDTH, HEIGHT + PLOT_HEIGHT))
+            image.paste(Image.fromarray(renderer.render()))
+            image.paste(below, (0, HEIGHT))
             draw_on = ImageDraw.Draw(image)
+            for left, right, top, bottom in cursors:
+                x = left + (right - left) * k / len(runs[0][0])
+                draw_on.line((x, HEIGHT + top, x, HEIGHT + bottom), fill='black')
             for i, (label, (wanted, flown), colour) in enumerate(zip(LABELS, paths, COLOURS)):
                 off = 1e3 * rms(wanted - flown)
                 draw_on.text(
@@ -144,13 +156,50 @@ def draw(arm, runs, path):
                     anchor='ma',
                     fill=tuple(int(200 * part) for part in colour[:3]),
                 )
-            asked = 'black: the path that was asked for'
+            asked = f'kp {stiffness:g} N m/rad; black: the path that was asked for'
             draw_on.text((WIDTH / 2, HEIGHT - 24), asked, font=font, anchor='ma', fill='black')
             frames.append(image.quantize(64, dither=Image.Dither.NONE))
     frames[0].save(
         path, save_all=True, append_images=frames[1:], duration=1000 // FRAMES_PER_S, loop=0
     )
     print(f'written: {path}, {Path(path).stat().st_size / 1e6:.2f} MB')
+
+
+def plotted(model, every):
+    """
+    Return an image of the flanges' distances under each stiffness, and the axes' edges in it.
+
+    The edges are left, right, top and bottom [pixels] of each stiffness's axes.
+    """
+    import matplotlib as mpl
+
+    mpl.use('Agg')
+    from matplotlib import pyplot as plt
+    from PIL import Image
+
+    figure, axes = plt.subplots(
+        1, len(every), figsize=(WIDTH / 100, PLOT_HEIGHT / 100), dpi=100, squeeze=False
+    )
+    for ax, (stiffness, runs) in zip(axes[0], every.items()):
+        for run, colour in zip(runs, COLOURS):
+            off = np.linalg.norm(np.subtract(*flange_paths(model, run)), axis=1)
+            ax.plot(STEP_S * np.arange(len(off)), 1e3 * off, color=colour)
+        without, with_it = errors(model, runs)
+        ax.set_title(f'kp {stiffness:g}: {without:.1f} and {with_it:.1f} mm', fontsize=8)
+        ax.set_xlim(0.0, PERIOD_S)
+        ax.set_ylim(0.0)
+        ax.tick_params(labelsize=7)
+        ax.set_xlabel('time [s]', fontsize=7)
+    axes[0, 0].set_ylabel('flange off [mm]', fontsize=7)
+    figure.tight_layout(pad=0.4)
+    figure.canvas.draw()
+    image = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert('RGB')
+    boxes = [ax.get_position() for ax in axes[0]]
+    plt.close(figure)
+    return image, [
+        (WIDTH * box.x0, WIDTH * box.x1, PLOT_HEIGHT * (1 - box.y1), PLOT_HEIGHT * (1 - box.y0))
+        for box in boxes
+    ]
 
 
 def add_arm(scene, model, shapes, q, offset, colour):
@@ -190,28 +239,41 @@ def rms(distance):
     return float(np.sqrt(np.mean(np.sum(distance**2, axis=1))))
 
 
+def errors(model, runs):
+    """Return the flange's root mean square distance in each run [mm]."""
+    return [1e3 * rms(np.subtract(*flange_paths(model, run))) for run in runs]
+
+
 def main(argv=None) -> int:
-    """Print both arms' flange errors; return 1 unless feedforward halves the error."""
+    """Print both arms' flange errors; return 1 unless feedforward halves each error."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('--arm', default='fr3', help='a shipped Franka arm (default: fr3)')
     parser.add_argument(
         '--stiffness',
         type=float,
-        default=STIFFNESS[0],
-        help='stiffness of the first joints, the others in proportion [N m/rad] (default: 40)',
+        nargs='+',
+        default=STIFFNESSES,
+        metavar='KP',
+        help='stiffness of the first joints, the others in proportion [N m/rad] '
+        '(default: 200 600 40)',
     )
     parser.add_argument('--output', help='the animation, a GIF')
     arguments = parser.parse_args(argv)
     arm = fd.load(arguments.arm)
     model = fd.Model(arm)
-    stiffer = arguments.stiffness / STIFFNESS[0]
-    runs = [follow(arm, feedforward, stiffer) for feedforward in (False, True)]
-    without, with_it = (rms(np.subtract(*flange_paths(model, run))) for run in runs)
-    for label, error in zip(LABELS, (without, with_it)):
-        print(f'{label}: the flange is {1e3 * error:.1f} mm rms off its path')
+    every, halved = {}, True
+    for stiffness in arguments.stiffness:
+        runs = [follow(arm, feedforward, stiffness) for feedforward in (False, True)]
+        every[stiffness] = runs
+        without, with_it = errors(model, runs)
+        halved &= with_it < 0.5 * without
+        print(
+            f'kp {stiffness:g} N m/rad: the flange is {without:.1f} mm rms off its path with PD, '
+            f'{with_it:.1f} mm with PD + feedforward: {without / with_it:.1f} times less'
+        )
     if arguments.output:
-        draw(arm, runs, arguments.output)
-    return int(with_it > 0.5 * without)
+        draw(arm, every, arguments.output)
+    return int(not halved)
 
 
 if __name__ == '__main__':

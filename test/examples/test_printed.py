@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 import re
 
+import numpy as np
 import pytest
 
 from .. import scripts
@@ -51,13 +52,12 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
 def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys):
     pytest.importorskip('mujoco')
     with scripts.loaded(scripts.example('with_and_without')) as module:
-        assert module.main([]) == 0
-    found = re.findall(r'(\S+) mm rms off its path', capsys.readouterr().out)
+        assert module.main(['--stiffness', '200']) == 0
+    printed = r'is (\S+) mm rms off its path with PD, (\S+) mm'
+    (found,) = re.findall(printed, capsys.readouterr().out)
     readme = (scripts.ROOT / 'README.md').read_text(encoding='utf-8')
-    stated = re.search(r'(\d+) mm off its path, with feedforward (\d+) mm', readme).groups()
-    assert [float(text) for text in found] == pytest.approx(
-        [float(one) for one in stated], rel=0.1
-    )
+    (stated,) = re.findall(r'\| 200[^|]* \| (\S+) mm \| (\S+) mm', readme)
+    np.testing.assert_allclose(np.float64(found), np.float64(stated), rtol=0.1)
     picture = scripts.ROOT / 'docs' / 'images' / 'with_and_without.gif'
     assert picture.stat().st_size < 1.5e6
     with pytest.importorskip('PIL.Image').open(picture) as image:
