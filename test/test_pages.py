@@ -22,7 +22,7 @@ DOCS = ROOT / 'docs'
 # The text of each page.
 PAGES = {
     path: path.read_text('utf-8')
-    for path in (ROOT / 'README.md', *sorted(DOCS.rglob('*.md')))
+    for path in (ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *sorted(DOCS.rglob('*.md')))
     if not {'_build', 'generated'} & {*path.parts}
 }
 # The Python blocks of each page as one program.
