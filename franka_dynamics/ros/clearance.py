@@ -9,6 +9,7 @@ rise with it. So the node looks up who subscribes to its command topic before it
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from enum import Enum
 import time
@@ -18,9 +19,8 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.callback_groups import CallbackGroup
 from std_msgs.msg import Float64MultiArray
 
-from .messages import taken
+from .messages import publisher_names, taken
 from .qos import STATE_QOS
-from .rivals import publisher_names, PublisherCounts
 
 _STATUS_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus'
 _LIST_CONTROLLERS = 'controller_manager/list_controllers'
@@ -71,6 +71,48 @@ def refusal(target: str, topic: str, found: Mapping[str, Receiver]) -> str:
     )
 
 
+# Message numbers return if they fall and later exceed the number before the fall. Two publishers
+# are reported if the numbers return by a jump of more than _LOST_AT_MOST from one message to the
+# next, or twice within _TWICE_WITHIN messages. The numbers of one restarted publisher return once,
+# without such a jump.
+_TWICE_WITHIN = 2000
+_LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
+
+
+class PublisherCounts:
+    """
+    Detects two publishers by the numbers that each publisher gives its own messages.
+
+    The message numbers of two publishers alternate between a lower and a higher count; those of
+    one publisher that was restarted fall once.
+    """
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._highest: int | None = None  # number before the numbers fell last
+        # The counts of messages received when the numbers rose above `_highest`, for the last two
+        # rises.
+        self._returns: deque[int] = deque(maxlen=2)
+        self._taken = 0
+
+    def add(self, number: int) -> bool:
+        """Take a message's number; return whether the numbers are those of two publishers."""
+        last, self._last = self._last, number
+        self._taken += 1
+        if last is None:
+            return False
+        if number <= last:
+            self._highest = last
+            return False
+        if self._highest is None or number <= self._highest:
+            return False
+        self._highest = None
+        self._returns.append(self._taken)
+        return number - last > _LOST_AT_MOST or (
+            len(self._returns) == 2 and self._returns[1] - self._returns[0] <= _TWICE_WITHIN
+        )
+
+
 class Clearance:
     """
     Looks up who receives the torques; before the first one, also listens for other senders.
@@ -79,25 +121,28 @@ class Clearance:
     serves, because this class takes the messages itself.
     """
 
-    def __init__(self, node: Any, publisher: Any, target: str, group: CallbackGroup) -> None:
+    def __init__(self, node: Any, publisher: Any, group: CallbackGroup) -> None:
         self._node, self._publisher, self._group = node, publisher, group
-        self.topic: str = publisher.topic_name
-        self._target = target
+        self._topic: str = publisher.topic_name
         self._times: dict[str, bool] = {}  # of controller managers: whether simulated
         self._asked: dict[str, tuple[Any, float]] = {}  # client, when it asked last [s]
         self._subscription: Any = None
         self.close()
 
-    def begin(self, states: str, seconds: float) -> None:
-        """Begin an activation: listen for `seconds` after the first joint state on `states`."""
+    def begin(self, target: str, states: str, seconds: float) -> None:
+        """
+        Begin an activation with torques for `target`.
+
+        It listens for `seconds` after the first joint state on the topic `states`.
+        """
         self.close()
-        self._states, self._seconds = states, seconds
+        self._target, self._states, self._seconds = target, states, seconds
         self._senders = PublisherCounts()
         self._heard_until: float | None = None
         self._refused, self.listens = '', True
         self._subscription = self._node.create_subscription(
             Float64MultiArray,
-            self.topic,
+            self._topic,
             lambda _: None,
             STATE_QOS,
             raw=True,
@@ -159,9 +204,9 @@ class Clearance:
     def _heard(self) -> str:
         if taken(self._subscription) is None:
             return ''
-        names = ', '.join(publisher_names(self._node, self.topic))
+        names = ', '.join(publisher_names(self._node, self._topic))
         return (
-            f'somebody else commands {self.topic}, and two sources of torque would take turns '
+            f'somebody else commands {self._topic}, and two sources of torque would take turns '
             f'(publishers listed: {names}); stop the other one, or remap ~/command'
         )
 
@@ -169,13 +214,13 @@ class Clearance:
         self._receivers = self._publisher.get_subscription_count()
         services = {name for name, _ in self._node.get_service_names_and_types()}
         own, found = self._node.get_fully_qualified_name(), {}
-        for one in self._node.get_subscriptions_info_by_topic(self.topic):
+        for one in self._node.get_subscriptions_info_by_topic(self._topic):
             full_name = f'{one.node_namespace.rstrip("/")}/{one.node_name}'
             if full_name != own:
                 found[full_name] = self._kind(full_name, services)
         # Discovery of a node's topics, or an answer, may take a moment.
         self._pending = not {Receiver.ASKED, Receiver.UNKNOWN}.isdisjoint(found.values())
-        return refusal(self._target, self.topic, found)
+        return refusal(self._target, self._topic, found)
 
     def _kind(self, full_name: str, services: set[str]) -> Receiver:
         if not full_name.startswith('/'):  # its name has not been discovered yet

@@ -12,9 +12,8 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray
 
 from .diagnostics import ERROR, OK, STALE, WARN
-from .messages import with_number
+from .messages import publisher_names, with_number
 from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, qos_overriding_options
-from .rivals import publisher_names
 from .status_feed import HELD
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, TorqueReceiver

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import time
 from typing import Any
 
@@ -12,11 +12,11 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
-from .durations import Durations
-from .external_watch import ExternalWatch
-from .qos import DESCRIPTION_QOS
-from .rivals import publisher_names
-from ..control.feedforward import Feedforward, State
+from .messages import publisher_names, stamp_from_seconds
+from .qos import DESCRIPTION_QOS, REFERENCE_STATE_QOS
+from .term_publishers import ExternalWatch
+from ..control.feedforward import Feedforward, State, Status
+from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
 RESIDUAL = 'largest difference [N m, relative above 1 N m]'
@@ -29,14 +29,32 @@ OK, WARN, ERROR, STALE = (
 )
 
 
+class Durations:
+    """Keeps the latest `size` durations [s]; `add` allocates no memory."""
+
+    def __init__(self, size: int = 4096) -> None:
+        self._ring = np.zeros(size)
+        self._count = 0
+
+    def add(self, seconds: float) -> None:
+        """Add a duration [s], which replaces the oldest once `size` durations are kept."""
+        self._ring[self._count % len(self._ring)] = seconds
+        self._count += 1
+
+    def percentile(self, percent: float) -> float:
+        """Return a percentile of the durations [s]; NaN if there are none."""
+        kept = self._ring[: min(self._count, len(self._ring))]
+        return float(np.percentile(kept, percent)) if len(kept) else float('nan')
+
+
 class StatusPublisher:
     """Publishes diagnostics of a node and its arm."""
 
-    def __init__(self, node: Any, arm: str, topic: str = '/diagnostics', qos: Any = 10) -> None:
+    def __init__(self, node: Any, arm: str = '') -> None:
         self._node, self._arm = node, arm
         self._name = node.get_fully_qualified_name().lstrip('/')
         # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
-        self._publisher = node.create_publisher(DiagnosticArray, topic, qos)
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
 
     def status(
         self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
@@ -53,15 +71,15 @@ class StatusPublisher:
             ],
         )
 
-    def publish(self, *statuses: DiagnosticStatus, stamp: Time | None = None) -> None:
-        """Publish statuses, stamped with the node's clock if no stamp is given."""
-        message = DiagnosticArray(status=statuses)
-        message.header.stamp = self._node.get_clock().now().to_msg() if stamp is None else stamp
-        self._publisher.publish(message)
+    def publish(self, *statuses: DiagnosticStatus) -> None:
+        """Publish statuses, stamped with the node's clock."""
+        self._publisher.publish(_array(statuses, self._node.get_clock().now().to_msg()))
 
-    def destroy(self) -> None:
-        """Destroy the publisher."""
-        self._node.destroy_publisher(self._publisher)
+
+def _array(statuses: Sequence[DiagnosticStatus], stamp: Time) -> DiagnosticArray:
+    message = DiagnosticArray(status=statuses)
+    message.header.stamp = stamp
+    return message
 
 
 _PERIOD_S, _SOON_S = 1.0, 0.1
@@ -86,40 +104,42 @@ class PublicationTimes:
         return min(self._next - now, _SOON_S)
 
 
+_LOG_PERIOD_S = 1.0
+_BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
+
+
 class FeedforwardDiagnostics(StatusPublisher):
     """
-    Publishes six statuses: joint states, command, guard, cross-check, external wrench and arm.
+    Publishes the node's statuses and the events of its references; `use` gives the controller.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
     old values do no harm, and the control cycle must not wait.
     """
 
-    def __init__(
-        self,
-        node: Any,
-        controller: Feedforward,
-        latency: Durations,
-        command_topic: str,
-        external: ExternalWatch,
-    ) -> None:
-        super().__init__(node, controller.description.name)
-        self._controller = controller
-        self._latency = latency
+    def __init__(self, node: Any, command_topic: str) -> None:
+        super().__init__(node)
         self._topic = command_topic
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._external = external
-        self._refused, self.residual = '', float('nan')
-        self.times = PublicationTimes()
+        self._references = node.create_publisher(
+            DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
+        )
+        self.latency, self.times = Durations(), PublicationTimes()
         self.clock = 'system'  # or 'simulated', or 'simulated, stands still'
+        self.refused_reference = ''  # why the last reference was refused
 
-    def publish_status(self) -> None:
+    def use(self, controller: Feedforward, external: ExternalWatch, residual: float) -> None:
+        """Report on a controller from now on; `residual` is that of its cross-check."""
+        self._controller, self._external, self.residual = controller, external, residual
+        self._arm = controller.description.name
+        self.refused_reference = ''
+
+    def publish_status(self, status: Status) -> None:
         """
         Publish the typed status on ~/status, where late subscribers get the latest one.
 
         Its level is STALE while the node waits, OK while it commands torques, WARN while it brakes
         or holds the arm, ERROR while a fault is latched.
         """
-        status = self._controller.status
         level = {State.SILENT: STALE, State.RUNNING: OK}.get(status.state, WARN)
         values = {'state': status.state.value, 'to command again': status.remedy}
         self._status.publish(
@@ -128,18 +148,46 @@ class FeedforwardDiagnostics(StatusPublisher):
                 name=self._name,
                 message=status.why,
                 hardware_id=self._arm,
-                values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
+                values=[KeyValue(key=key, value=value) for key, value in values.items()],
             )
         )
 
-    def destroy(self) -> None:
-        """Destroy the publishers."""
-        self._node.destroy_publisher(self._status)
-        super().destroy()
+    def report_references(self) -> None:
+        """Publish and log references' events since the last call; refusals once a second."""
+        events = self._controller.reference.events
+        while events:
+            self._report(events.popleft())
 
-    def note_refused_reference(self, reason: str) -> None:
-        """Store why the last reference was refused, '' if it was accepted."""
-        self._refused = reason
+    def _report(self, event: ReferenceEvent) -> None:
+        controller, bad = self._controller, event.state in _BAD
+        pairs: dict[str, Any] = {
+            'state': event.state.value,
+            'number': event.number,
+            'frame_id': event.mark,
+            'reason': event.reason,
+            'remaining [s]': event.remaining,
+            'to command again': controller.status.remedy,
+        }
+        text = f'reference {event.number} {event.state.value}'
+        if event.goal is not None and controller.latest is not None:
+            error = np.abs(controller.latest.q - event.goal)
+            joint = int(np.argmax(error))
+            name = controller.names[joint]
+            pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
+            if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
+                text += f', {error[joint]:.3g} rad from its end at {name}'
+        if event.state is ReferenceState.INTERRUPTED:
+            text += f', {event.remaining:.3g} s before it'
+        text += f': {event.reason}' if event.reason else ''
+        status = self.status('Reference', WARN if bad else OK, text, pairs)
+        self._references.publish(_array([status], stamp_from_seconds(event.stamp)))
+        logger = self._node.get_logger()
+        if event.state is ReferenceState.REFUSED:
+            logger.warning(text, throttle_duration_sec=_LOG_PERIOD_S)
+        elif bad:
+            logger.warning(text)
+        else:
+            logger.info(text)
 
     def publish_all(self) -> None:
         """Publish all statuses."""
@@ -179,7 +227,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = publisher_names(self._node, self._topic)
         if status.state is State.RUNNING:
-            refused = f'reference refused: {self._refused}' if self._refused else ''
+            refused = ''
+            if self.refused_reference:
+                refused = f'reference refused: {self.refused_reference}'
             second = f'{", ".join(rivals)} publishes on {self._topic}, too' if rivals else ''
             warning = refused or second
             level, message = (WARN, warning) if warning else (OK, status.why)
@@ -204,8 +254,8 @@ class FeedforwardDiagnostics(StatusPublisher):
                     for state, count in controller.reference.counts.items()
                 },
                 'other publishers of commands': ', '.join(rivals) or 'none',
-                'latency p50 [us]': 1e6 * self._latency.percentile(50),
-                'latency p99 [us]': 1e6 * self._latency.percentile(99),
+                'latency p50 [us]': 1e6 * self.latency.percentile(50),
+                'latency p99 [us]': 1e6 * self.latency.percentile(99),
                 **shares,
             },
         )

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 import gc
+import logging
 import sys
+import threading
 import time
 import traceback
 from typing import Any
@@ -15,31 +18,58 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from .configured_arm import ConfiguredArm
-from .messages import with_number
+from .clearance import Clearance
+from .diagnostics import FeedforwardDiagnostics
+from .messages import doubles, motion_message, with_number
 from .model_source import make_controller, resolve_model, ResolvedModel
-from .node_process import run_lifecycle, run_node
+from .node_process import NodePart, run_lifecycle, run_node
 from .node_settings import ROBOT_DESCRIPTION, settings_from
 from .parameter_tables import live_table, table
 from .parameters import declare, LiveParameters, values
-from .qos import DESCRIPTION_QOS, qos_overriding_options, REFERENCE_QOS, STATE_QOS
-from .two_threads import ControlThreadCalls, NodePart
+from .qos import (
+    DESCRIPTION_QOS,
+    PUBLISHER_QOS,
+    qos_overriding_options,
+    REFERENCE_QOS,
+    STATE_QOS,
+)
+from .received import JointStateReader, OtherJointsError
+from .term_publishers import ExternalWatch, TermPublishers
+from .trajectories import read_trajectory, reference_of
 from ..control.braking import LONGEST_S
-from ..control.feedforward import Feedforward, State
+from ..control.feedforward import Feedforward, State, Status
 from ..control.limits import LONGEST_STEP_S
-from ..errors import FrankaDynamicsError, NotStartedError
+from ..control.reference import Reference
+from ..control.trajectory import Trajectory
+from ..control.trajectory_goal import with_torques
+from ..errors import (
+    FrankaDynamicsError,
+    JointStateError,
+    NotStartedError,
+    ReferenceRefusedError,
+)
 from ..parameter_schema import specs
+from ..typing import Array
+from ..validation.crosscheck import crosscheck
 
 NODE_NAME = 'feedforward'
-_IDLE_S = 0.1
+_IDLE_S = 0.1  # between two calls while the node is not active [s]
+_SILENCE_S = 5e-3  # between two checks whether joint states have ceased [s]
+_REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
+_LISTEN_S = 0.5  # how long an activation listens for another sender of torques [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
-# controller ends braking after LONGEST_S by the stamps of joint states.
+# core ends braking after LONGEST_S by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
+_LOG_PERIOD_S, _MISSING_PERIOD_S = 1.0, 10.0
+_MISSING_S = 2.0  # without a joint state for this long the node says so [s]
+_CLOCK_STANDS_S = 1.0  # a simulated clock that has not moved for this long stands still [s]
+_CHECKED_STATES = 50  # states at which the models of changed settings are compared
+_MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
 
 
 class FeedforwardNode(LifecycleNode):
@@ -47,60 +77,90 @@ class FeedforwardNode(LifecycleNode):
     Lifecycle node around the core, Feedforward; docs/reference has topics and parameters.
 
     The control thread serves `control_part`, the subscription to joint states, and calls
-    `run_due`. The service thread serves `service_part`, which is all other callbacks except that
-    of Clearance, and calls `run_beside`.
+    `run_due`; it never logs, because a terminal that does not read its output would stop it. The
+    service thread serves `service_part`, which is all other callbacks except that of Clearance,
+    and calls `run_beside`. An inactive node drops joint states.
     """
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
+        # The node logs what the core reports; without a handler Python would print it, too.
+        logging.getLogger('franka_dynamics').addHandler(logging.NullHandler())
         self.refusal = ''
         # The wait for robot_description ends when `should_stop`, which run_lifecycle sets, returns
-        # True.
+        # True. While `cycles_go_on`, another thread than that of a transition runs the control
+        # cycles, so that a transition can wait until the arm is braked.
         self.should_stop: Callable[[], bool] = lambda: False
-        # `serve_states` returns after a given time [s], in which joint states are processed by the
-        # caller or by the control thread. The thread that stops the node calls `serve_states`
-        # until braking is over. If `serve_states` is None, the arm is not braked.
-        self.serve_states: Callable[[float], None] | None = None
-        self.calls = ControlThreadCalls()
-        self._state_group = MutuallyExclusiveCallbackGroup()
-        self.control_part = NodePart(
-            self, lambda entity: entity.callback_group is self._state_group
-        )
-        # No executor serves this group: Clearance takes the messages itself.
-        self.watch_group = MutuallyExclusiveCallbackGroup()
-        self.service_part = NodePart(
-            self, lambda entity: entity.callback_group not in (self._state_group, self.watch_group)
-        )
+        self.cycles_go_on = False
+        self._model: ResolvedModel | None = None
+        self._controller: Feedforward | None = None
+        self._configured_with: dict[str, Any] = {}
         self._finalized = False
+        # Held during a control cycle; whoever holds it may change `_active`.
+        self._cycle = threading.Lock()
+        self._active = self._ending = False
+        # Changes of the core's status that are not yet logged and published, and whether usable
+        # states came without a torque.
+        self._changes: deque[tuple[Status, bool]] = deque()
+        self._seen: tuple[State, bool, bool] | None = None
+        self._waiting_told = self._clock_stands = False
+        self._simulated_time, self._clock_shown = False, -1.0
+        self._clock_moved = self._arrival = self._clock_arrival = self._begun = 0.0
+        self._got_state = False
+        self._next_stop_step = self._next_look = 0.0
+        states, unserved = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
+        self.control_part = NodePart(self, lambda entity: entity.callback_group is states)
+        self.service_part = NodePart(
+            self, lambda entity: entity.callback_group not in (states, unserved)
+        )
         declare(self, table(NODE_NAME))
         self._live = LiveParameters(
             self,
             table(NODE_NAME),
             live_table(NODE_NAME),
             self._require_usable,
-            lambda: bool(self._subscriptions_of_activation),
+            lambda: self._active,
         )
+        self.commands = self.create_lifecycle_publisher(
+            Float64MultiArray,
+            '~/command',
+            PUBLISHER_QOS,
+            qos_overriding_options=qos_overriding_options(),
+        )
+        self._trajectories = self.create_lifecycle_publisher(
+            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
+        )
+        self._terms = TermPublishers(self)
+        self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
+        self.clearance = Clearance(self, self.commands, unserved)
+        self._topic = self.create_subscription(
+            JointState,
+            'joint_states',
+            with_number(self._on_joint_state),
+            STATE_QOS,
+            raw=True,
+            callback_group=states,
+            qos_overriding_options=qos_overriding_options(),
+        ).topic_name
+        self.create_subscription(
+            JointTrajectory, '~/reference', self._on_reference, REFERENCE_QOS, raw=True
+        )
+        if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
+            self.create_subscription(
+                String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
+            )
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-        self._model: ResolvedModel | None = None
-        self._arm: ConfiguredArm | None = None
-        self._configured_with: dict[str, Any] = {}
-        self._subscriptions_of_activation: list[Any] = []
-
-    @property
-    def arm(self) -> ConfiguredArm:
-        """The configured arm; it exists from configure to cleanup."""
-        assert self._arm is not None, 'only called between configure and cleanup'
-        return self._arm
 
     @property
     def controller(self) -> Feedforward:
         """The controller; it exists from configure to cleanup."""
-        return self.arm.controller
+        assert self._controller is not None, 'only called between configure and cleanup'
+        return self._controller
 
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, cross-check its models, and create the publishers."""
+        """Load the arm and cross-check its models."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -115,23 +175,29 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         parameters = values(self, table(NODE_NAME))
-        model = self._model = resolve_model(self, parameters, self.should_stop)
+        model = resolve_model(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, model)
-        arm = ConfiguredArm(self, controller, parameters, residual)
+        frame = parameters['frame']
+        frame = int(frame) if frame.isdigit() else frame
+        external = ExternalWatch(controller, frame, parameters['tool_center'])
+        self._terms.use(controller, frame, external)
+        self._diagnostics.use(controller, external, residual)
+        self._reader = JointStateReader(controller.names)
         self._configured_with = values(self, specs(NODE_NAME))
         self._live.forget()  # the law has been made with all parameters of now
-        # `_arm` is set last, because other callbacks treat the node as configured once it is set.
-        self._arm = arm
+        self._model, self._seen = model, None
+        # It is set last, because other callbacks treat the node as configured once it is set.
+        self._controller = controller
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Reconfigure if non-live parameters changed; subscribe to joint states and references.
+        Reconfigure if non-live parameters changed; take joint states and references.
 
         The first torque waits until Clearance has nothing against it.
         """
-        # The arm is None after an earlier activation failed to reconfigure the node.
-        if self._arm is None or self._configured_with != values(self, specs(NODE_NAME)):
-            self._release()
+        # The controller is None after an earlier activation failed to reconfigure the node.
+        if self._controller is None or self._configured_with != values(self, specs(NODE_NAME)):
+            self._controller = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         # Exempt all present objects from later garbage collections, which would otherwise delay
@@ -139,56 +205,42 @@ class FeedforwardNode(LifecycleNode):
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
-        self.calls.call(self._open_activation)
+        self._simulated_time = self.get_parameter('use_sim_time').value
+        now = self._begun = self._clock_moved = time.monotonic()
+        self._next_stop_step = self._next_look = now
+        self._ending = self._waiting_told = False
+        # It is started once nothing speaks against a first torque.
+        self.controller.stop('listening for other senders and for the receiver')
+        self.clearance.begin(self.controller.settings.target, self._topic, _LISTEN_S)
+        self.get_logger().info(
+            f'activated: commands begin once the states on {self._topic} are good'
+        )
+        self._active = True
         return result
 
-    def _open_activation(self) -> None:
-        self._subscriptions_of_activation = [
-            self.create_subscription(
-                JointState,
-                'joint_states',
-                with_number(self.arm.on_joint_state),
-                STATE_QOS,
-                raw=True,
-                callback_group=self._state_group,
-                qos_overriding_options=qos_overriding_options(),
-            ),
-            self.create_subscription(
-                JointTrajectory, '~/reference', self.arm.on_reference, REFERENCE_QOS, raw=True
-            ),
-        ]
-        if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
-            self._subscriptions_of_activation.append(
-                self.create_subscription(
-                    String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
-                )
-            )
-        self.arm.begin(self._subscriptions_of_activation[0].topic_name)
-        self.wake()
-
-    def wake(self) -> None:
-        """Wake both threads, so that their executors see new or removed subscriptions."""
-        for part in (self.control_part, self.service_part):
-            if part.executor is not None:
-                part.executor.wake()
-
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Brake the arm, end the subscriptions, and publish the stop sequence."""
+        """Brake the arm, and publish the stop sequence."""
         self._end_activation('deactivated')
         self.get_logger().info('deactivated')
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Destroy the publishers and the configured arm."""
-        self._release()
+        """Forget the configured arm."""
+        self._controller = None
         self.get_logger().info('cleaned up')
         return TransitionCallbackReturn.SUCCESS
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """End an activation, destroy publishers."""
+        """End an activation."""
         self._finalized = True
         self._end_activation('shut down')
-        self._release()
+        self._controller = None
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """After an exception in a transition, stop the arm and return to unconfigured."""
+        self._end_activation('error')
+        self._controller = None
         return TransitionCallbackReturn.SUCCESS
 
     def shut_down(self) -> None:
@@ -206,59 +258,258 @@ class FeedforwardNode(LifecycleNode):
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
 
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """After an exception in a transition, stop the arm and return to unconfigured."""
-        self._end_activation('error')
-        self._release()
-        return TransitionCallbackReturn.SUCCESS
-
     def _end_activation(self, reason: str) -> None:
-        if self._arm is None:
+        controller = self._controller
+        if controller is None:
             return
-        self.arm.ending = True
-        self.controller.stop(reason)
-        self.arm.note_state()
+        self._ending = True
+        controller.stop(reason)
         give_up = time.monotonic() + _LONGEST_BRAKING_S
-        while self.controller.state is State.BRAKING and time.monotonic() < give_up:
-            if self.serve_states is None:
-                break
-            self.serve_states(LONGEST_STEP_S)
-            self.run_beside()
-        self.calls.call(self._close_activation)
-        self.arm.wait_until_delivered(_DELIVERY_TIMEOUT)
+        while (
+            self.cycles_go_on and controller.state is State.BRAKING and time.monotonic() < give_up
+        ):
+            time.sleep(_REFRESH_S)
+            self._report()
+        with self._cycle:
+            self._active = False
+        if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
+            self._publish(controller.lose(controller.why, time.monotonic()))
+        while controller.state is not State.SILENT:
+            time.sleep(LONGEST_STEP_S)
+            self._publish(controller.tick(time.monotonic()))
+        self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
+        self.clearance.close()
+        self._note()
+        self._report()
 
-    def _close_activation(self) -> None:
-        for subscription in self._subscriptions_of_activation:
-            self.destroy_subscription(subscription)
-        self._subscriptions_of_activation = []
-        self.wake()
-        self.arm.finish()
+    # The control thread ------------------------------------------------------------------------
 
-    def _release(self) -> None:
-        if self._arm is not None:
-            self._arm.destroy()
-            self._arm = None
+    def _on_joint_state(self, data: bytes, number: int | None = None) -> None:
+        """
+        Run a control cycle for a serialized joint state; publish its terms, and any command.
+
+        `number` is the message number that the publisher gave the joint state; None if the
+        middleware does not number messages.
+        """
+        began = time.perf_counter()
+        with self._cycle:
+            if self._active:
+                self._answer(data, number, began)
+
+    def _answer(self, data: bytes, number: int | None, began: float) -> None:
+        controller, self._got_state = self.controller, True
+        self._clock_arrival, self._arrival = self._now(), time.monotonic()
+        reading, wrong = None, ''
+        try:
+            reading = self._reader.read(data)
+        except OtherJointsError as error:
+            # Another node may publish other joints, such as a gripper's, on the same topic.
+            if controller.latest is None:
+                self._lose(str(error))
+            return
+        except JointStateError as error:
+            wrong = str(error)
+        second = self.clearance.note_state(number)
+        if second and not controller.faulty:  # of its states one may be another arm's
+            self._lose(second, faulty=True)
+        if reading is None:
+            self._lose(wrong)
+            return
+        # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
+        # the ages of states are unknown.
+        unknown = self._simulated_time and self._ending
+        torque = controller.step(
+            reading.position,
+            reading.velocity,
+            reading.stamp,
+            effort=reading.effort,
+            age=None if unknown else self._clock_arrival - reading.stamp,
+            now=self._arrival,
+        )
+        sent = self._publish(torque)
+        if sent:
+            self._diagnostics.latency.add(time.perf_counter() - began)
+        state = controller.latest
+        if state is not None and state.stamp == reading.stamp and self._terms.has_listeners:
+            self._terms.publish(state, torque if sent else None, reading.stamp_message)
+        self._note()
+
+    def _publish(self, torque: Array) -> bool:
+        """Publish a torque, (n,) [N m], if the controller sends it; return whether it did."""
+        if self.controller.sends:
+            self.commands.publish(Float64MultiArray(data=doubles(torque)))
+        return self.controller.sends
+
+    def _lose(self, why: str, *, faulty: bool = False) -> None:
+        self._publish(self.controller.lose(why, self._arrival, faulty=faulty))
+        self._note()
+
+    def _now(self) -> float:
+        """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
+        return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
+
+    def _note(self) -> None:
+        """Remember a change of the core's status until the service thread reports it."""
+        controller = self.controller
+        waits = controller.state is State.SILENT and controller.started and controller.usable
+        seen = controller.state, controller.faulty, waits
+        if seen != self._seen:
+            self._seen = seen
+            self._changes.append((controller.status, waits))
 
     def run_due(self) -> float:
-        """Publish the stop sequence and run checks that are due; return time to next call [s]."""
-        return self.arm.run_due() if self._subscriptions_of_activation else _IDLE_S
+        """
+        Publish the stop sequence, and look whether joint states ceased; return time to next [s].
+
+        The control thread calls it after each event and when due. Executor timers are not used,
+        because on a busy machine they were seen not to fire; the cause is unknown.
+        """
+        with self._cycle:
+            if not self._active:
+                return _IDLE_S
+            controller, now = self.controller, time.monotonic()
+            stopping = controller.state is State.STOPPING
+            if stopping and now >= self._next_stop_step:
+                self._next_stop_step = now + LONGEST_STEP_S
+                self._publish(controller.tick(now))
+                self._note()
+            elif not (stopping or self._got_state):
+                # Simulated time does not pass in a pause.
+                silence = (
+                    max(0.0, self._now() - self._clock_arrival) if self._simulated_time else None
+                )
+                self._publish(controller.tick(now, silence))
+                self._note()
+            self._got_state = False
+            return LONGEST_STEP_S if controller.state is State.STOPPING else _SILENCE_S
+
+    # The service thread ------------------------------------------------------------------------
 
     def run_beside(self) -> float:
-        """Apply parameters, cross-check, publish diagnostics; return time until next call [s]."""
+        """Apply parameters, look around, report; return the time until the next call [s]."""
         self._live.apply(self._apply_settings)
-        return _IDLE_S if self._arm is None else self.arm.run_beside()
+        if self._controller is None:
+            return _IDLE_S
+        if self._active and time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + _REFRESH_S
+            self._terms.refresh()
+            self._look_at_receivers()
+            self._look_at_inputs()
+        due = self._report()
+        return min(due, _REFRESH_S) if self._active else due
 
-    # Services, parameters ----------------------------------------------------------------------
+    def _report(self) -> float:
+        """Log and publish what has changed; return the time until diagnostics are due [s]."""
+        diagnostics = self._diagnostics
+        while self._changes:
+            status, waits = self._changes.popleft()
+            self._log(status, waits)
+            diagnostics.publish_status(status)
+            diagnostics.times.note_change()
+        diagnostics.report_references()
+        return diagnostics.times.run(diagnostics.publish_all)
+
+    def _log(self, status: Status, waits: bool) -> None:
+        logger = self.get_logger()
+        if status.faulty:
+            logger.error(f'fault: {status}')
+        elif status.state is State.RUNNING:
+            logger.info(f'commanding (target {self.controller.settings.target})')
+        elif status.state is not State.SILENT:
+            logger.warning(f'{status}')
+        elif not waits:
+            logger.info(f'{status}')
+        elif not self._waiting_told:  # once in an activation: the reason may change often
+            self._waiting_told = True
+            logger.warning(f'no torque yet: {status.why}')
+
+    def _look_at_receivers(self) -> None:
+        """Start the controller, or stop it if a receiver is not the target's."""
+        controller, refused = self.controller, self.clearance.look()
+        if refused:
+            # Whoever takes these torques must not go on with those that would hold the target.
+            if not controller.faulty:
+                controller.stop(refused, to_zero=True)
+        elif not (
+            self.clearance.listens or controller.started or controller.faulty or self._ending
+        ):
+            try:
+                controller.start()
+            except NotStartedError as error:
+                self.get_logger().error(f'{error}', throttle_duration_sec=_LOG_PERIOD_S)
+
+    def _look_at_inputs(self) -> None:
+        """Say that no joint state has come, and that simulated time stands still or goes on."""
+        logger, now = self.get_logger(), time.monotonic()
+        if self.controller.latest is None and now - self._begun > _MISSING_S:
+            logger.warning(
+                f'no joint state on {self._topic} for {now - self._begun:.0f} s, where '
+                f'{self.count_publishers(self._topic)} publish; `franka-dynamics doctor` lists '
+                'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, or remap '
+                'joint_states to its topic',
+                throttle_duration_sec=_MISSING_PERIOD_S,
+            )
+        if not self._simulated_time:
+            return
+        clock = self._now()
+        if clock != self._clock_shown:
+            self._clock_shown, self._clock_moved = clock, now
+        stands = now - self._clock_moved > _CLOCK_STANDS_S
+        self._diagnostics.clock = 'simulated, stands still' if stands else 'simulated'
+        if stands is not self._clock_stands:
+            self._clock_stands = stands
+            logger.info(
+                f'simulated time {"stands still" if stands else "goes on"} at {clock:.3f} s'
+                if clock
+                else 'no time has come on /clock, which use_sim_time waits for'
+            )
+
+    def _on_reference(self, data: bytes) -> None:
+        """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
+        controller = self._controller
+        if controller is None:
+            return
+        mark = ''
+        try:
+            message = read_trajectory(data)
+            # A joint trajectory needs no frame, so the sender may use frame_id to mark a
+            # trajectory and recognise the reports about it.
+            mark = message.header.frame_id[:_MOST_MARK]
+            request = reference_of(message)
+            planned = self._planned(request.arguments(controller.description), mark)
+        except ReferenceRefusedError as error:
+            self._diagnostics.refused_reference = str(error)
+            stamp = 0.0 if controller.latest is None else controller.latest.stamp
+            controller.reference.refuse(stamp, str(error), mark)
+            return
+        self._diagnostics.refused_reference = ''
+        if not request.is_set_point and self._trajectories.get_subscription_count() > 0:
+            filled, efforts = with_torques(planned, controller.law.trajectory_efforts)
+            self._trajectories.publish(
+                motion_message(list(controller.names), filled, efforts, filled.begin)
+            )
+
+    def _planned(self, arguments: dict[str, Any], mark: str) -> Trajectory:
+        """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
+        controller = self.controller
+        latest, slow = controller.latest, controller.period * controller.limits.min_input_rate > 1
+        if not slow or latest is None or arguments.get('times') is None:
+            return controller.follow(**arguments, mark=mark)
+        beside = Reference(controller.description)
+        beside.at(latest.stamp)
+        planned = beside.follow(**arguments, measured=latest.q)
+        reason = f'torques were added to it, but it is not followed here: {controller.trouble}'
+        controller.reference.pass_by(planned, latest.stamp, reason, mark)
+        return planned
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
-        if self._arm is None:
+        controller = self._controller
+        if controller is None:
             answer.success, answer.message = False, 'the node is not configured'
-            return answer
-        controller = self.controller
-        if not controller.faulty:
+        elif not controller.faulty:
             answer.success, answer.message = True, 'there was no fault'
-        elif not self._subscriptions_of_activation:
+        elif not self._active:
             answer.success, answer.message = False, 'the node is not active; activation clears it'
         else:
             try:
@@ -272,27 +523,31 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
-        if self._model is not None and message.data != self._model.urdf:
-            self.controller.stop(
+        if self._controller and self._model and message.data != self._model.urdf:
+            self._controller.stop(
                 'robot_description has changed since this node was configured from it; clean it '
                 'up and configure it again',
                 final=True,
             )
 
     def _require_usable(self, merged: dict[str, Any]) -> None:
-        if self._arm is not None:
-            self.controller.prepare(**vars(settings_from(merged)))
+        if self._controller is not None:
+            self._controller.prepare(**vars(settings_from(merged)))
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
-        if self._arm is None:
+        controller = self._controller
+        if controller is None:
             return
-        before = self.controller.law
-        law = self.controller.prepare(**vars(settings_from(live)))
-        self.controller.use(law)
-        if law.terms.loaded != before.terms.loaded or (
-            law.settings.gravity_vector != before.settings.gravity_vector
-        ):
-            self.arm.check_models(law)
+        before = controller.law
+        law = controller.prepare(**vars(settings_from(live)))
+        controller.use(law)
+        gravity = law.settings.gravity_vector
+        if law.terms.loaded == before.terms.loaded and gravity == before.settings.gravity_vector:
+            return
+        report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
+        self._diagnostics.residual = report.largest
+        if not report.passed:
+            controller.stop(f'cross-check: {" ".join(report.findings)}', final=True)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -88,6 +88,20 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
     return None if waiting is None else (waiting[0], waiting[1])
 
 
+def publisher_names(node: Any, topic: str) -> list[str]:
+    """
+    Return the full names of the nodes that publish on a topic, without one publisher of `node`.
+
+    Another node of the same name stays listed; a dead node stays listed for up to 20 s.
+    """
+    found = node.get_publishers_info_by_topic(topic)
+    names = sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
+    own = node.get_fully_qualified_name()
+    if own in names:
+        names.remove(own)
+    return names
+
+
 def doubles(values: Array) -> array:
     """Return values as the array.array that a message's float64[] field holds."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())

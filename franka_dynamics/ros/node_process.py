@@ -1,22 +1,34 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a node as a process: scheduling, start, signals, lifecycle transitions, exit code."""
+"""
+Runs a node as a process: start, signals, threads, lifecycle transitions, exit code.
+
+A lifecycle node has two threads: the control cycle on one, references and services on the other.
+rclpy assigns a whole node to one executor. A NodePart makes an executor serve only some of the
+node's callback groups. On one thread a request with 100 parameters delays a torque by 23 ms and a
+trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the delays are 1.5 and
+3.1 ms (benchmarks/services.py, medians of 3, load 7 on two cores).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 import gc
+import math
 import os
 import re
 import signal
 import sys
+import threading
 import time
 from types import FrameType
 from typing import Any
 
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
@@ -24,9 +36,8 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import get_rmw_implementation_identifier
 
-from .realtime import ON, request_realtime
-from .two_threads import ServiceThread
-from ..errors import FrankaDynamicsError, SettingsError
+from .realtime import lower_priority, ON, request_realtime
+from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _NO_NODE = 'error creating node'  # prefix of rcl's message
 # rcl appends its own source file and line to its messages.
@@ -76,6 +87,7 @@ def _plain(error: RuntimeError) -> str:
 
 
 REFUSED, INPUT_AT_FAULT = 1, 2
+_LONGEST_END_S = 10.0  # for braking, the stop sequence, delivery and a busy machine [s]
 
 
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
@@ -83,15 +95,29 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class StopRequest:
-    """Sets `requested` at SIGINT, SIGTERM, SIGHUP or SIGQUIT instead of ending the process."""
+    """
+    Sets `requested` at SIGINT, SIGTERM, SIGHUP or SIGQUIT instead of ending the process.
+
+    A stop is `overdue` if the process still runs _LONGEST_END_S later.
+    """
 
     def __init__(self) -> None:
-        self.requested = False
+        self._since = math.inf
         for number in SIGNALS:
             signal.signal(number, self._note)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self.requested = True
+        self._since = min(self._since, time.monotonic())
+
+    @property
+    def requested(self) -> bool:
+        """Whether a signal has come."""
+        return self._since < math.inf
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the end takes too long."""
+        return time.monotonic() - self._since > _LONGEST_END_S
 
     def ignore_from_now_on(self) -> None:
         """
@@ -102,6 +128,93 @@ class StopRequest:
         """
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
+
+
+# Python's thread switch interval [s]: how long another thread may keep the interpreter while the
+# control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
+# Python's default is 5 ms.
+_SWITCH_INTERVAL_S = 1e-4
+_LOG_PERIOD_S = 1.0
+
+
+_ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
+
+
+class NodePart:
+    """The subscriptions, timers, services and so on of a node that one executor serves."""
+
+    def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
+        self._node, self._serves = node, serves
+        self.executor: Any = None  # the executor sets it
+
+    def __getattr__(self, kind: str) -> Any:
+        """Return an attribute of the node; of a list of entities only what the executor serves."""
+        found = getattr(self._node, kind)
+        return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
+
+
+class ServiceThread:
+    """
+    A thread that serves part of a node until closed, or until `ends` returns True.
+
+    Under SCHED_FIFO the thread has a lower priority than the control thread. `run_due` is called
+    after each event and when due; it returns the time until the next call [s]. `at_end` is called
+    once `ends` has returned True.
+    """
+
+    def __init__(
+        self,
+        part: NodePart,
+        run_due: Callable[[], float],
+        ends: Callable[[], bool] = lambda: False,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._executor = EventsExecutor()
+        self._executor.add_node(part)  # type: ignore[arg-type]
+        self._logger, self._run_due = part.get_logger(), run_due
+        self._ends, self._at_end, self._closing = ends, at_end, False
+        self.failure: BaseException | None = None  # the error of a callback that ended the thread
+        self._switch_interval = sys.getswitchinterval()
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        self._thread = threading.Thread(target=self._serve, name='services', daemon=True)
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether the thread has not ended."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """End the thread, and wait for it, but not for ever: a callback may hang."""
+        self._closing = True
+        self._executor.wake()
+        self._thread.join(_LONGEST_END_S)
+        self._executor.shutdown()
+        sys.setswitchinterval(self._switch_interval)
+
+    def _serve(self) -> None:
+        lower_priority()
+        due = 0.0
+        while not self._closing:
+            try:
+                if self._ends():
+                    self._at_end()
+                    return
+                self._executor.spin_once(timeout_sec=due)
+                due = self._run_due()
+            except RCLError as error:
+                # The bytes of a message or request do not have its type's format.
+                self._logger.warning(
+                    f'a message could not be read: {shortened(str(error), 200)}',
+                    throttle_duration_sec=_LOG_PERIOD_S,
+                )
+            except InvalidHandle as error:
+                # The entity was destroyed after its event was queued. rclpy's other executors
+                # ignore InvalidHandle, too.
+                self._logger.debug(f'what was to be served is gone: {error}')
+            except BaseException as error:
+                self.failure = error
+                return
 
 
 def run_node(
@@ -152,9 +265,10 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
     The node must have a parameter `autostart`, the attributes `control_part`, `service_part`,
-    `calls`, `serve_states` and `should_stop`, and the methods `run_due`, `run_beside` and
-    `shut_down`, all as in FeedforwardNode. The exit code is 0 after an orderly end, 1 if the node
-    refused to configure or activate at autostart.
+    `cycles_go_on` and `should_stop`, and the methods `run_due`, `run_beside` and `shut_down`, all
+    as in FeedforwardNode. This thread runs the control cycles to the end: the service thread shuts
+    the node down. The exit code is 0 after an orderly end, 1 if the node refused to configure or
+    activate at autostart.
     """
     # The EventsExecutor takes less time per message than other executors. In some releases
     # EventsExecutor.spin runs no callbacks; spin_once does.
@@ -167,30 +281,19 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
             for transition in (node.trigger_configure, node.trigger_activate):
                 if transition() != TransitionCallbackReturn.SUCCESS:
                     return 0 if stop.requested else REFUSED  # the node has logged the reason
-        services = ServiceThread(node.service_part, node.run_beside)
-        node.calls.attach(cycles.wake)
-        # While a service call stops the node, the service thread waits, and the main thread goes
-        # on with the control cycles.
-        node.serve_states = time.sleep
+        services = ServiceThread(
+            node.service_part, node.run_beside, lambda: stop.requested, node.shut_down
+        )
+        node.cycles_go_on = True
         due = 0.0
-        while not stop.requested and rclpy.ok():
+        while services.running and rclpy.ok() and not stop.overdue:
             cycles.spin_once(timeout_sec=due)
-            node.calls.run_one()
             due = node.run_due()
-            if services.failure is not None:
-                raise services.failure
-
-        def serve_states(seconds: float) -> None:
-            cycles.spin_once(timeout_sec=seconds)
-            node.run_due()
-
-        node.serve_states = serve_states
+        if services.failure is not None:
+            raise services.failure
         return 0
-    except BaseException:
-        node.serve_states = None  # no braking: the code that failed may fail again
-        raise
     finally:
-        node.calls.detach()
+        node.cycles_go_on = False
         if services is not None:
             services.close()
         if rclpy.ok():

@@ -21,8 +21,7 @@ from sensor_msgs.msg import JointState
 
 from . import SIMULATION
 from .command_receiver import CommandReceiver
-from .diagnostics import ERROR, OK, PublicationTimes, StatusPublisher, WARN
-from .durations import Durations
+from .diagnostics import Durations, ERROR, OK, PublicationTimes, StatusPublisher, WARN
 from .messages import stamp_from_seconds, state_message
 from .node_process import run_node, StopRequest
 from .node_settings import load_arm, made_of

@@ -15,10 +15,9 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from .finding import find
-from .messages import seconds
+from .messages import publisher_names, seconds
 from .node_process import guest_node
 from .received import is_measured
-from .rivals import publisher_names
 from .statuses import read_statuses, SIMULATED_ARM, Status
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes model terms on the topics that have subscribers."""
+"""Publishes model terms, external torque and wrench on the topics that have subscribers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,12 +13,12 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
-from .external_watch import ExternalWatch
 from .messages import effort_message
 from .qos import PUBLISHER_QOS
+from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
-from ..dynamics.model import frame_index
+from ..dynamics.model import FLANGE, frame_index
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import shortened
 from ..typing import Array
@@ -27,76 +27,120 @@ _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 # A function that makes a message of a state, its command and stamp, or returns None without data.
 Maker = Callable[[StateTerms, Array | None, Time], Any]
+# Topics of JointState messages, whose effort is an array with labels, and the other topics.
+_ARRAYS = (
+    'feedforward',
+    'gravity',
+    'coriolis',
+    'inertia_torque',
+    'external_torque',
+    'external_wrench_covariance',
+    'mass_matrix',
+    'coriolis_matrix',
+    'jacobian',
+)
+_OTHERS = {'external_wrench': WrenchStamped, 'pose': PoseStamped}
+
+
+class ExternalWatch:
+    """
+    External joint torque at the controller's latest state, and the wrench estimated from it.
+
+    The wrench acts at the point `tool_center` [m] of `frame`. Raises SettingsError if
+    `tool_center` is not three numbers within 10 m; FrameError if the arm has no such frame.
+    """
+
+    def __init__(
+        self,
+        controller: Feedforward,
+        frame: int | str = FLANGE,
+        tool_center: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
+        self._controller, self._place = controller, (frame, tool_center)
+        self._terms = controller.law.terms
+        self._estimator = WrenchEstimator(self._terms.true, *self._place)
+
+    def torque(self) -> Array | None:
+        """
+        Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
+
+        Returns None if effort is not measured, and until enough good states have come.
+        """
+        controller = self._controller
+        return controller.external if controller.measured and controller.usable else None
+
+    def wrench(self, q: Array) -> ExternalWrench | None:
+        """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
+        if self._terms is not self._controller.law.terms:
+            self._terms = self._controller.law.terms
+            self._estimator = WrenchEstimator(self._terms.true, *self._place)
+        torque = self.torque()
+        # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
+        return None if torque is None else self._estimator.estimate(q, torque)
 
 
 class TermPublishers:
     """
     Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
 
-    `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. Raises
-    FrameError if the arm has no such frame.
+    `use` gives the controller whose terms are published.
     """
 
-    def __init__(
-        self,
-        node: Any,
-        controller: Feedforward,
-        frame: int | str,
-        external: ExternalWatch,
-    ) -> None:
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        kinds = {**dict.fromkeys(_ARRAYS, JointState), **_OTHERS}
+        self._publishers = {
+            name: node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS)
+            for name, kind in kinds.items()
+        }
+        self._makers: dict[str, Maker] = {}
+        self._subscribed: list[tuple[str, Maker]] = []
+
+    def use(self, controller: Feedforward, frame: int | str, external: ExternalWatch) -> None:
+        """
+        Publish the terms of a controller from now on.
+
+        `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. Raises
+        FrameError if the arm has no such frame.
+        """
         self._controller, self._external = controller, external
         description = controller.description
-        self._names = list(description.joint_names)
+        names = list(description.joint_names)
         self._frame_index = frame_index(frame, description)
-        self._base_frame = base_frame_id(self._names[0])
+        self._base_frame = base_frame_id(names[0])
 
         def model() -> PinocchioModel:
             return controller.law.terms.true
 
-        square = [f'{row}/{column}' for row in self._names for column in self._names]
-        twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in self._names]
+        square = [f'{row}/{column}' for row in names for column in names]
+        twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in names]
         spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        # For each topic the labels of the array's entries, and a function that returns the array,
-        # or None while unknown.
-        arrays: dict[str, tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = {
-            'feedforward': (self._names, lambda _, command: command),
-            'gravity': (self._names, lambda state, _: state.gravity),
-            'coriolis': (self._names, lambda state, _: state.coriolis),
-            'inertia_torque': (self._names, lambda state, _: state.inertia),
-            'external_torque': (self._names, lambda *_: external.torque()),
-            'external_wrench_covariance': (spread, self._wrench_covariance),
-            'mass_matrix': (
-                square,
-                lambda state, _: model().mass_matrix(state.q),
-            ),
-            'coriolis_matrix': (
-                square,
-                lambda state, _: model().coriolis_matrix(state.q, state.dq),
-            ),
-            'jacobian': (
-                twist,
-                lambda state, _: model().jacobian(state.q, frame),
-            ),
+        # In the order of _ARRAYS: the labels of the array's entries, and a function that returns
+        # the array, or None while unknown.
+        arrays: list[tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = [
+            (names, lambda _, command: command),
+            (names, lambda state, _: state.gravity),
+            (names, lambda state, _: state.coriolis),
+            (names, lambda state, _: state.inertia),
+            (names, lambda *_: external.torque()),
+            (spread, self._wrench_covariance),
+            (square, lambda state, _: model().mass_matrix(state.q)),
+            (square, lambda state, _: model().coriolis_matrix(state.q, state.dq)),
+            (twist, lambda state, _: model().jacobian(state.q, frame)),
+        ]
+        self._makers = {
+            **{name: partial(self._array, *row) for name, row in zip(_ARRAYS, arrays)},
+            'external_wrench': self._wrench,
+            'pose': self._pose,
         }
-        makers: list[tuple[type, str, Maker]] = [
-            *((JointState, name, partial(self._array, *row)) for name, row in arrays.items()),
-            (WrenchStamped, 'external_wrench', self._wrench),
-            (PoseStamped, 'pose', self._pose),
-        ]
-        self._publishers = [
-            (node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS), make)
-            for kind, name, make in makers
-        ]
-        self._node = node
-        self._subscribed: list[tuple[Any, Maker]] = []
-        self._given_up: set[str] = set()  # topics whose terms raised an error
+        self.refresh()
 
     def refresh(self) -> None:
-        """Update which topics have subscribers; ConfiguredArm calls this every 20 ms."""
+        """Update which topics have subscribers; the node calls this every 20 ms."""
         self._subscribed = [
-            entry
-            for entry in self._publishers
-            if entry[0].get_subscription_count() > 0 and entry[0].topic_name not in self._given_up
+            (name, make)
+            for name, make in self._makers.items()
+            if self._publishers[name].get_subscription_count() > 0
         ]
 
     @property
@@ -111,25 +155,19 @@ class TermPublishers:
         If a term raises an error, the error is logged, and the term is no longer published. This
         cannot affect ~/command, which is published before the terms.
         """
-        for publisher, make in self._subscribed:
+        for name, make in self._subscribed:
             try:
                 term = make(state, command, stamp)
             except Exception as error:
-                self._given_up.add(publisher.topic_name)
+                del self._makers[name]
                 self._node.get_logger().error(
-                    f'{publisher.topic_name} is not published any more: '
+                    f'~/{name} is not published any more: '
                     f'{shortened(repr(error), 200)}; configure the node anew, and report this'
                 )
                 self.refresh()
                 continue
             if term is not None:
-                publisher.publish(term)
-
-    def destroy(self) -> None:
-        """Destroy the publishers."""
-        for publisher, _ in self._publishers:
-            self._node.destroy_lifecycle_publisher(publisher)
-        self._publishers, self._subscribed = [], []
+                self._publishers[name].publish(term)
 
     def _array(
         self,

@@ -15,8 +15,13 @@ from rclpy.parameter import Parameter
 
 from franka_dynamics.errors import NotStartedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
-from franka_dynamics.ros.two_threads import NodePart, ServiceThread
+from franka_dynamics.ros.node_process import (
+    NodePart,
+    run_lifecycle,
+    run_node,
+    ServiceThread,
+    SIGNALS,
+)
 
 from .conftest import FER, TIMEOUT_S
 
@@ -44,20 +49,20 @@ class RecordingNode(FeedforwardNode):
         self.published = []
 
     def command(self):
-        publish, controller = self.arm._publish, self.controller
+        publish, controller = self._publish, self.controller
 
         def record_and_publish(torque):
             if controller.sends:
                 self.published.append(np.array(torque))
             return publish(torque)
 
-        self.arm._publish = record_and_publish
-        self.arm.clearance.close()  # no joint state comes to listen by
+        self._publish = record_and_publish
+        self.clearance.close()  # no joint state comes to listen by
         controller.start()
         for k in range(300):
             now = time.monotonic()
             torque = controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k, now=now)
-            self.arm._publish(torque)
+            self._publish(torque)
         assert np.abs(self.published[-1]).max() > 1.0
 
 

@@ -12,8 +12,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import Feedforward, Limits
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.external_watch import ExternalWatch
-from franka_dynamics.ros.term_publishers import TermPublishers
+from franka_dynamics.ros.term_publishers import ExternalWatch, TermPublishers
 
 from .conftest import FER, FER_GRAVITY
 from ..messages import stamp
@@ -69,7 +68,8 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller, watch):
         return publishers[topic]
 
     node.create_lifecycle_publisher = publisher
-    terms = TermPublishers(node, controller, 'flange', watch)
+    terms = TermPublishers(node)
+    terms.use(controller, 'flange', watch)
     watch._estimator.estimate = fails
     terms.refresh()
     for k in range(50):

@@ -11,9 +11,7 @@ import pytest
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.ros import diagnostics
-from franka_dynamics.ros.durations import Durations
-from franka_dynamics.ros.external_watch import ExternalWatch
-from franka_dynamics.ros.state_log import StateLog
+from franka_dynamics.ros.term_publishers import ExternalWatch
 
 from ..control.closed_loop import Loop
 
@@ -47,35 +45,6 @@ def test_a_change_is_told_within_a_tenth_of_a_second(published):
     assert np.abs(times - 7.4).min() < 0.05
 
 
-def state_log(controller, warnings=None):
-    """Return a controller's log, which appends warnings to a list."""
-    take = [].append if warnings is None else warnings.append
-    logger = SimpleNamespace(info=lambda _: None, warning=take, error=lambda _: None)
-    return StateLog(SimpleNamespace(get_logger=lambda: logger), controller)
-
-
-def test_a_change_of_state_or_fault_is_one_once():
-    controller = Loop().run(0.3).controller
-    log = state_log(controller)
-    log.note()
-    for change in (
-        lambda: controller.lose('silent', 0.3),
-        lambda: controller.stop('another commands', hold=True),
-    ):
-        assert not log.note()
-        change()
-        assert log.note()
-
-
-def test_a_refused_first_torque_is_logged_once():
-    said = []
-    loop = Loop(Settings(target='mujoco'), gravity_compensation=True)
-    log = state_log(loop.controller, said)
-    loop.run(0.3, lambda _: log.note())
-    (refusal,) = said
-    assert 'fer_joint' in refusal and 'N m' in refusal
-
-
 def guard_status(controller):
     """Return the level and the message of the diagnostics about a controller's guard."""
     node = SimpleNamespace(
@@ -83,8 +52,8 @@ def guard_status(controller):
         create_publisher=lambda *_: None,
         get_publishers_info_by_topic=lambda _: [],
     )
-    external = ExternalWatch(controller)
-    told = diagnostics.FeedforwardDiagnostics(node, controller, Durations(), '/command', external)
+    told = diagnostics.FeedforwardDiagnostics(node, '/command')
+    told.use(controller, ExternalWatch(controller), 0.0)
     statuses = {}
     told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
     told.publish_all()

@@ -13,8 +13,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.braking import REST_SPEED
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.ros.clearance import PublisherCounts
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.rivals import PublisherCounts
 
 from .conftest import FER, INCLINED
 
