@@ -22,11 +22,11 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 from sensor_msgs.msg import JointState
+from stamp_matcher import StampMatcher
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.errors import JointStateError
 from franka_dynamics.ros.node_process import StopRequest
-from franka_dynamics.ros.stamp_matcher import StampMatcher
 
 STIFFNESS = np.array([200.0, 200.0, 200.0, 200.0, 60.0, 60.0, 30.0])  # N m/rad
 DAMPING = np.array([20.0, 20.0, 20.0, 20.0, 3.0, 3.0, 1.0])  # N m s/rad

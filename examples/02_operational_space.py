@@ -16,8 +16,7 @@ import sys
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 from sensor_msgs.msg import JointState
-
-from franka_dynamics.ros.stamp_matcher import StampMatcher
+from stamp_matcher import StampMatcher
 
 # `import` refuses a module name that starts with a digit.
 shared = import_module('01_joint_impedance')

@@ -184,7 +184,7 @@ def direct_way(given, arm):
     name = f'/{given.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
     held = ExecuteProcess(
         output='screen',
-        cmd=[sys.executable, '-m', 'franka_dynamics.ros.status_feed', name],
+        cmd=[sys.executable, '-m', 'franka_dynamics.ros.observer', name],
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     asked = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'

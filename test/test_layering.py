@@ -95,6 +95,6 @@ def test_ros_is_imported_by_the_command_line_alone(edges):
 
 
 def test_the_check_sees_imports_inside_functions():
-    name, text = f'{PACKAGE}.arm.inertia', 'def f():\n    from ..ros import qos\n'
+    name, text = f'{PACKAGE}.arm.inertia', 'def f():\n    from ..ros import messages\n'
     found = set(imported(name, text, is_package=False))
-    assert found == {f'{PACKAGE}.ros.qos'} and upward({name: found}, RANK)
+    assert found == {f'{PACKAGE}.ros.messages'} and upward({name: found}, RANK)

@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..ros.monitor_feed import NodeView, TORQUE_TERMS
+from ..ros.observer import NodeView, TORQUE_TERMS
 
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia', 'external')))

@@ -30,7 +30,7 @@ from ..options import option
 
 if TYPE_CHECKING:
     from .bag_record import Record
-    from ..ros.monitor_feed import NodeView
+    from ..ros.observer import NodeView
 
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
@@ -88,7 +88,7 @@ class State(_Question):
     def run(self) -> int:
         """Print state and figures; exit 1 if the node is silent or has a fault."""
         from ._monitor_view import monitor_view
-        from ..ros.monitor_feed import at_fault
+        from ..ros.observer import at_fault
 
         if self.transition is not None:
             self.refuse('a TRANSITION', 'json')
@@ -109,10 +109,10 @@ class State(_Question):
 
     def _heard(self) -> list[NodeView]:
         """Return the nodes heard in the node's namespace, or in any, with their torques."""
-        from ..ros.monitor_feed import MonitorFeed
+        from ..ros.observer import Monitor
 
         namespace = self.node.strip('/').rpartition('/')[0]
-        feed = MonitorFeed([namespace] if '/' in self.node else [])
+        feed = Monitor([namespace] if '/' in self.node else [])
         try:
             began = time.monotonic()
             heard_at = complete_at = math.inf

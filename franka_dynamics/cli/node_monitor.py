@@ -30,9 +30,9 @@ class Monitor(Action):
 
     def run(self) -> int:
         """Show the nodes until Ctrl-C."""
-        from ..ros.monitor_feed import MonitorFeed
+        from ..ros.observer import Monitor
 
-        feed = MonitorFeed([namespace.strip('/') for namespace in self.namespace])
+        feed = Monitor([namespace.strip('/') for namespace in self.namespace])
         try:
             return _live(feed)
         finally:

@@ -143,7 +143,7 @@ class Sim(ArmOptions):
         1 if the node has a fault at the end, else 0.
         """
         from ..ros import SIMULATION
-        from ..ros.status_feed import is_held, StatusFeed
+        from ..ros.observer import is_held, StatusFeed
 
         simulator, node = (f'/{SIMULATION}/{name}' for name in ('simulator', 'feedforward'))
         end = None if self.duration is None else time.monotonic() + self.duration

@@ -19,8 +19,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.callback_groups import CallbackGroup
 from std_msgs.msg import Float64MultiArray
 
-from .messages import publisher_names, taken
-from .qos import STATE_QOS
+from .messages import publisher_names, STATE_QOS, taken
 
 _STATUS_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus'
 _LIST_CONTROLLERS = 'controller_manager/list_controllers'

@@ -12,9 +12,14 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from std_msgs.msg import Float64MultiArray
 
 from .diagnostics import ERROR, OK, STALE, WARN
-from .messages import publisher_names, with_number
-from .qos import DESCRIPTION_QOS, PUBLISHER_QOS, qos_overriding_options
-from .status_feed import HELD
+from .messages import (
+    DESCRIPTION_QOS,
+    HELD,
+    publisher_names,
+    PUBLISHER_QOS,
+    qos_overriding_options,
+    with_number,
+)
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
 from ..errors import listed

@@ -29,11 +29,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
 from .diagnostics import RESIDUAL
-from .messages import request_message
+from .messages import request_message, SIMULATED_ARM
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
+from .observer import read_statuses, Status
 from .realtime import ON, SWITCH
-from .statuses import read_statuses, SIMULATED_ARM, Status
 from .trajectories import trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import weak_gains

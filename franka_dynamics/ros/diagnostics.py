@@ -12,8 +12,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 
-from .messages import publisher_names, stamp_from_seconds
-from .qos import DESCRIPTION_QOS, REFERENCE_STATE_QOS
+from .messages import DESCRIPTION_QOS, publisher_names, REFERENCE_STATE_QOS, stamp_from_seconds
 from .term_publishers import ExternalWatch
 from ..control.feedforward import Feedforward, State, Status
 from ..control.reference import ReferenceEvent, ReferenceState

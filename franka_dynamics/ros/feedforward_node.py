@@ -24,20 +24,22 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .clearance import Clearance
 from .diagnostics import FeedforwardDiagnostics
-from .messages import doubles, motion_message, with_number
-from .model_source import make_controller, resolve_model, ResolvedModel
-from .node_process import NodePart, run_lifecycle, run_node
-from .node_settings import ROBOT_DESCRIPTION, settings_from
-from .parameter_tables import live_table, table
-from .parameters import declare, LiveParameters, values
-from .qos import (
+from .messages import (
     DESCRIPTION_QOS,
+    doubles,
+    JointStateReader,
+    motion_message,
+    OtherJointsError,
     PUBLISHER_QOS,
     qos_overriding_options,
     REFERENCE_QOS,
     STATE_QOS,
+    with_number,
 )
-from .received import JointStateReader, OtherJointsError
+from .model_source import make_controller, resolve_model, ResolvedModel
+from .node_process import NodePart, run_lifecycle, run_node
+from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
+from .parameters import declare, LiveParameters, values
 from .term_publishers import ExternalWatch, TermPublishers
 from .trajectories import read_trajectory, reference_of
 from ..control.braking import LONGEST_S

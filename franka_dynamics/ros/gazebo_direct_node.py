@@ -25,12 +25,10 @@ from std_msgs.msg import Float64
 
 from . import SIMULATION
 from .command_receiver import CommandReceiver
-from .messages import state_message
+from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
 from .node_process import run_node, StopRequest
-from .node_settings import load_arm
+from .parameter_tables import load_arm
 from .parameters import declare
-from .qos import PUBLISHER_QOS, STATE_QOS
-from .received import JointStateReader
 from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
 from ..control.settings import Settings
 from ..errors import JointStateError

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 import time
 from typing import Any
 
@@ -13,11 +12,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from .finding import find
-from .messages import JointReading
-from .node_process import guest_node
-from .qos import DESCRIPTION_QOS, STATE_QOS
-from .received import JointStateReader
+from .messages import DESCRIPTION_QOS, JointReading, JointStateReader, STATE_QOS
+from .observer import Observer
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
@@ -35,7 +31,6 @@ TERM_TOPICS = {
 }
 _DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _STALE_S = 0.5  # age above which a received term is not used [s]
-_MOST_CALLBACKS = 16  # per update; there are seven topics, each with one message at most
 
 
 class LiveView:
@@ -61,26 +56,24 @@ class LiveView:
         self._began: float | None = None
         self._terms: dict[str, tuple[float, np.ndarray]] = {}
         self.urdf: str | None = None  # from robot_state_publisher, if one runs
-        self._guest = guest_node('view')
-        own, self._executor = self._guest.__enter__()
-        spin = partial(self._executor.spin_once, timeout_sec=PERIOD_S)
-        node, (joint_states,) = find(own, spin, _DISCOVERY_S, node, [joint_states])
+        self._observer = observer = Observer('view')
+        node, (joint_states,) = observer.find(_DISCOVERY_S, node, [joint_states])
         namespace = joint_states.rpartition('/')[0]
         self.problem = f'waiting for {joint_states}'
-        own.create_subscription(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
-        description_topic = f'{namespace}/robot_description'
-        own.create_subscription(String, description_topic, self._on_urdf, DESCRIPTION_QOS)
+        observer.subscribe(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
+        observer.subscribe(
+            String, f'{namespace}/robot_description', self._on_urdf, DESCRIPTION_QOS
+        )
         for column, topic in TERM_TOPICS.items():
-            own.create_subscription(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
+            observer.subscribe(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
 
     def close(self) -> None:
         """Destroy the view's node."""
-        self._guest.__exit__(None, None, None)
+        self._observer.close()
 
     def read(self) -> ViewState | None:
         """Return the newest state without waiting, or None if none has arrived."""
-        for _ in range(_MOST_CALLBACKS):
-            self._executor.spin_once(timeout_sec=0.0)
+        self._observer.poll()
         reading = self._reading
         if reading is None:
             return None

@@ -18,7 +18,8 @@ from rclpy.parameter import Parameter
 from rclpy.wait_for_message import wait_for_message
 from std_msgs.msg import String
 
-from .node_settings import (
+from .messages import DESCRIPTION_QOS
+from .parameter_tables import (
     DESCRIPTION,
     load_arm,
     made_of,
@@ -26,7 +27,6 @@ from .node_settings import (
     settings_from,
     URDF_FILE,
 )
-from .qos import DESCRIPTION_QOS
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains

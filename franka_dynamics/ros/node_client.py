@@ -23,11 +23,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .finding import find
-from .messages import seconds
+from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS, seconds
 from .node_process import guest_node
-from .qos import REFERENCE_QOS, REFERENCE_STATE_QOS
-from .statuses import read_statuses
+from .observer import find, read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0

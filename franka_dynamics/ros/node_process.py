@@ -19,6 +19,8 @@ import math
 import os
 import re
 import signal
+import stat
+import subprocess
 import sys
 import threading
 import time
@@ -84,6 +86,26 @@ def _security_requested() -> bool:
 def _plain(error: RuntimeError) -> str:
     text = _SOURCES.sub('', str(error)).removeprefix('failed to initialize rcl: ')
     return text.replace('Error: error not set', '').rstrip('. ')
+
+
+def log_without_blocking() -> None:
+    """
+    Let a reader of this process's log that reads no longer, as after Ctrl-S, block nothing.
+
+    rclpy logs with Python's lock held, so that a full pipe or terminal would stop every thread,
+    and a forward controller would apply the last torque for ever. A child process passes the log
+    on; what it cannot pass on is lost. A file never blocks.
+    """
+    if stat.S_ISREG(os.fstat(2).st_mode):
+        return
+    os.environ.setdefault('RCUTILS_COLORIZED_OUTPUT', str(int(os.isatty(2))))
+    reader, writer = os.pipe()
+    # In a session of its own, so that Ctrl-C in a terminal leaves it until this process has ended.
+    subprocess.Popen(['cat'], stdin=reader, stdout=2, start_new_session=True)
+    os.set_blocking(writer, False)
+    os.dup2(writer, 2)
+    os.close(reader)
+    os.close(writer)
 
 
 REFUSED, INPUT_AT_FAULT = 1, 2
@@ -234,6 +256,7 @@ def run_node(
     `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
     ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
+    log_without_blocking()
     no_realtime = request_realtime(realtime)
     stop = StopRequest()
     try:

@@ -9,15 +9,12 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from lifecycle_msgs.srv import ChangeState
-from rcl_interfaces import srv
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
     ParameterDescriptor,
     SetParametersResult,
 )
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
@@ -107,19 +104,6 @@ def _with_likeness(name: str, known: Sequence[str]) -> str:
     return f'{name} ({similar[0]}?)' if similar else name
 
 
-_MOST_PER_REQUEST = 1000
-_LONGEST_REASON = 500
-_SERVICES = (  # rclpy's callbacks of these services raise exceptions for some requests
-    ChangeState,
-    srv.DescribeParameters,
-    srv.GetParameters,
-    srv.GetParameterTypes,
-    srv.ListParameters,
-    srv.SetParameters,
-    srv.SetParametersAtomically,
-)
-
-
 class LiveParameters:
     """
     Checks a change of parameters when it is requested; `apply` puts it into effect.
@@ -146,11 +130,6 @@ class LiveParameters:
         self._changed: dict[str, Any] = {}
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._after_set)
-        # With rclpy's own callbacks one request to set a parameter of type 99 ends the node, and
-        # rclpy has no hook for refusing a request.
-        for service in node.services:
-            if service.srv_type in _SERVICES:
-                service.callback = _short_answers(service.callback, node.get_logger())
 
     def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
         """If `live` values changed since the last call, pass all of them to `use`; log changes."""
@@ -169,8 +148,8 @@ class LiveParameters:
     def _on_set(self, changes: Sequence[Parameter]) -> SetParametersResult:
         try:
             for change in changes:
-                if not change.name or change.type_ is Parameter.Type.NOT_SET:
-                    raise SettingsError(f'{change.name!r} is no parameter with a value.')
+                if change.type_ is Parameter.Type.NOT_SET:
+                    raise SettingsError(f'{change.name!r} is given no value.')
                 if change.name in self._specs:
                     self._check(self._specs[change.name], change)
             merged = values(self._node, self._live)
@@ -198,33 +177,3 @@ class LiveParameters:
             if change.name in live:
                 value = change.value
                 self._changed[change.name] = value.tolist() if isinstance(value, array) else value
-
-
-def _short_answers(callback: Callable[[Any, Any], Any], logger: Any) -> Callable[[Any, Any], Any]:
-    """Return `callback` with exceptions logged and answered as refusals; shorten long reasons."""
-
-    def answer(request: Any, response: Any) -> Any:
-        entries = getattr(request, 'parameters', ())
-        try:
-            if len(entries) > _MOST_PER_REQUEST:
-                raise ValueError(
-                    f'at most {_MOST_PER_REQUEST} parameters are taken in one request'
-                )
-            if isinstance(request, ChangeState.Request):  # because rcl logs the whole label
-                request.transition.label = shortened(request.transition.label)
-            callback(request, response)
-        except (ValueError, TypeError, AttributeError, OverflowError, RCLError) as error:
-            logger.warning(f'a request was refused: {shortened(str(error), _LONGEST_REASON)}')
-            refusal = SetParametersResult(successful=False, reason=str(error))
-            if isinstance(request, srv.SetParametersAtomically.Request):
-                response.result = refusal
-            elif entries:  # parameters after the wrong one get the same answer
-                response.results += [refusal] * (len(entries) - len(response.results))
-        if isinstance(request, srv.SetParametersAtomically.Request):
-            response.result.reason = shortened(response.result.reason, _LONGEST_REASON)
-        elif entries:
-            for result in response.results:
-                result.reason = shortened(result.reason, _LONGEST_REASON)
-        return response
-
-    return answer

@@ -25,9 +25,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .finding import find
+from .messages import JointStateReader
 from .node_process import guest_node
-from .received import JointStateReader
+from .observer import find
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 

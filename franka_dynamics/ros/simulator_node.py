@@ -22,14 +22,17 @@ from sensor_msgs.msg import JointState
 from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .diagnostics import Durations, ERROR, OK, PublicationTimes, StatusPublisher, WARN
-from .messages import stamp_from_seconds, state_message
+from .messages import (
+    PUBLISHER_QOS,
+    qos_overriding_options,
+    SIMULATED_ARM,
+    stamp_from_seconds,
+    state_message,
+)
 from .node_process import run_node, StopRequest
-from .node_settings import load_arm, made_of
-from .parameter_tables import table
+from .parameter_tables import load_arm, made_of, table
 from .parameters import declare
-from .qos import PUBLISHER_QOS, qos_overriding_options
 from .realtime import OFF
-from .statuses import SIMULATED_ARM
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 import time
 from typing import Any
 
@@ -14,11 +13,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .finding import find
-from .messages import publisher_names, seconds
-from .node_process import guest_node
-from .received import is_measured
-from .statuses import read_statuses, SIMULATED_ARM, Status
+from .messages import is_measured, publisher_names, seconds, SIMULATED_ARM
+from .observer import Observer, read_statuses, Status
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
 SIMULATED = 'simulated arm'
@@ -27,7 +23,7 @@ Line = tuple[str, str, str]  # subject, level, sentence
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 _OLD_S = 0.1
-_PATIENCE_S, _SPIN_S = 10.0, 0.05
+_PATIENCE_S, _LOOK_S = 10.0, 0.05
 # A deep queue, so that a slow reader still counts every joint state.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -87,20 +83,21 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     def on_diagnostics(message: DiagnosticArray) -> None:
         statuses.update({status.name: status for status in read_statuses(message)})
 
-    with guest_node('doctor') as (node, executor):
-        spin = partial(executor.spin_once, timeout_sec=_SPIN_S)
-        _, (topic, command) = find(node, spin, listen, topics=(topic, command))
-        node.create_subscription(JointState, topic, heard.take, _COUNTING)
-        node.create_subscription(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
-        end = time.monotonic() + listen
-        while time.monotonic() < end or (
-            # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
-            # busy machine. The first joint state of a listed publisher may still come.
+    with Observer('doctor') as observer:
+        node = observer.node
+        _, (topic, command) = observer.find(listen, topics=(topic, command))
+        observer.subscribe(JointState, topic, heard.take, _COUNTING)
+        observer.subscribe(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
+        observer.wait(listen)
+        end = time.monotonic() + _PATIENCE_S
+        # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
+        # busy machine. The first joint state of a listed publisher may still come.
+        while (
             (heard.off_the_clock or (not heard.count and node.count_publishers(topic)))
             and not simulators(statuses)
-            and time.monotonic() < end + _PATIENCE_S
+            and time.monotonic() < end
         ):
-            spin()
+            observer.wait(_LOOK_S)
         simulator = simulators(statuses)
         if simulator:
             names = ', '.join(simulator)

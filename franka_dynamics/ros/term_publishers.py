@@ -13,8 +13,7 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
-from .messages import effort_message
-from .qos import PUBLISHER_QOS
+from .messages import effort_message, PUBLISHER_QOS
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms

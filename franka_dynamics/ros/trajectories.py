@@ -10,20 +10,14 @@ from pathlib import Path
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import POINT_FIELDS, request_message, seconds
-from .received import received, UnreadableMessageError
+from .messages import POINT_FIELDS, received, request_message, seconds, UnreadableMessageError
 from ..arm.arm_file import shipped_name
 from ..arm.strict_yaml import read_mapping
-from ..control.request import MOST_POINTS, require_count, TrajectoryRequest
+from ..control.request import require_count, TrajectoryRequest
 from ..control.trajectory import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
 from ..typing import Array
-
-# Enough bytes for MOST_POINTS points of nine joints with positions, velocities, accelerations,
-# efforts.
-MOST_TRAJECTORY_BYTES = 1 << 20
-
 
 _FORM = (
     'a trajectory needs joint_names and points, each with positions and time_from_start, as '
@@ -36,15 +30,12 @@ def read_trajectory(data: bytes) -> JointTrajectory:
     """
     Return the trajectory message that serialized bytes hold.
 
-    Raises ReferenceRefusedError if the bytes are no trajectory_msgs/JointTrajectory, or more than
-    MOST_TRAJECTORY_BYTES.
+    Raises ReferenceRefusedError if the bytes are no trajectory_msgs/JointTrajectory.
     """
     try:
-        message = received(JointTrajectory, data, MOST_TRAJECTORY_BYTES)
+        message: JointTrajectory = received(JointTrajectory, data)
     except UnreadableMessageError as error:
-        raise ReferenceRefusedError(
-            f'The reference cannot be read: {error}; send at most {MOST_POINTS} points.'
-        ) from error
+        raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
     return message
 
 

@@ -11,30 +11,26 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from queue import Empty, SimpleQueue
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+import math
 import sys
-import threading
 import time
 from typing import Any
 
 from action_msgs.msg import GoalStatus
 import numpy as np
-from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import MultiThreadedExecutor
+from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import motion_message
+from .messages import JointStateReader, motion_message, STATE_QOS
 from .node_process import run_node, StopRequest
-from .node_settings import load_arm, settings_from
-from .parameter_tables import live_table, table
+from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
-from .qos import STATE_QOS
 from .realtime import OFF
-from .received import JointStateReader
 from .trajectories import request_of
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
@@ -49,11 +45,7 @@ from ..typing import Array
 
 NODE_NAME = 'trajectory_action'
 ACTION = '~/follow_joint_trajectory'
-# Largest number of goals at a time: the goal being followed, and goals that wait to replace it.
-# Each goal has a thread.
-_MOST_GOALS = 4
-_THREADS = _MOST_GOALS + 3  # three for joint states, the controller's answers and cancelling
-_LOOK_S, _SPIN_S = 0.1, 0.1
+_SPIN_S = 0.1  # longest time between two looks of a waiting goal [s]
 _LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends [s]
 
 
@@ -65,16 +57,15 @@ class _RefusedError(Exception):
         self.code = code
 
 
-class _Relay:
-    """One goal: events from controller and client in order, and its motion."""
+class _Turn:
+    """Awaited, it lets the executor wait for its next event, for at most _SPIN_S."""
 
-    def __init__(self) -> None:
-        self.events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
-        self.motion: Trajectory | None = None
+    def __await__(self) -> Generator[None, None, None]:
+        yield
 
 
 class TrajectoryActionNode(Node):
-    """Serves ~/follow_joint_trajectory; every goal has a thread that waits for its end."""
+    """Serves ~/follow_joint_trajectory; each goal is a coroutine, all of them on one thread."""
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__(NODE_NAME, **node_options)
@@ -93,33 +84,17 @@ class TrajectoryActionNode(Node):
         self._type = FollowJointTrajectory
         self._wait = parameters['wait']
         self._controller_action = parameters['controller_action']
-        self._lock = threading.Lock()
-        self._relays: dict[bytes, _Relay] = {}
-        self._followed: _Relay | None = None
-        self._group = ReentrantCallbackGroup()
-        self._client = ActionClient(
-            self, self._type, self._controller_action, callback_group=self._group
-        )
+        self._followed: Trajectory | None = None  # the motion that the controller follows
+        self.under_way = 0  # number of goals
+        self.ending = False  # whether all goals are to be cancelled
+        self._client = ActionClient(self, self._type, self._controller_action)
         self._server = ActionServer(
             self,
             self._type,
             ACTION,
             self._execute,
-            goal_callback=self._on_goal,
-            handle_accepted_callback=self._on_accepted,
-            cancel_callback=self._on_cancel,
-            callback_group=self._group,
+            cancel_callback=lambda handle: CancelResponse.ACCEPT,
         )
-
-    @property
-    def busy(self) -> bool:
-        """Whether a goal is under way."""
-        return bool(self._relays)
-
-    def cancel_all(self) -> None:
-        """Ask the controller to cancel every goal; clients' uncancelled goals end as aborted."""
-        for relay in list(self._relays.values()):
-            relay.events.put(('cancel', None))
 
     def destroy_node(self) -> None:
         """Destroy action server and client, then the node."""
@@ -127,104 +102,23 @@ class TrajectoryActionNode(Node):
         self._client.destroy()
         super().destroy_node()
 
-    # The client's side -------------------------------------------------------------------------
-
-    def _on_goal(self, _: Any) -> GoalResponse:
-        if len(self._relays) >= _MOST_GOALS:
-            self.get_logger().warning(f'a goal was rejected: {_MOST_GOALS} are under way')
-            return GoalResponse.REJECT
-        return GoalResponse.ACCEPT
-
-    def _on_accepted(self, handle: Any) -> None:
-        self._relays[bytes(handle.goal_id.uuid)] = _Relay()
-        handle.execute()
-
-    def _on_cancel(self, handle: Any) -> CancelResponse:
-        relay = self._relays.get(bytes(handle.goal_id.uuid))
-        if relay is None:
-            return CancelResponse.REJECT
-        relay.events.put(('cancel', None))
-        return CancelResponse.ACCEPT
-
-    def _execute(self, handle: Any) -> Any:
+    async def _execute(self, handle: Any) -> Any:
         """Follow one goal to its end; return its result."""
-        key = bytes(handle.goal_id.uuid)
-        relay = self._relays[key]
+        self.under_way += 1
+        motion = None
         try:
-            self._pass_on(handle, relay)
-            return self._follow(handle, relay)
+            motion, theirs = await self._passed_on(handle)
+            self._followed = motion
+            answer = await self._end_of(handle, theirs)
         except (FrankaDynamicsError, _RefusedError) as error:
             self.get_logger().warning(f'a goal was aborted: {error}')
             handle.abort()
             code = getattr(error, 'code', GoalError.INVALID_GOAL)
             return self._type.Result(error_code=int(code), error_string=str(error))
         finally:
-            with self._lock:
-                if self._followed is relay:
-                    self._followed = None
-                del self._relays[key]
-
-    def _pass_on(self, handle: Any, relay: _Relay) -> None:
-        """Send a goal with torques to the controller; its answer comes as a relay event."""
-        goal = handle.request
-        if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
-            raise _RefusedError(
-                'The goal has a multi_dof_trajectory; leave it empty, this arm has single joints.',
-                GoalError.INVALID_JOINTS,
-            )
-        if not self._client.wait_for_server(self._wait):
-            raise _RefusedError(
-                f'Nobody serves {self._controller_action}; load and activate the '
-                'joint_trajectory_controller, or set controller_action.'
-            )
-        goal.trajectory = self._filled(goal.trajectory, relay)
-
-        def pass_feedback(message: Any) -> None:
-            if handle.is_active:
-                handle.publish_feedback(message.feedback)
-
-        sent = self._client.send_goal_async(goal, pass_feedback)
-        sent.add_done_callback(lambda future: relay.events.put(('answer', future.result())))
-
-    def _follow(self, handle: Any, relay: _Relay) -> Any:
-        """
-        Wait for the controller's result and return it; forward requests to cancel.
-
-        Raises _RefusedError if the controller rejects the goal, or if its action server is gone
-        for longer than the parameter `wait`.
-        """
-        theirs, cancelled, seen = None, False, time.monotonic()
-        while True:
-            try:
-                event, value = relay.events.get(timeout=_LOOK_S)
-            except Empty:
-                if self._client.server_is_ready():
-                    seen = time.monotonic()
-                elif time.monotonic() - seen > self._wait:
-                    raise _RefusedError(
-                        f'{self._controller_action} is gone; how the motion ended is unknown.'
-                    ) from None
-                continue
-            if event == 'answer':
-                if not value.accepted:
-                    raise _RefusedError(
-                        f'{self._controller_action} rejected the goal; its log says why.'
-                    )
-                theirs = value
-                with self._lock:
-                    self._followed = relay
-                theirs.get_result_async().add_done_callback(
-                    lambda future: relay.events.put(('result', future.result()))
-                )
-            elif event == 'result':
-                return self._ended(handle, value)
-            cancelled |= event == 'cancel'
-            if cancelled and theirs is not None:
-                theirs.cancel_goal_async()
-                cancelled = False
-
-    def _ended(self, handle: Any, answer: Any) -> Any:
-        """Return the controller's result, and set the status of the client's goal."""
+            self.under_way -= 1
+            if self._followed is motion:
+                self._followed = None
         if answer.status == GoalStatus.STATUS_SUCCEEDED:
             handle.succeed()
         elif answer.status == GoalStatus.STATUS_CANCELED and handle.is_cancel_requested:
@@ -233,35 +127,88 @@ class TrajectoryActionNode(Node):
             handle.abort()
         return answer.result
 
-    # The torques -------------------------------------------------------------------------------
+    async def _passed_on(self, handle: Any) -> tuple[Trajectory, Any]:
+        """Send a goal with torques to the controller; return its motion, and its goal there."""
+        goal = handle.request
+        if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
+            raise _RefusedError(
+                'The goal has a multi_dof_trajectory; leave it empty, this arm has single joints.',
+                GoalError.INVALID_JOINTS,
+            )
+        give_up = time.monotonic() + self._wait
+        while not self._client.server_is_ready():
+            if time.monotonic() > give_up:
+                raise _RefusedError(
+                    f'Nobody serves {self._controller_action}; load and activate the '
+                    'joint_trajectory_controller, or set controller_action.'
+                )
+            await _Turn()
+        motion, goal.trajectory = self._filled(goal.trajectory, *await self._state())
 
-    def _filled(self, trajectory: JointTrajectory, relay: _Relay) -> JointTrajectory:
-        """Return a goal's trajectory with torques, and set `relay.motion` to the goal's motion."""
+        def pass_feedback(message: Any) -> None:
+            if handle.is_active:
+                handle.publish_feedback(message.feedback)
+
+        theirs = await self._watched(self._client.send_goal_async(goal, pass_feedback))
+        if not theirs.accepted:
+            raise _RefusedError(f'{self._controller_action} rejected the goal; its log says why.')
+        return motion, theirs
+
+    async def _end_of(self, handle: Any, theirs: Any) -> Any:
+        """Wait for the controller's result and return it; forward a request to cancel."""
+        cancelled = False
+
+        def pass_cancellation() -> None:
+            nonlocal cancelled
+            if not cancelled and (handle.is_cancel_requested or self.ending):
+                cancelled = True
+                theirs.cancel_goal_async()
+
+        return await self._watched(theirs.get_result_async(), pass_cancellation)
+
+    async def _watched(self, future: Any, meanwhile: Callable[[], None] = lambda: None) -> Any:
+        """
+        Return the controller's answer, and call `meanwhile` while waiting for it.
+
+        Raises _RefusedError if its action server is gone for longer than the parameter `wait`.
+        """
+        seen = time.monotonic()
+        while not future.done():
+            meanwhile()
+            if self._client.server_is_ready():
+                seen = time.monotonic()
+            elif time.monotonic() - seen > self._wait:
+                raise _RefusedError(
+                    f'{self._controller_action} is gone; how the motion ended is unknown.'
+                )
+            await _Turn()
+        return future.result()
+
+    def _filled(
+        self, trajectory: JointTrajectory, stamp: float, q: Array
+    ) -> tuple[Trajectory, JointTrajectory]:
+        """Return the motion of a goal, and its trajectory with torques."""
         request = request_of(trajectory)
         law = ControlLaw(
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )
-        stamp, q = self._state()
-        with self._lock:
-            followed = None if self._followed is None else self._followed.motion
         try:
-            filled = fill(request, law, stamp, q, followed)
+            filled = fill(request, law, stamp, q, self._followed)
         except ReferenceRefusedError as error:
             code = code_of_refusal(request, self._description, stamp)
             raise _RefusedError(str(error), code) from error
-        relay.motion = filled.motion
-        return motion_message(self._description.joint_names, *filled)
+        return filled.motion, motion_message(self._description.joint_names, *filled)
 
-    def _state(self) -> tuple[float, Array]:
+    async def _state(self) -> tuple[float, Array]:
         """
         Wait for a new joint state, at most the parameter `wait`; return stamp [s] and positions.
 
         The subscription exists only during the wait, because reading 1 kHz states without a goal
         would be wasted work.
         """
-        reader, states = JointStateReader(self._description.joint_names), SimpleQueue[bytes]()
+        reader, states = JointStateReader(self._description.joint_names), deque[bytes]()
         subscription = self.create_subscription(
-            JointState, 'joint_states', states.put, STATE_QOS, raw=True, callback_group=self._group
+            JointState, 'joint_states', states.append, STATE_QOS, raw=True
         )
         problem = (
             f'No joint state came on {subscription.topic_name} within {self._wait:g} s; remap '
@@ -269,38 +216,39 @@ class TrajectoryActionNode(Node):
         )
         give_up = time.monotonic() + self._wait
         try:
-            while True:
-                try:
-                    state = states.get(timeout=max(0.0, give_up - time.monotonic()))
-                    reading = reader.read(state)
-                except Empty:
-                    raise _RefusedError(problem) from None
-                except JointStateError as error:
-                    problem = str(error)
-                    continue
-                if np.isfinite(reading.position).all():
-                    return reading.stamp, reading.position
-                problem = 'The joint state holds a position that is not finite.'
+            while time.monotonic() < give_up:
+                while states:
+                    try:
+                        reading = reader.read(states.popleft())
+                    except JointStateError as error:
+                        problem = str(error)
+                        continue
+                    if np.isfinite(reading.position).all():
+                        return reading.stamp, reading.position
+                    problem = 'The joint state holds a position that is not finite.'
+                await _Turn()
+            raise _RefusedError(problem)
         finally:
             self.destroy_subscription(subscription)
 
 
 def _run(node: TrajectoryActionNode, stop: StopRequest) -> int:
-    executor = MultiThreadedExecutor(_THREADS)
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
+
+    def spin(until: Callable[[], bool], seconds: float = math.inf) -> None:
+        give_up = time.monotonic() + seconds
+        while not until() and time.monotonic() < give_up:
+            executor.spin_once(timeout_sec=_SPIN_S)
+
     try:
-        while not stop.requested:
-            executor.spin_once(timeout_sec=_SPIN_S)
-        node.cancel_all()
-        until = time.monotonic() + node.get_parameter('wait').value
-        while node.busy and time.monotonic() < until:
-            executor.spin_once(timeout_sec=_SPIN_S)
-        until = time.monotonic() + _LAST_WORDS_S
-        while time.monotonic() < until:
-            executor.spin_once(timeout_sec=_SPIN_S)
+        spin(lambda: stop.requested)
+        node.ending = True
+        spin(lambda: not node.under_way, node.get_parameter('wait').value)
+        spin(lambda: False, _LAST_WORDS_S)
         return 0
     finally:
-        executor.shutdown(_SPIN_S)
+        executor.shutdown()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -12,8 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli._monitor_view import monitor_view
-from franka_dynamics.ros.monitor_feed import NodeView, TORQUE_TERMS
-from franka_dynamics.ros.statuses import Status
+from franka_dynamics.ros.observer import NodeView, Status, TORQUE_TERMS
 
 JOINTS = tuple(f'left_fer_joint{i}' for i in range(1, 8))
 EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)

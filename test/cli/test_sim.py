@@ -12,8 +12,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros.node_group import end_of, NodeGroup
-from franka_dynamics.ros.status_feed import StatusFeed
-from franka_dynamics.ros.statuses import Status
+from franka_dynamics.ros.observer import Status, StatusFeed
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
 HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}

@@ -33,9 +33,9 @@ from std_srvs.srv import Trigger  # noqa: E402
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
 from franka_dynamics.ros.child import default_signals  # noqa: E402
+from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
+from franka_dynamics.ros.observer import read_status, Status  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
-from franka_dynamics.ros.qos import DESCRIPTION_QOS  # noqa: E402
-from franka_dynamics.ros.statuses import read_status, Status  # noqa: E402
 
 from ..processes import TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402

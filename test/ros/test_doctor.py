@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.cli import doctor as machine
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros import system_checks as system
-from franka_dynamics.ros.statuses import Status
+from franka_dynamics.ros.observer import Status
 from franka_dynamics.ros.system_checks import BAD, GOOD, NOTE
 
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import run_python
+from .conftest import run_python, start_python, TIMEOUT_S
 
 ENDING = Path(__file__).parent / 'ending.py'
 
@@ -38,3 +38,22 @@ def test_a_crash_shows_its_stack_to_whoever_waits_for_the_end(launch, tmp_path):
     process = launch(str(script))
     with pytest.raises(AssertionError, match=r'exit status -6: .*(?s:.)*in at_fault'):
         process.wait()
+
+
+FLOODED = """
+from rclpy.logging import get_logger
+from franka_dynamics.ros.node_process import log_without_blocking
+log_without_blocking()
+for k in range(3000):
+    get_logger('flood').warning(f'{k} ' + 'x' * 1000)
+print('goes on', flush=True)
+"""
+
+
+def test_a_log_that_nobody_reads_stops_nothing_and_one_that_is_read_is_whole():
+    with start_python('-c', FLOODED) as process:
+        assert process.stdout.readline() == 'goes on\n'
+        process.stderr.close()
+    few = FLOODED.replace('3000', '30')
+    _, errors = start_python('-c', few).communicate(timeout=TIMEOUT_S)
+    assert all(f'{k} xxx' in errors for k in range(30))

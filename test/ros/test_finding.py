@@ -9,7 +9,7 @@ import rclpy
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.finding import find, resolved
+from franka_dynamics.ros.observer import find, resolved
 
 LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedforward'
 

@@ -8,9 +8,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from franka_dynamics.errors import DescriptionError, SettingsError, UrdfError
+from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.model_source import resolve_model
 from franka_dynamics.ros.parameter_tables import table
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
 from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import FER, FER_GRAVITY

@@ -13,8 +13,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.monitor_feed import at_fault, NodeView
-from franka_dynamics.ros.statuses import Status
+from franka_dynamics.ros.observer import at_fault, NodeView, Status
 
 from .conftest import LOCKSTEP, PATIENT, TIMEOUT_S
 

@@ -16,8 +16,7 @@ from franka_dynamics.control.settings import Settings, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.node_settings import made_of, settings_from
-from franka_dynamics.ros.parameter_tables import generated_files, table
+from franka_dynamics.ros.parameter_tables import generated_files, made_of, settings_from, table
 from franka_dynamics.ros.parameter_tables import NODES as NAMES
 from franka_dynamics.ros.parameters import declare, values
 from franka_dynamics.ros.simulator_node import SimulatorNode

@@ -8,7 +8,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.errors import JointStateError
-from franka_dynamics.ros.received import JointStateReader, OtherJointsError
+from franka_dynamics.ros.messages import JointStateReader, OtherJointsError
 
 WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 
@@ -65,7 +65,6 @@ GOOD = joint_state()
         (GOOD[:60], 'cannot be read: failed to deserialize'),
         (GOOD[:20] + b'\xff\xff\xff\x7f' + GOOD[24:], 'cannot be read: failed to deserialize'),
         (GOOD[:8] + b'\xff\xff\xff\xff' + GOOD[12:], 'its stamp has 4294967295 nanoseconds'),
-        (joint_state(('x' * 10**6, *WANTED), range(12)), 'bytes long, and at most 65536 are read'),
         (joint_state(('x' * 40000, *WANTED[1:])), r'\.\.\. \(40000 characters\)'),
         (joint_state([f'j{k}' for k in range(1000)], range(3000)), r'j11, \.\.\. \(1000 in all\)'),
     ],

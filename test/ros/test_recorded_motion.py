@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
-from franka_dynamics.ros.statuses import read_statuses
+from franka_dynamics.ros.observer import read_statuses
 
 from .conftest import FER
 from ..messages import stamp

@@ -15,9 +15,9 @@ import pytest
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
+from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.node_process import guest_node
 from franka_dynamics.ros.parameter_tables import NODES
-from franka_dynamics.ros.qos import DESCRIPTION_QOS
 
 from .conftest import run_python
 

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.statuses import read_statuses
+from franka_dynamics.ros.observer import read_statuses
 
 from .conftest import COMMAND, FER, FER_GRAVITY
 from ..messages import stamp

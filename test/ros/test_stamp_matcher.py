@@ -8,7 +8,11 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.messages import stamp_from_seconds
-from franka_dynamics.ros.stamp_matcher import StampMatcher
+
+from ..scripts import loaded, ROOT
+
+with loaded(ROOT / 'examples' / 'stamp_matcher.py') as module:
+    StampMatcher = module.StampMatcher
 
 
 @pytest.fixture

@@ -1,0 +1,407 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Observes running nodes: diagnostic statuses as data, and topics read when their reader asks.
+
+`python -m franka_dynamics.ros.observer NODE` ends once NODE says on ~/status that the arm is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+import math
+import signal
+import sys
+import time
+from typing import Any, NamedTuple, Self
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from sensor_msgs.msg import JointState
+
+from .messages import DESCRIPTION_QOS, HELD, seconds, SIMULATED_ARM, STATE_QOS, taken
+from .node_process import guest_node
+from ..errors import listed, SettingsError
+
+# Severities; the index of each is its level number in diagnostic_msgs.
+LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
+# The feedforward node's torque topics, in the order in which they are displayed.
+TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'external_torque')
+SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
+_LIMIT = 'torque limit, '
+_DIAGNOSTICS_DEPTH = 50
+_POLL_S = 0.05
+_PATIENCE_S = 0.1
+
+
+class Status(NamedTuple):
+    """
+    One diagnostic status.
+
+    This package names its statuses "node: subject". `node` is the node's full name without the
+    leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
+    one of LEVELS.
+    """
+
+    node: str
+    subject: str
+    level: str
+    message: str
+    values: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The name under which the status was published."""
+        return f'{self.node}: {self.subject}' if self.node else self.subject
+
+
+def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
+    """Yield the diagnostic statuses in a message."""
+    return map(read_status, message.status)
+
+
+def read_status(entry: DiagnosticStatus) -> Status:
+    """Return one diagnostic status as data."""
+    node, found, subject = entry.name.partition(': ')
+    number = entry.level[0]
+    return Status(
+        node if found else '',
+        subject if found else entry.name,
+        LEVELS[number] if number < len(LEVELS) else 'ERROR',
+        entry.message,
+        {pair.key: pair.value for pair in entry.values},
+    )
+
+
+def resolved(name: str, present: set[str], what: str) -> str:
+    """
+    Return the full name of a node or topic that a user gave.
+
+    A name with a leading slash is a full name. Another name is looked up in `present`, full names:
+    first in the root namespace, then in all others. If it is not there, the root namespace is
+    assumed. Raises SettingsError, with `what` in the sentence, if several namespaces have it.
+    """
+    if name.startswith('/'):
+        return name
+    if f'/{name}' in present:
+        return f'/{name}'
+    found = sorted(one for one in present if one.endswith(f'/{name}'))
+    if len(found) > 1:
+        raise SettingsError(
+            f'{name} stands for {len(found)} {what}s here: {listed(found)}; name one of them, '
+            'with its slash.'
+        )
+    return found[0] if found else f'/{name}'
+
+
+class Observer:
+    """
+    A node of its own whose topics are read when `poll` is called; a context manager.
+
+    The messages are taken without an executor: of a topic at 1 kHz that is subscribed with depth
+    1, a poll costs one message, because the middleware overwrites older ones.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._guest = guest_node(name)
+        self.node, _ = self._guest.__enter__()
+        self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Destroy the node."""
+        self._guest.__exit__(None, None, None)
+
+    def subscribe(
+        self, kind: type, topic: str, take: Callable[[Any], None], qos: Any, *, raw: bool = False
+    ) -> None:
+        """Call `take` with each message of a topic, or its bytes, in later polls."""
+        subscription = self.node.create_subscription(kind, topic, take, qos, raw=raw)
+        depth = qos if isinstance(qos, int) else qos.depth
+        self._subscriptions.append((subscription, depth, take))
+
+    def poll(self) -> None:
+        """Read the messages that wait now, of each topic at most as many as are queued."""
+        for subscription, depth, take in list(self._subscriptions):
+            for _ in range(depth):
+                waiting = taken(subscription)
+                if waiting is None:
+                    break
+                take(waiting[0])
+
+    def wait(self, seconds: float) -> None:
+        """Poll for `seconds`, at least once."""
+        end = time.monotonic() + seconds
+        self.poll()
+        while (left := end - time.monotonic()) > 0.0:
+            time.sleep(min(left, _POLL_S))
+            self.poll()
+
+    def find(
+        self, seconds: float, node: str = '', topics: Sequence[str] = ()
+    ) -> tuple[str, list[str]]:
+        """Return the full names of a node and of topics that a user named, as `find` does."""
+        return find(self.node, partial(time.sleep, _POLL_S), seconds, node, topics)
+
+
+def find(
+    own: Any,
+    spin: Callable[[], object],
+    seconds: float,
+    node: str = '',
+    topics: Sequence[str] = (),
+) -> tuple[str, list[str]]:
+    """
+    Return the full names of a node and of topics that a user named.
+
+    A name without a leading slash is looked up among the nodes or the published topics that the
+    node `own` discovers: until all are found, but for at most `seconds` [s]. `spin` is called
+    while waiting.
+    """
+    end = time.monotonic() + seconds
+    while True:
+        nodes, published = _nodes(own), _published(own)
+        sought = [(node, nodes), *((topic, published) for topic in topics)]
+        if all(_is_found(*one) for one in sought) or time.monotonic() > end:
+            break
+        spin()
+    return (
+        resolved(node, nodes, 'node') if node else '',
+        [resolved(topic, published, 'topic') for topic in topics],
+    )
+
+
+def _is_found(name: str, present: set[str]) -> bool:
+    return not name or name[0] == '/' or any(one.endswith(f'/{name}') for one in present)
+
+
+def _nodes(own: Any) -> set[str]:
+    return {f'{space.rstrip("/")}/{name}' for name, space in own.get_node_names_and_namespaces()}
+
+
+def _published(own: Any) -> set[str]:
+    return {name for name, _ in own.get_topic_names_and_types() if own.count_publishers(name)}
+
+
+@dataclass
+class NodeView:
+    """
+    The latest messages of one node.
+
+    `name` is the node's full name without the leading slash. `statuses` maps each subject to a
+    diagnostic status, `torques` each term to a torque message. `heard` is the steady-clock time of
+    the latest diagnostics [s], `command_rate` the rate of published commands [Hz].
+    """
+
+    name: str
+    statuses: dict[str, Status] = field(default_factory=dict)
+    torques: dict[str, JointState] = field(default_factory=dict)
+    heard: float = 0.0
+    command_rate: float = float('nan')
+    _published: tuple[float, int] | None = None
+
+    @property
+    def namespace(self) -> str:
+        """The node's namespace without slashes at its ends; empty for the root."""
+        return self.name.rpartition('/')[0]
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether the node is a feedforward node."""
+        return {'Joint states', 'Command'} <= self.statuses.keys()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the node belongs to this package; other nodes publish on /diagnostics too."""
+        return self.is_arm or self.is_simulated
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the node is a simulated arm."""
+        return SIMULATED_ARM in self.statuses
+
+    @property
+    def torque_limits(self) -> dict[str, float]:
+        """Torque limits by joint [N m]; empty until the node has published them."""
+        arm = self.statuses.get('Arm')
+        return (
+            {}
+            if arm is None
+            else {
+                key[len(_LIMIT) :].removesuffix(' [N m]'): float(value)
+                for key, value in arm.values.items()
+                if key.startswith(_LIMIT)
+            }
+        )
+
+    def silent(self, now: float) -> bool:
+        """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
+        return now - self.heard > SILENT_AFTER_S
+
+    def take(self, status: Status, now: float) -> None:
+        """Store one diagnostic status, and update the command rate."""
+        self.statuses[status.subject] = status
+        self.heard = now
+        if status.subject == 'Command' and 'published' in status.values:
+            published = int(status.values['published'])
+            if self._published is not None and now > self._published[0]:
+                before, count = self._published
+                # The count of commands restarts at each activation, so it may have decreased.
+                self.command_rate = max(0, published - count) / (now - before)
+            self._published = (now, published)
+
+    def number(self, subject: str, key: str) -> float:
+        """Return one diagnostic value as a number; NaN if there is none."""
+        status = self.statuses.get(subject)
+        value = parsed(status.values.get(key, '')) if status is not None else None
+        return float(value) if isinstance(value, int | float) else float('nan')
+
+    def as_dict(self, now: float) -> dict[str, Any]:
+        """Return the node's data for JSON: numbers as numbers, unknown values as null."""
+        return {
+            'node': self.name,
+            'silent': self.silent(now),
+            'command_rate_hz': finite(self.command_rate),
+            'torque_limits': self.torque_limits,
+            'statuses': {
+                subject: {
+                    'level': status.level,
+                    'message': status.message,
+                    'values': {key: parsed(value) for key, value in status.values.items()},
+                }
+                for subject, status in self.statuses.items()
+            },
+            'torques': {
+                term: {
+                    'stamp': seconds(message.header.stamp),
+                    'effort': dict(zip(message.name, map(finite, message.effort))),
+                }
+                for term, message in self.torques.items()
+            },
+        }
+
+
+def parsed(text: str) -> Any:
+    """Convert a diagnostic value to a bool, a number, None for NaN or infinity, or a string."""
+    if text in ('True', 'False'):
+        return text == 'True'
+    for kind in (int, float):
+        try:
+            return finite(kind(text))
+        except ValueError:
+            continue
+    return text
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None for NaN and infinity, which JSON cannot express."""
+    return value if math.isfinite(value) else None
+
+
+def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
+    """Return a sentence for every silent node and for every status of level ERROR."""
+    sentences = []
+    for node in nodes:
+        if node.silent(now):
+            sentences.append(f'{node.name} has been silent for {now - node.heard:.1f} s.')
+        sentences += [
+            f'{node.name}: {subject}: {status.message}'
+            for subject, status in node.statuses.items()
+            if status.level == 'ERROR'
+        ]
+    return sentences
+
+
+class Monitor(Observer):
+    """
+    Keeps NodeViews of nodes heard on /diagnostics; `nodes` are those of this package.
+
+    Only nodes in `namespaces`, given without slashes at their ends, are kept; if `namespaces` is
+    empty, nodes of every namespace.
+    """
+
+    def __init__(self, namespaces: Collection[str] = ()) -> None:
+        super().__init__('monitor')
+        self._namespaces = set(namespaces)
+        self._heard: dict[str, NodeView] = {}
+        self._listened_to: set[str] = set()
+        self.subscribe(DiagnosticArray, '/diagnostics', self._on_diagnostics, _DIAGNOSTICS_DEPTH)
+
+    @property
+    def nodes(self) -> list[NodeView]:
+        """Nodes of this package heard so far."""
+        return [node for node in self._heard.values() if node.is_ours]
+
+    @property
+    def arms(self) -> list[NodeView]:
+        """Feedforward nodes heard so far."""
+        return [node for node in self._heard.values() if node.is_arm]
+
+    @property
+    def complete(self) -> bool:
+        """Whether feedforward nodes were heard, and each one's command rate and all its terms."""
+        return bool(self.arms) and all(
+            math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
+            for node in self.arms
+        )
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        now = time.monotonic()
+        for status in read_statuses(message):
+            view = NodeView(status.node)
+            if not status.node or (self._namespaces and view.namespace not in self._namespaces):
+                continue
+            view = self._heard.setdefault(status.node, view)
+            view.take(status, now)
+            if view.is_arm and view.name not in self._listened_to:
+                self._listen_to(view)
+
+    def _listen_to(self, view: NodeView) -> None:
+        self._listened_to.add(view.name)
+        for term in TORQUE_TERMS:
+            take = partial(view.torques.__setitem__, term)
+            self.subscribe(JointState, f'/{view.name}/{term}', take, STATE_QOS)
+
+
+class StatusFeed(Observer):
+    """The latest typed status, that on ~/status, of each of some nodes given by full names."""
+
+    def __init__(self, *nodes: str) -> None:
+        super().__init__('status')
+        self._latest: dict[str, Status] = {}
+        for node in nodes:
+            take = partial(self._take, node)
+            self.subscribe(DiagnosticStatus, f'{node}/status', take, DESCRIPTION_QOS)
+
+    def read(self, seconds: float = 0.0) -> Mapping[str, Status]:
+        """Wait for `seconds`; return the latest status of each node that has published one."""
+        self.wait(seconds)
+        return self._latest
+
+    def _take(self, node: str, message: DiagnosticStatus) -> None:
+        self._latest[node] = read_status(message)
+
+
+def is_held(status: Status | None) -> bool:
+    """Return whether a receiver's status says that the arm is held."""
+    return status is not None and status.values.get(HELD) == 'True'
+
+
+def main() -> int:
+    """Wait until the node that the command line names says that the arm is held."""
+    node = sys.argv[1]
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # launch ends this process so
+    with StatusFeed(node) as feed:
+        while not is_held(feed.read(_PATIENCE_S).get(node)):
+            pass
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
