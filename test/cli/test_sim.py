@@ -4,12 +4,13 @@
 
 import shlex
 import subprocess
-import time
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
+from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros.node_group import end_of, NodeGroup
 from franka_dynamics.ros.observer import Status, StatusFeed
@@ -33,10 +34,16 @@ def started(monkeypatch):
         def start(group, module, parameters, remappings=None):
             nodes[module] = parameters
 
-        def read(feed, seconds=0.0):
-            time.sleep(1e-3)
-            return left.pop(0) if len(left) > 1 else left[0]
+        now = 0.0  # --duration is over once every status has been read
 
+        def read(feed, seconds=0.0):
+            nonlocal now
+            if len(left) == 1:
+                now = 1.0
+                return left[0]
+            return left.pop(0)
+
+        monkeypatch.setattr(sim, 'time', SimpleNamespace(monotonic=lambda: now))
         monkeypatch.setattr(NodeGroup, 'start', start)
         monkeypatch.setattr(StatusFeed, 'read', read)
         assert main(['sim', '--no-view', '--duration', '0.05', *options]) == status
