@@ -89,6 +89,14 @@ def test_formulations_do_not_share_the_spatial_module(edges):
     assert f'{PACKAGE}.spatial' not in edges[f'{PACKAGE}.dynamics.newton_euler']
 
 
+@pytest.mark.parametrize('module', ['symbolic.chain', 'rpr.symbolic'])
+def test_formulas_in_letters_share_no_equations_with_the_models(edges, module):
+    others = {
+        name for name in edges[f'{PACKAGE}.{module}'] if room(name) in ('dynamics', 'codegen')
+    }
+    assert others <= {f'{PACKAGE}.dynamics.model'}  # the names of reference frames
+
+
 def test_ros_is_imported_by_the_command_line_alone(edges):
     importers = {room(name) for name, others in edges.items() if 'ros' in map(room, others)}
     assert importers <= {'ros', 'cli'}

@@ -11,11 +11,10 @@ and only prints the reason of others. This module refuses, among others, duplica
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 import math
 from pathlib import Path
-from typing import TypeVar
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -28,13 +27,12 @@ from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
+_ENDS = ('parent', 'child')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 # URDF requires numbers as limits; a number of at least UNLIMITED in absolute value means no limit.
 UNLIMITED = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
-
-_Named = TypeVar('_Named')
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,246 +154,224 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
         message names the source, the element, the value and the fix.
 
     """
-    return _Parser(source).document(text)
+    robot, notes = _robot(text, source), list[str]()
+    links = {name: _has_inertia(link) for name, link in _named(robot, 'link').items()}
+    joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
+    root = _root(robot, links, joints.values())
+    name = robot.element.get('name', '')
+    return UrdfDocument(name, source, text, links, joints, root, tuple(notes))
 
 
-class _Parser:
-    """Reads one URDF; collects notes on tolerated deviations from the format, doubtful limits."""
+@dataclass(frozen=True)
+class _Part:
+    """An element of a URDF, and the words that begin messages about it."""
 
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._notes: list[str] = []
+    element: ElementTree.Element
+    where: str
 
-    def _error(self, problem: str) -> UrdfError:
-        return UrdfError(f'{self._source}: {problem}')
+    def error(self, problem: str) -> UrdfError:
+        return UrdfError(f'{self.where}{problem}')
 
-    def document(self, text: str) -> UrdfDocument:
-        robot = self._robot(text)
-        links = self._named(robot, 'link', self._link)
-        joints = self._named(robot, 'joint', self._joint)
-        root = self._root(links, joints.values())
-        return UrdfDocument(
-            robot.get('name', ''), self._source, text, links, joints, root, tuple(self._notes)
-        )
-
-    def _root(self, links: Iterable[str], joints: Iterable[UrdfJoint]) -> str:
-        """Return the root: the only link that is not the child of a joint."""
-        carriers: dict[str, UrdfJoint] = {}
-        for joint in joints:
-            for link in (joint.parent, joint.child):
-                if link not in links:
-                    raise self._error(
-                        f'joint {joint.name!r} refers to the link {link!r}, which does not exist.'
-                    )
-            if joint.child in carriers:
-                raise self._error(
-                    f'the link {joint.child!r} hangs on two joints, '
-                    f'{carriers[joint.child].name!r} and {joint.name!r}; a URDF is a tree.'
-                )
-            carriers[joint.child] = joint
-        roots = [link for link in links if link not in carriers]
-        if len(roots) > 1:
-            raise self._error(
-                f'has {len(roots)} root links ({listed(roots)}); join '
-                'them with fixed joints, a URDF is one tree.'
-            )
-        reached = list(roots)
-        for link in reached:
-            reached += [child for child, joint in carriers.items() if joint.parent == link]
-        lost = ', '.join(sorted(set(links) - set(reached)))
-        if lost or not roots:
-            problem = f'the links {lost} form a loop of joints' if lost else 'has no links'
-            raise self._error(f'{problem}; a URDF is a tree with one root link.')
-        return roots[0]
-
-    def _robot(self, text: str) -> ElementTree.Element:
-        if not text.strip():
-            raise self._error('is empty; a URDF starts with <robot name="...">.')
-        try:
-            # For a str ElementTree ignores the declared encoding, which was that of the file.
-            robot = ElementTree.fromstring(text)
-        except (ElementTree.ParseError, UnicodeEncodeError) as error:
-            raise self._error(
-                f'is not well-formed XML: {error}. The file may be cut short.'
-            ) from error
-        if robot.tag in ('sdf', 'mujoco'):
-            raise self._error(
-                f'is {"SDF" if robot.tag == "sdf" else "MJCF"}, not URDF; give the '
-                'URDF that it was made from.'
-            )
-        if robot.tag != 'robot':
-            raise self._error(f'has <{robot.tag}> as its root element; a URDF has <robot>.')
-        if any(
-            'xacro' in str(element.tag) or '${' in value
-            for element in robot.iter()
-            for value in (*element.attrib.values(), '')
-        ):
-            raise self._error(
-                'is a xacro file that has not been expanded; run "xacro FILE > robot.urdf" first.'
-            )
-        return robot
-
-    def _named(
-        self,
-        robot: ElementTree.Element,
-        tag: str,
-        read: Callable[[ElementTree.Element, str], _Named],
-    ) -> dict[str, _Named]:
-        """Return `read(element, name)` for each element with a tag, by the element's name."""
-        found: dict[str, _Named] = {}
-        for element in robot.findall(tag):
-            name = element.get('name', '')
-            if not name:
-                raise self._error(f'has a <{tag}> without a name.')
-            if name in found:
-                raise self._error(f'has two <{tag}> elements named {name!r}; names must differ.')
-            found[name] = read(element, name)
+    def parts(self, *tags: str) -> dict[str, _Part]:
+        """Return the children of known tags; refuse a second one, and one in capitals."""
+        found: dict[str, _Part] = {}
+        for child in self.element:
+            tag = child.tag.lower()
+            if tag in tags and tag != child.tag:
+                raise self.error(f' has <{child.tag}>; URDF writes <{tag}>.')
+            if tag in found:
+                raise self.error(f' has two <{tag}> elements; keep the right one.')
+            if tag in tags:
+                found[tag] = _Part(child, f'{self.where}, <{tag}>')
         return found
 
-    def _require_once(self, element: ElementTree.Element, where: str, *known: str) -> None:
-        """Refuse a known child element that is there twice, or is written in capitals."""
-        tags = [child.tag for child in element]
-        for tag in tags:
-            if tag.lower() in known and tag not in known:
-                raise self._error(f'{where} has <{tag}>; URDF writes <{tag.lower()}>.')
-            if tag in known and tags.count(tag) > 1:
-                raise self._error(f'{where} has two <{tag}> elements; keep the right one.')
-
-    def _link(self, element: ElementTree.Element, name: str) -> bool:
-        self._require_once(element, f'link {name!r}', 'inertial')
-        inertial = element.find('inertial')
-        if inertial is None:
-            return False
-        where = f'link {name!r}, <inertial>'
-        self._require_once(inertial, where, 'mass', 'inertia', 'origin')
-        mass_element, tensor_element = inertial.find('mass'), inertial.find('inertia')
-        if mass_element is None or tensor_element is None:
-            missing = 'mass' if mass_element is None else 'inertia'
-            raise self._error(
-                f'{where} has no <{missing}>; give it, or leave <inertial> out for '
-                'a link without mass.'
-            )
-        mass = self._number(mass_element, 'value', f'{where}, <mass>')
-        if mass < 0.0:
-            raise self._error(f'{where} has a mass of {mass} kg; a mass cannot be negative.')
-        six = [
-            self._number(tensor_element, key, f'{where}, <inertia>') for key in _TENSOR_ATTRIBUTES
-        ]
-        self._check_origin(inertial, where)
-        return any((mass, *six))
-
-    def _joint(self, element: ElementTree.Element, name: str) -> UrdfJoint:
-        where = f'joint {name!r}'
-        self._require_once(element, where, 'parent', 'child', 'origin', 'axis', 'limit', 'mimic')
-        kind = element.get('type', '')
-        if kind not in JOINT_TYPES:
-            raise self._error(
-                f'{where} has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.'
-            )
-        ends = [element.find(tag) for tag in ('parent', 'child')]
-        parent, child = ('' if end is None else end.get('link', '') for end in ends)
-        if not (parent and child):
-            raise self._error(f'{where} names no {"child" if parent else "parent"} link.')
-        mimic = element.find('mimic')
-        self._check_origin(element, where)
-        self._check_axis(element, where)
-        return UrdfJoint(
-            name,
-            kind,
-            parent,
-            child,
-            self._limits(element, kind, where),
-            None if mimic is None else mimic.get('joint', '(unnamed)'),
-        )
-
-    def _check_origin(self, element: ElementTree.Element, where: str) -> None:
-        origin = element.find('origin')
-        if origin is not None:
-            for key in ('xyz', 'rpy'):
-                self._numbers(origin, key, f'{where}, <origin>', '0 0 0')
-
-    def _check_axis(self, element: ElementTree.Element, where: str) -> None:
-        axis = element.find('axis')
-        if axis is None or element.get('type') == 'fixed':
-            return
-        vector = self._numbers(axis, 'xyz', f'{where}, <axis>', '1 0 0')
-        length = float(np.linalg.norm(vector))
-        if length < _AXIS_LENGTH_TOLERANCE:
-            raise self._error(
-                f'{where} has the axis {vector.tolist()}, which has no direction; '
-                'give a unit vector such as 0 0 1.'
-            )
-        if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
-            self._notes.append(
-                f'{where} has an axis of length {length:.6g}; its direction alone was used.'
-            )
-
-    def _limits(self, element: ElementTree.Element, kind: str, where: str) -> JointLimits | None:
-        limit = element.find('limit')
-        if kind not in MOVING_TYPES or (limit is None and kind == 'continuous'):
-            return None
-        if limit is None:
-            raise self._error(
-                f'{where} is {kind} without <limit>; URDF requires effort and velocity limits '
-                'for it. Give them, or make the joint continuous.'
-            )
-
-        def value(key: str, absent: float) -> float:
-            stated = absent
-            # URDF requires effort and velocity limits: with an infinite `absent` a missing limit
-            # is an error.
-            if key in limit.attrib or math.isinf(absent):
-                stated = self._number(limit, key, f'{where}, <limit>')
-            return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated
-
-        unstated = not {'lower', 'upper'} & set(limit.attrib)
-        unbounded = kind == 'continuous' or unstated
-        if unstated and kind != 'continuous':
-            self._notes.append(
-                f'{where} has neither a lower nor an upper limit, which URDF reads as 0 to 0: it '
-                'could not move. It is taken for unlimited; give both.'
-            )
-        lower = -math.inf if unbounded else value('lower', 0.0)
-        upper = math.inf if unbounded else value('upper', 0.0)
-        if lower == upper:
-            self._notes.append(f'{where} is limited to the one position {lower:g}.')
-        velocity, effort = value('velocity', math.inf), value('effort', math.inf)
-        if MOST_EFFORT < effort < math.inf:
-            self._notes.append(f'{where} has an effort limit of {effort:g}, taken for none.')
-            effort = math.inf
-        for name, bound in (('effort', effort), ('velocity', velocity)):
-            if bound == 0.0:
-                self._notes.append(
-                    f'{where} has a limit of 0 on its {name}, which forbids any; if it is '
-                    'unknown, give a true one.'
-                )
-        try:
-            return JointLimits(lower=lower, upper=upper, velocity=velocity, effort=effort)
-        except DescriptionError as error:
-            raise self._error(f'{where}, <limit>: {error}') from None
-
-    def _numbers(
-        self, element: ElementTree.Element, key: str, where: str, absent: str | None = None
-    ) -> Array:
-        """
-        Return the finite numbers of an attribute, as many as its default `absent` has.
-
-        Without a default the attribute is required and must be one number.
-        """
-        text = element.get(key, absent)
+    def number(self, key: str) -> float:
+        """Return the finite number that an attribute must be."""
+        text = self.element.get(key)
         if text is None:
-            raise self._error(f'{where} has no attribute {key!r}.')
-        words, count = text.split(), 1 if absent is None else len(absent.split())
+            raise self.error(f' has no attribute {key!r}.')
+        return float(self._numbers(key, text, 1)[0])
+
+    def vector(self, key: str, absent: str) -> Array:
+        """Return the three finite numbers of an attribute, shape (3,)."""
+        return self._numbers(key, self.element.get(key, absent), 3)
+
+    def _numbers(self, key: str, text: str, count: int) -> Array:
+        words = text.split()
         if len(words) != count:
             wanted = 'one number' if count == 1 else 'three numbers'
-            raise self._error(f'{where}: {key}="{text}" must be {wanted}.')
+            raise self.error(f': {key}="{text}" must be {wanted}.')
         try:
             values = np.array([decimal(word) for word in words])
         except ValueError:
             values = np.array([math.nan])
         if not np.isfinite(values).all():
-            raise self._error(f'{where}: {key}="{text}" is no finite number.')
+            raise self.error(f': {key}="{text}" is no finite number.')
         return values
 
-    def _number(self, element: ElementTree.Element, key: str, where: str) -> float:
-        return float(self._numbers(element, key, where)[0])
+
+def _robot(text: str, source: str) -> _Part:
+    def error(problem: str) -> UrdfError:
+        return UrdfError(f'{source}: {problem}')
+
+    if not text.strip():
+        raise error('is empty; a URDF starts with <robot name="...">.')
+    try:
+        # For a str ElementTree ignores the declared encoding, which was that of the file.
+        robot = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, UnicodeEncodeError) as reason:
+        raise error(f'is not well-formed XML: {reason}. The file may be cut short.') from reason
+    if robot.tag in ('sdf', 'mujoco'):
+        kind = 'SDF' if robot.tag == 'sdf' else 'MJCF'
+        raise error(f'is {kind}, not URDF; give the URDF that it was made from.')
+    if robot.tag != 'robot':
+        raise error(f'has <{robot.tag}> as its root element; a URDF has <robot>.')
+    if any(
+        'xacro' in element.tag or any('${' in value for value in element.attrib.values())
+        for element in robot.iter()
+    ):
+        raise error(
+            'is a xacro file that has not been expanded; run "xacro FILE > robot.urdf" first.'
+        )
+    return _Part(robot, f'{source}:')
+
+
+def _named(robot: _Part, tag: str) -> dict[str, _Part]:
+    """Return the elements with a tag by their names."""
+    found: dict[str, _Part] = {}
+    for element in robot.element.findall(tag):
+        name = element.get('name', '')
+        if not name:
+            raise robot.error(f' has a <{tag}> without a name.')
+        if name in found:
+            raise robot.error(f' has two <{tag}> elements named {name!r}; names must differ.')
+        found[name] = _Part(element, f'{robot.where} {tag} {name!r}')
+    return found
+
+
+def _root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> str:
+    """Return the root: the only link that is not the child of a joint."""
+    carriers: dict[str, UrdfJoint] = {}
+    for joint in joints:
+        for link in (joint.parent, joint.child):
+            if link not in links:
+                raise robot.error(
+                    f' joint {joint.name!r} refers to the link {link!r}, which does not exist.'
+                )
+        other = carriers.setdefault(joint.child, joint)
+        if other is not joint:
+            raise robot.error(
+                f' the link {joint.child!r} hangs on two joints, {other.name!r} and '
+                f'{joint.name!r}; a URDF is a tree.'
+            )
+    roots = [link for link in links if link not in carriers]
+    if len(roots) > 1:
+        raise robot.error(
+            f' has {len(roots)} root links ({listed(roots)}); join them with fixed joints, a '
+            'URDF is one tree.'
+        )
+    reached = list(roots)
+    for link in reached:
+        reached += [child for child, joint in carriers.items() if joint.parent == link]
+    lost = ', '.join(sorted(set(links) - set(reached)))
+    if lost or not roots:
+        problem = f'the links {lost} form a loop of joints' if lost else 'has no links'
+        raise robot.error(f' {problem}; a URDF is a tree with one root link.')
+    return roots[0]
+
+
+def _has_inertia(link: _Part) -> bool:
+    """Return whether a link has mass or inertia, after checking its <inertial>."""
+    inertial = link.parts('inertial').get('inertial')
+    if inertial is None:
+        return False
+    parts = inertial.parts('mass', 'inertia', 'origin')
+    for tag in ('mass', 'inertia'):
+        if tag not in parts:
+            raise inertial.error(
+                f' has no <{tag}>; give it, or leave <inertial> out for a link without mass.'
+            )
+    mass = parts['mass'].number('value')
+    if mass < 0.0:
+        raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
+    six = [parts['inertia'].number(key) for key in _TENSOR_ATTRIBUTES]
+    _check_origin(parts)
+    return any((mass, *six))
+
+
+def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
+    parts = joint.parts('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
+    kind = joint.element.get('type', '')
+    if kind not in JOINT_TYPES:
+        raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.')
+    ends = {tag: parts[tag].element.get('link', '') if tag in parts else '' for tag in _ENDS}
+    for tag, link in ends.items():
+        if not link:
+            raise joint.error(f' names no {tag} link.')
+    _check_origin(parts)
+    said = f'joint {name!r}'
+    if 'axis' in parts and kind != 'fixed':
+        _check_axis(joint, parts['axis'], said, notes)
+    limits = _limits(joint, parts.get('limit'), kind, said, notes)
+    follows = parts['mimic'].element.get('joint', '(unnamed)') if 'mimic' in parts else None
+    return UrdfJoint(name, kind, *ends.values(), limits, follows)
+
+
+def _check_origin(parts: Mapping[str, _Part]) -> None:
+    if 'origin' in parts:
+        for key in ('xyz', 'rpy'):
+            parts['origin'].vector(key, '0 0 0')
+
+
+def _check_axis(joint: _Part, axis: _Part, said: str, notes: list[str]) -> None:
+    vector = axis.vector('xyz', '1 0 0')
+    length = float(np.linalg.norm(vector))
+    if length < _AXIS_LENGTH_TOLERANCE:
+        raise joint.error(
+            f' has the axis {vector.tolist()}, which has no direction; give a unit vector such '
+            'as 0 0 1.'
+        )
+    if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
+        notes.append(f'{said} has an axis of length {length:.6g}; its direction alone was used.')
+
+
+def _limits(
+    joint: _Part, limit: _Part | None, kind: str, said: str, notes: list[str]
+) -> JointLimits | None:
+    if kind not in MOVING_TYPES or (limit is None and kind == 'continuous'):
+        return None
+    if limit is None:
+        raise joint.error(
+            f' is {kind} without <limit>; URDF requires effort and velocity limits for it. Give '
+            'them, or make the joint continuous.'
+        )
+    stated = () if kind == 'continuous' else limit.element.attrib.keys() & {'lower', 'upper'}
+    bounds = {key: _bound(limit, key) for key in (*stated, 'velocity', 'effort')}
+    if not stated:
+        bounds |= {'lower': -math.inf, 'upper': math.inf}
+        if kind != 'continuous':
+            notes.append(
+                f'{said} has neither a lower nor an upper limit, which URDF reads as 0 to 0: it '
+                'could not move. It is taken for unlimited; give both.'
+            )
+    bounds = {'lower': 0.0, 'upper': 0.0, **bounds}
+    if bounds['lower'] == bounds['upper']:
+        notes.append(f'{said} is limited to the one position {bounds["lower"]:g}.')
+    if MOST_EFFORT < bounds['effort'] < math.inf:
+        notes.append(f'{said} has an effort limit of {bounds["effort"]:g}, taken for none.')
+        bounds['effort'] = math.inf
+    notes += [
+        f'{said} has a limit of 0 on its {key}, which forbids any; if it is unknown, give a true '
+        'one.'
+        for key in ('effort', 'velocity')
+        if bounds[key] == 0.0
+    ]
+    try:
+        return JointLimits(**bounds)
+    except DescriptionError as error:
+        raise limit.error(f': {error}') from None
+
+
+def _bound(limit: _Part, key: str) -> float:
+    stated = limit.number(key)
+    return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated

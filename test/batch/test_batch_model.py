@@ -5,7 +5,9 @@
 from dataclasses import replace
 import gc
 import os
+from pathlib import Path
 import pickle
+import re
 import subprocess
 import sys
 
@@ -246,6 +248,8 @@ def test_a_model_that_has_run_can_be_pickled():
     assert again.threads == 1
 
 
+# Of second order, or large: minutes to generate.
+SLOW_SLOPES = (Quantity.DERIVATIVES, Quantity.REGRESSOR, Quantity.CORIOLIS_MATRIX)
 SLOPES = [quantity for quantity in Quantity if quantity is not Quantity.DERIVATIVES]
 
 
@@ -264,31 +268,28 @@ def test_slopes_are_central_differences(quantity, engine):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_SLOPES)
 
 
-# How many of (q, dq, ddq) a method takes, and its bound relative to each state's largest value:
-# some 500 operations round by 6e-8 each, and terms cancel.
-SINGLE = {
-    'inverse_dynamics': (3, 3e-6),
-    'coriolis': (2, 1e-4),  # small sums of large terms, nearly zero at rest
-    'gravity': (1, 3e-6),
-    'mass_matrix': (1, 3e-6),
-    'forward_dynamics': (3, 1e-2),  # times the condition of M, up to 2000
-}
+PAGE = (Path(__file__).parents[2] / 'docs' / 'howto' / 'gradients.md').read_text('utf-8')
 
 
-@pytest.mark.parametrize('name', SINGLE)
-def test_float32_stays_float32_within_the_stated_error(name):
-    arm, (count, bound) = ARMS['fer'], SINGLE[name]
-    given = [array.astype(np.float32) for array in sample_states(arm, 1003, seed=0)[:count]]
-    found = getattr(BatchModel(arm), name)(*given)
-    assert found.dtype == np.float32
-    expected = getattr(PinocchioModel(arm), name)(*(x.astype(float) for x in given))
-    error, scale = (
-        np.abs(array).reshape(len(expected), -1).max(axis=1)
-        for array in (found - expected, expected)
-    )
-    assert (error < bound * scale).all(), (error / scale).max()
-    # Not the float64 kernel rounded once, whose error is half a unit in the last place.
-    assert (error / scale).max() > 6.1e-8
+def float32_bounds(name):
+    """Return the page's bounds of a method's values and slopes, of the largest of all states."""
+    row = 'accelerations' if name == 'forward_dynamics' else 'everything else'
+    return [float(bound) for bound in re.search(rf'\| {row}.* \| (.+) \| (.+) \|', PAGE).groups()]
+
+
+@pytest.mark.parametrize('quantity', Quantity)
+def test_float32_stays_float32_within_the_pages_bounds(quantity):
+    arm = ARMS['fer']
+    arrays = sample_states(arm, 1003)[: len(form(quantity, arm.n).arrays)]
+    given = [array.astype(np.float32) for array in arrays]
+    bounds, model = float32_bounds(quantity.value), BatchModel(arm)
+    slopes = (False,) if quantity in SLOW_SLOPES else (False, True)
+    for bound, sloped in zip(bounds, slopes):
+        found = model.evaluate(quantity, *given, slopes=sloped)
+        expected = model.evaluate(quantity, *(x.astype(float) for x in given), slopes=sloped)
+        error = np.abs(found - expected).max() / np.abs(expected).max()
+        # At least half a unit in the last place: computed in float32, not rounded once.
+        assert found.dtype == np.float32 and 6.1e-8 < error < bound
 
 
 def test_float32_sines_and_cosines_are_rounded_ones():

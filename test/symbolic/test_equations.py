@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The printed program of M, C and g, executed, against the recursion."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -23,8 +21,7 @@ ATOL = 1e-12  # torques up to 100 N m; 2e-14 was measured
 def run_text(text, q, dq):
     """Execute printed equations at a state; return M, C and g."""
     n = len(q)
-    names = {'sin': math.sin, 'cos': math.cos}
-    names |= {f'q{i + 1}': q[i] for i in range(n)} | {f'dq{i + 1}': dq[i] for i in range(n)}
+    names = {f'q{i + 1}': q[i] for i in range(n)} | {f'dq{i + 1}': dq[i] for i in range(n)}
     exec(text, names)
     each = range(1, n + 1)
     M, C = (np.array([[names[f'{letter}{i}{j}'] for j in each] for i in each]) for letter in 'MC')
