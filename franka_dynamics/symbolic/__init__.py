@@ -4,8 +4,8 @@
 Symbolic formulas: kinematics and RPR dynamics by sympy, M, C and g as generated code.
 
 Kinematics follow from the rows of the arm, the RPR arm's dynamics from its energies: neither uses
-equations of dynamics/ or codegen/, so that their models can be compared with both. M, C and g of other arms
-are the program of codegen/, which takes its bodies from dynamics.body_tree.
+equations of dynamics/ or codegen/, so that their models can be compared with both. M, C and g of
+other arms are the program of codegen/, which takes its bodies from dynamics.body_tree.
 """
 
 from ..errors import needing
