@@ -27,7 +27,6 @@ from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
-_ENDS = ('parent', 'child')
 _TENSOR_ATTRIBUTES = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 # URDF requires numbers as limits; a number of at least UNLIMITED in absolute value means no limit.
 UNLIMITED = 1e9
@@ -304,17 +303,18 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
     kind = joint.element.get('type', '')
     if kind not in JOINT_TYPES:
         raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.')
-    ends = {tag: parts[tag].element.get('link', '') if tag in parts else '' for tag in _ENDS}
-    for tag, link in ends.items():
-        if not link:
-            raise joint.error(f' names no {tag} link.')
+    parent, child = (
+        parts[tag].element.get('link', '') if tag in parts else '' for tag in ('parent', 'child')
+    )
+    if not (parent and child):
+        raise joint.error(f' names no {"child" if parent else "parent"} link.')
     _check_origin(parts)
     said = f'joint {name!r}'
     if 'axis' in parts and kind != 'fixed':
         _check_axis(joint, parts['axis'], said, notes)
     limits = _limits(joint, parts.get('limit'), kind, said, notes)
     follows = parts['mimic'].element.get('joint', '(unnamed)') if 'mimic' in parts else None
-    return UrdfJoint(name, kind, *ends.values(), limits, follows)
+    return UrdfJoint(name, kind, parent, child, limits, follows)
 
 
 def _check_origin(parts: Mapping[str, _Part]) -> None:
