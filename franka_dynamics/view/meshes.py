@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The meshes that show an arm: its simple shapes, or the visual meshes of a URDF."""
+"""The meshes that show an arm: those of a URDF, which may be the one that the package writes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
-from ..arm.shapes import load_hand_shapes, load_shapes, Shape, ShapeKind
-from ..dynamics.newton_euler import NewtonEulerModel
+from ..arm.shapes import load_hand_shapes, load_shapes
 from ..errors import FrankaDynamicsError
 from ..typing import Array
+from ..urdf.writer import urdf_text
 
 _LONGEST = 300  # characters of a library's error message
 _PACKAGE = re.compile(r'package://([^/"\']+)/')
@@ -32,15 +32,15 @@ class MeshesError(FrankaDynamicsError):
 @dataclass(frozen=True, eq=False)
 class LinkMesh:
     """
-    A triangle mesh with vertices (N, 3) [m] and faces (M, 3), fixed to a frame.
+    A triangle mesh with vertices (N, 3) [m] and faces (M, 3), fixed to a joint of the URDF.
 
-    `frame` is the frame's index in the list that `ArmMeshes.frames` returns, `pose` (4, 4) the
-    mesh's pose in this frame. `joint`, from 1, is the joint whose torque colours the mesh; a mesh
-    with `joint` 0, such as the base's, keeps its colour.
+    `parent` is Pinocchio's number of this joint, `pose` (4, 4) the mesh's pose in its frame.
+    `joint`, from 1, is the arm's joint whose torque colours the mesh; a mesh with `joint` 0, such
+    as the base's, keeps its colour.
     """
 
     joint: int
-    frame: int
+    parent: int
     pose: Array
     vertices: Array
     faces: NDArray[np.int64]
@@ -48,62 +48,37 @@ class LinkMesh:
 
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
-    """An arm's meshes, and the function from positions (n,) to the poses of their frames."""
+    """An arm's meshes, and the function from positions (n,) to the poses of the joints' frames."""
 
     meshes: tuple[LinkMesh, ...]
     frames: Callable[[Array], Sequence[Array]]
 
     def poses(self, q: Array) -> list[Array]:
-        """Return each mesh's pose (4, 4) in the space frame, or in the root link of a URDF."""
+        """Return each mesh's pose (4, 4) in the root link of the URDF."""
         frames = self.frames(q)
-        return [frames[mesh.frame] @ mesh.pose for mesh in self.meshes]
+        return [frames[mesh.parent] @ mesh.pose for mesh in self.meshes]
 
 
-def shape_meshes(description: ArmDescription) -> tuple[ArmMeshes, ArmMeshes]:
-    """Return shapes in DH frames: an arm's links, and Franka's hand if it has any hand."""
-    shapes = load_shapes(description.name)
-    hand = load_hand_shapes() if shapes and description.hand not in (NO_HAND, '') else ()
-    model = NewtonEulerModel(description)
-
-    def frames(q: Array) -> list[Array]:
-        return [np.asarray(description.base), *model.frames(q)]
-
-    links = [_shape_mesh(i, i, shape) for i, group in shapes.items() for shape in group]
-    held = [_shape_mesh(0, description.n + 1, shape) for shape in hand]
-    return ArmMeshes(tuple(links), frames), ArmMeshes(tuple(held), frames)
-
-
-def _shape_mesh(joint: int, frame: int, shape: Shape) -> LinkMesh:
-    from trimesh import creation
-
-    size = shape.size
-    if shape.kind is ShapeKind.BOX:
-        mesh = creation.box(size)
-    elif shape.kind is ShapeKind.CYLINDER:
-        mesh = creation.cylinder(radius=size[0], height=size[1])
-    elif shape.kind is ShapeKind.SPHERE:
-        mesh = creation.icosphere(radius=size[0])
-    else:
-        mesh = creation.capsule(radius=size[0], height=size[1])
-    # A Shape's origin is its centre; some versions of trimesh put a capsule's origin at its lower
-    # end.
-    mesh.apply_translation(-mesh.bounds.mean(axis=0))
-    return LinkMesh(joint, frame, shape.pose, np.asarray(mesh.vertices), np.asarray(mesh.faces))
+def shape_meshes(arm: ArmDescription) -> ArmMeshes:
+    """Return the simple shapes of the URDF that the package writes of an arm; maybe none."""
+    shapes = load_shapes(arm.name)
+    if shapes and arm.hand not in (NO_HAND, ''):
+        hand = (shape.moved(arm.flange_transform()) for shape in load_hand_shapes())
+        shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
+    return _meshes(urdf_text(arm, shapes=shapes), arm.joint_names, [])
 
 
 def urdf_meshes(
     text: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
 ) -> ArmMeshes:
     """
-    Return the visual meshes of a URDF, placed by Pinocchio.
+    Return the visual meshes and shapes of a URDF, placed by Pinocchio.
 
     `text` is the URDF, xacro expanded, `joint_names` are the arm's joints from base to tip, and
     `folders` contain each package in a folder of its name (default: the share folders of
-    AMENT_PREFIX_PATH). Raises MeshesError if the text is no URDF, lacks a joint or names no mesh,
+    AMENT_PREFIX_PATH). Raises MeshesError if the text is no URDF, lacks a joint or shows nothing,
     or if a package is not installed.
     """
-    import pinocchio as pin
-
     places = package_folders() if folders is None else folders
     for name in sorted(set(_PACKAGE.findall(text))):
         if not any((folder / name).is_dir() for folder in places):
@@ -111,10 +86,19 @@ def urdf_meshes(
                 f'package {name[:_LONGEST]}, which has the meshes, is not installed here: source '
                 'the workspace that has it.'
             )
+    found = _meshes(text, joint_names, places)
+    if not found.meshes:
+        raise MeshesError('the URDF has no mesh.')
+    return found
+
+
+def _meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path]) -> ArmMeshes:
+    import pinocchio as pin
+
     try:
         model = pin.buildModelFromXML(text)
         visual = pin.buildGeomFromUrdfString(
-            model, text, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in places]
+            model, text, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
         )
     except (ValueError, RuntimeError) as error:
         raise MeshesError(f'the meshes cannot be read: {_short(error)}.') from error
@@ -132,10 +116,7 @@ def urdf_meshes(
             *_triangles(item.geometry),
         )
         for item in visual.geometryObjects
-        if hasattr(item.geometry, 'num_tris')
     )
-    if not meshes:
-        raise MeshesError('the URDF names no mesh.')
     data = model.createData()
 
     def frames(q: Array) -> list[Array]:
@@ -156,9 +137,20 @@ def package_folders() -> list[Path]:
 
 
 def _triangles(geometry: Any) -> tuple[Array, NDArray[np.int64]]:
-    triangles = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
-    faces = np.array([[corners[k] for k in range(3)] for corners in triangles], dtype=np.int64)
-    return np.array(geometry.vertices(), dtype=float), faces.reshape(-1, 3)
+    """Return vertices and faces of one of coal's meshes, boxes, cylinders or spheres."""
+    from trimesh import creation
+
+    if hasattr(geometry, 'num_tris'):
+        triangles = [geometry.tri_indices(k) for k in range(geometry.num_tris)]
+        faces = np.array([[corners[k] for k in range(3)] for corners in triangles], dtype=np.int64)
+        return np.array(geometry.vertices(), dtype=float), faces.reshape(-1, 3)
+    if hasattr(geometry, 'halfSide'):
+        mesh = creation.box(2.0 * geometry.halfSide)
+    elif hasattr(geometry, 'halfLength'):
+        mesh = creation.cylinder(radius=geometry.radius, height=2.0 * geometry.halfLength)
+    else:
+        mesh = creation.icosphere(radius=geometry.radius)
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
 
 
 def _short(error: Exception) -> str:

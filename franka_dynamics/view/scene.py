@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
@@ -132,10 +132,8 @@ class ArmScene:
             for i in range(description.n + 2)
         ]
         _place(self._frames[0], np.asarray(description.base))
-        links, hand = shape_meshes(description)
-        self._drawn: dict[str, tuple[ArmMeshes, list[Any]]] = {}
-        self._draw('links', links)
-        self._draw('hand', hand)
+        self._meshes, self._handles = shape_meshes(description), list[Any]()
+        self.show_meshes(self._meshes)
         for i, link in enumerate(description.links, 1):
             server.scene.add_icosphere(
                 f'/arm/{i}/center',
@@ -162,9 +160,8 @@ class ArmScene:
             _place(frame, pose)
         self._colour(state)
         self._draw_arrows(state)
-        for meshes, handles in self._drawn.values():
-            for handle, pose in zip(handles, meshes.poses(state.q)):
-                _place(handle, pose)
+        for handle, pose in zip(self._handles, self._meshes.poses(state.q)):
+            _place(handle, pose)
 
     def _draw_arrows(self, state: ViewState) -> None:
         """Draw external torques of at least LEAST_TORQUE as arrows along the joints' axes."""
@@ -178,21 +175,13 @@ class ArmScene:
         self._arrows.visible = bool(shown.any())
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show meshes in place of the simple shapes, coloured by their joints' torques."""
-        self._draw('links', meshes)
-        # Several meshes on the last joint mean that the URDF has a hand; otherwise the simple
-        # shapes of the hand stay.
-        if sum(mesh.joint == self._description.n for mesh in meshes.meshes) > 1:
-            self._draw('hand', replace(meshes, meshes=()))
-
-    def _draw(self, what: str, meshes: ArmMeshes) -> None:
-        """Remove the drawn 'links' or 'hand' (`what`), and draw `meshes` instead."""
-        for handle in self._drawn.pop(what, (meshes, []))[1]:
+        """Show meshes in place of those shown before, coloured by their joints' torques."""
+        for handle in self._handles:
             handle.remove()
-        poses = meshes.poses(np.zeros(self._description.n)) if meshes.meshes else []
-        handles = [
+        self._meshes = meshes
+        self._handles = [
             self._server.scene.add_mesh_simple(
-                f'/{what}/{k}',
+                f'/links/{k}',
                 mesh.vertices.astype(np.float32),
                 mesh.faces.astype(np.uint32),
                 color=colour_of(0.0) if mesh.joint else _BASE_COLOUR,
@@ -201,19 +190,19 @@ class ArmScene:
                 position=pose[:3, 3],
                 wxyz=_quaternion(pose),
             )
-            for k, (mesh, pose) in enumerate(zip(meshes.meshes, poses))
+            for k, (mesh, pose) in enumerate(
+                zip(meshes.meshes, meshes.poses(np.zeros(self._description.n)))
+            )
         ]
-        self._drawn[what] = meshes, handles
 
     def _colour(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
         shares = share_of_limit(state, self._description)
-        for meshes, handles in self._drawn.values():
-            for mesh, handle in zip(meshes.meshes, handles):
-                if mesh.joint:
-                    colour = colour_of(0.0 if shares is None else float(shares[mesh.joint - 1]))
-                    if tuple(handle.color) != colour:
-                        handle.color = colour
+        for mesh, handle in zip(self._meshes.meshes, self._handles):
+            if mesh.joint:
+                colour = colour_of(0.0 if shares is None else float(shares[mesh.joint - 1]))
+                if tuple(handle.color) != colour:
+                    handle.color = colour
 
 
 def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:

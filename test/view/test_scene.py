@@ -9,6 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
@@ -71,24 +72,30 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize('arm', [load('fer', hand='franka_hand'), load('rpr')])
-def test_shapes_are_meshes_of_their_size_about_their_middle(arm):
-    links, hand = shape_meshes(arm)
-    shapes = [(frame, shape) for frame, group in load_shapes(arm.name).items() for shape in group]
-    assert len(links.meshes) == len(shapes) > 0
-    assert bool(hand.meshes) == (arm.hand == 'franka_hand')
-    for mesh, (frame, shape) in zip(links.meshes, shapes):
-        assert mesh.frame == frame
-        np.testing.assert_array_equal(mesh.pose, shape.pose)
-        size = shape.size
-        if shape.kind is not ShapeKind.BOX:
-            radius, length = shape.size
-            size = 2.0 * radius * np.array([1.0, 1.0, shape.kind is ShapeKind.CAPSULE])
-            size[2] += length
+@pytest.mark.parametrize('arm', [load('fer'), load('rpr')])
+def test_shapes_are_drawn_in_their_size_at_their_links(arm):
+    drawn = shape_meshes(arm)
+    parts = [
+        (frame, part)
+        for frame, shapes in load_shapes(arm.name).items()
+        for shape in shapes
+        for part in shape.parts()
+    ]
+    q = np.linspace(-0.3, 0.4, arm.n)
+    frames = [arm.base, *NewtonEulerModel(arm).frames(q)]
+    assert len(drawn.meshes) == len(parts) > 0
+    for mesh, pose, (frame, shape) in zip(drawn.meshes, drawn.poses(q), parts):
+        assert mesh.joint == frame
+        np.testing.assert_allclose(pose, frames[frame] @ shape.pose, rtol=0.0, atol=1e-9)
+        radius, length = (*shape.size, 2.0 * shape.size[0])[:2]
+        size = shape.size if shape.kind is ShapeKind.BOX else (2 * radius, 2 * radius, length)
         # Polygons in place of circles: less than 1 % smaller, and never larger.
-        low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
-        np.testing.assert_allclose(high - low, size, rtol=0.01, atol=0.0)
-        np.testing.assert_allclose(low + high, 0.0, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), size, rtol=0.01, atol=0.0)
+
+
+def test_a_hand_is_drawn_with_the_arm():
+    held, bare = (shape_meshes(load('fer', hand=hand)).meshes for hand in ('franka_hand', 'none'))
+    assert len(held) > len(bare)
 
 
 # Pinocchio's configuration of a continuous joint has two numbers, cosine and sine.
@@ -105,7 +112,7 @@ def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
 @pytest.mark.parametrize(
     'text, sentence',
     [
-        (urdf_text(FER), 'the URDF names no mesh'),
+        (urdf_text(FER), 'the URDF has no mesh'),
         ('<robot', 'the meshes cannot be read'),
         (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere, which has'),
         (urdf_text(load('fr3')), 'the URDF has no joint fer_joint1'),
@@ -125,10 +132,10 @@ def test_packages_are_looked_for_where_ros_has_them(tmp_path, monkeypatch):
 def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
     with Window(FER, port=0) as window:
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
-        meshes, handles = window._scene._drawn['links']
-        assert [mesh.joint for mesh in meshes.meshes] == list(range(8))
+        scene = window._scene
+        assert [mesh.joint for mesh in scene._meshes.meshes] == list(range(8))
         window.show(ViewState(0.0, Q, {COMMANDED: 86.9 * np.eye(7)[1]}))
-        colours = [tuple(handle.color) for handle in handles]
+        colours = [tuple(handle.color) for handle in scene._handles]
         assert colours.count(colours[2]) == 1 and colours.count(colours[3]) == 6
 
 
