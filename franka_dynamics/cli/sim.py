@@ -55,8 +55,6 @@ class Sim(ArmOptions):
         "real arm's joints",
         default=False,
     )
-    # At a real-time factor of 0.05 a state comes every 20 ms of real time, far within the
-    # state_timeout of 10 s that `_start` sets.
     real_time_factor: float = option(
         'largest ratio of simulated to real time, 0.05 to 100; late torques slow the simulation '
         'down. 0.25 shows details and saves processor time',
@@ -107,31 +105,15 @@ class Sim(ArmOptions):
     def _start(self, arm: ArmDescription, nodes: NodeGroup, folder: Path) -> None:
         from ..control.default_gains import weak_gains
 
-        common = self.node_parameters() | self.payload_parameter()
-        plant = _drawn_plant(arm, folder) if self.realistic else {}
-        has_armature = not self.ideal and arm.simulated_armature is not None
-        # The simulated arm waits for each torque, so that a slow machine changes only the pace.
-        pacing = {'pacing': 'lockstep', 'lockstep_rate': _STEP_RATE * self.real_time_factor}
-        nodes.start(
-            'simulator_node',
-            (plant or common)
-            | {'gravity_compensation': self.target == 'fci', 'ideal': self.ideal}
-            | pacing,
-        )
-        simulated = arm.with_armature() if has_armature else arm
+        simulated = arm if self.ideal or arm.simulated_armature is None else arm.with_armature()
         gains = {} if self.no_gains else dict(zip(('kp', 'kd'), weak_gains(simulated, _WEAK_RATE)))
-        nodes.start(
-            'feedforward_node',
-            {
-                **common,
-                'target': self.target,
-                'max_state_age': 0.0,
-                # state_timeout is long, because the simulated arm pauses on a busy machine.
-                'state_timeout': 10.0,
-                'min_input_rate': 10.0,
-                **gains,
-            },
-            {'~/command': 'effort_controller/commands'},
+        # The simulated arm waits for each torque, so that a slow machine changes only the pace.
+        model = self.node_parameters() | self.payload_parameter()
+        plant = _drawn_plant(arm, folder) if self.realistic else model
+        nodes.start_arm_and_node(
+            {**plant, 'gravity_compensation': self.target == 'fci', 'ideal': self.ideal},
+            {**model, 'target': self.target, **gains},
+            _STEP_RATE * self.real_time_factor,
         )
         say(f'{self.arm}, target {self.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 

@@ -22,17 +22,17 @@ from pathlib import Path
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
 from .diagnostics import RESIDUAL
-from .messages import request_message, SIMULATED_ARM
+from .messages import DESCRIPTION_QOS, request_message, SIMULATED_ARM
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
-from .observer import read_statuses, Status
+from .observer import is_held, read_status, read_statuses, Status
 from .realtime import ON, SWITCH
 from .trajectories import trajectory_of
 from ..arm import ArmDescription
@@ -156,6 +156,7 @@ class _Session:
         self._errors: dict[str, None] = {}  # each message once, in order of arrival
         self._rates: list[float] = []
         self._planned: list[JointTrajectory] = []
+        self._held = False
 
     def run(self) -> DemoRun:
         """Start the processes, run the demonstration once, and end the processes."""
@@ -173,7 +174,11 @@ class _Session:
         kp, kd = weak_gains(plan.arm, _MOST_RATE, _LEAST_INERTIA)
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         self._start(log)
-        self._until('waiting for the arm and the node', self._brakes_are_open, _START_TIMEOUT_S)
+        self._until(
+            'waiting until the node holds the arm',
+            lambda: self._held and _ARM in self._statuses,
+            _START_TIMEOUT_S,
+        )
         began, used = time.monotonic(), self._processor_seconds()
         self._rates.clear()
         hold = self._hold('holding by feedforward alone', plan.hold)
@@ -214,30 +219,15 @@ class _Session:
         )
 
     def _start(self, log: Path) -> None:
-        arm = {**self._plan.arm_parameters, **self._plan.payload}
         # Lockstep runs no faster than real time, to leave processor time to other processes.
-        lockstep = {'pacing': LOCKSTEP, 'lockstep_rate': 1000.0, 'lockstep_timeout': 1.0}
-        self._nodes.start(
-            'simulator_node',
-            {
-                **arm,
-                'ideal': True,
-                'step_log': str(log),
-                **(lockstep if self._pacing == LOCKSTEP else {}),
-            },
+        arm = {**self._plan.arm_parameters, **self._plan.payload}
+        self._nodes.start_arm_and_node(
+            {**arm, 'ideal': True, 'step_log': str(log), 'lockstep_timeout': 1.0},
+            {**arm, 'target': 'mujoco'},
+            1000.0 if self._pacing == LOCKSTEP else None,
         )
-        # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
-        # behind. With long time-outs the node does not stop the arm when joint states are late.
-        self._nodes.start(
-            'feedforward_node',
-            {
-                **arm,
-                'target': 'mujoco',
-                'max_state_age': 0.0,
-                'state_timeout': 1.0 if self._pacing == WALL else 10.0,
-                'min_input_rate': 10.0,
-            },
-            {'~/command': 'effort_controller/commands'},
+        self._client.listen(
+            DiagnosticStatus, f'/{SIMULATION}/simulator/status', self._on_status, DESCRIPTION_QOS
         )
         self._client.listen(DiagnosticArray, '/diagnostics', self._on_diagnostics)
         self._client.listen(
@@ -313,9 +303,8 @@ class _Session:
     def _arms_time(self) -> float:
         return float(self._statuses[_ARM].values['simulated time [s]'])
 
-    def _brakes_are_open(self) -> bool:
-        arm = self._statuses.get(_ARM)
-        return arm is not None and arm.values['braked'] == 'False'
+    def _on_status(self, message: DiagnosticStatus) -> None:
+        self._held = is_held(read_status(message))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in read_statuses(message):

@@ -76,6 +76,33 @@ class NodeGroup:
                 env={**os.environ, 'RCUTILS_CONSOLE_OUTPUT_FORMAT': _LOG_FORMAT},
             )
 
+    def start_arm_and_node(
+        self,
+        plant: Mapping[str, Any],
+        node: Mapping[str, Any],
+        lockstep_rate: float | None = None,
+    ) -> None:
+        """
+        Start a simulated arm, then the node that holds it; `ros.observer.is_held` says when.
+
+        `plant` and `node` are their parameters. With `lockstep_rate` [steps/s at most] simulated
+        time waits for each torque.
+        """
+        pacing = {'pacing': 'lockstep', 'lockstep_rate': lockstep_rate} if lockstep_rate else {}
+        self.start('simulator_node', {**plant, **pacing})
+        # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
+        # behind. With long time-outs the node does not stop the arm when joint states are late.
+        patient = {
+            'max_state_age': 0.0,
+            'state_timeout': 10.0 if lockstep_rate else 1.0,
+            'min_input_rate': 10.0,
+        }
+        self.start(
+            'feedforward_node',
+            {**patient, **node},
+            {'~/command': 'effort_controller/commands'},
+        )
+
     def processor_seconds(self) -> dict[str, float]:
         """Return each node's processor time, all threads together [s]."""
         return {module: _processor_seconds(one.pid) for module, one in self._running.items()}
