@@ -1,12 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for processes, finds and ends those that tests leave behind."""
+"""Runs Python, waits for processes, finds and ends those that tests leave behind."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 import ctypes
 import os
 from pathlib import Path
 import signal
+import subprocess
+import sys
 import time
+
+from franka_dynamics.ros.child import default_signals
 
 # Tests wait this long only if processes are left; a browser's processes end late.
 GRACE_S = 20.0
@@ -15,6 +21,44 @@ _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
 
 TIMEOUT_S = 600.0  # only reached when something is broken
+ROOT = Path(__file__).parents[1]
+PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
+
+
+def start_python(*words, environment=(), **options) -> subprocess.Popen:
+    """Start Python, which finds this package; Ctrl-C interrupts it, its output goes to pipes."""
+    pipes = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE}
+    return subprocess.Popen(
+        [sys.executable, *map(str, words)],
+        text=True,
+        preexec_fn=default_signals,
+        env={**os.environ, 'PYTHONPATH': PYTHONPATH, **dict(environment)},
+        **{**pipes, **options},
+    )
+
+
+@contextmanager
+def background(*words, **options) -> Iterator[subprocess.Popen]:
+    """Start Python as `start_python` does; kill it at the end, if it still runs."""
+    with start_python(*words, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run_python(*words, cwd=None, stdout=subprocess.PIPE, **environment) -> tuple[int, str, str]:
+    """Run Python as `start_python` does; return its exit status, output and errors."""
+    with background(*words, environment=environment, cwd=cwd, stdout=stdout) as process:
+        output, errors = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, output, errors
+
+
+def printed(*words, **given) -> str:
+    """Run Python, which must end without an error; return its output."""
+    status, output, errors = run_python(*words, **given)
+    assert status == 0, errors
+    return output
 
 
 def until(done, what, *, process=None, said=lambda: '', timeout=TIMEOUT_S):

@@ -5,7 +5,6 @@
 from contextlib import contextmanager
 import os
 import resource
-import subprocess
 import sys
 
 import pytest
@@ -15,6 +14,8 @@ from franka_dynamics.errors import OutputError
 from franka_dynamics.files import complete_or_absent, write_text
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.report.elements import figure_of_size, save
+
+from .processes import run_python
 
 # The bytes that a file may have. To a program it is like a full disk: the file can be made, not
 # written.
@@ -92,9 +93,7 @@ def test_on_a_full_disk_a_verb_names_the_file_and_leaves_no_folder(words, file, 
         f'resource.setrlimit(resource.RLIMIT_FSIZE, ({FULL}, resource.RLIM_INFINITY))\n'
         f'sys.exit(main({words.split()!r}))'
     )
-    done = subprocess.run(
-        [sys.executable, '-B', '-c', program], cwd=tmp_path, capture_output=True, text=True
-    )
-    (sentence,) = done.stderr.splitlines()
-    assert (done.returncode, file in sentence) == (2, True), sentence
+    status, _, errors = run_python('-B', '-c', program, cwd=tmp_path)
+    (sentence,) = errors.splitlines()
+    assert (status, file in sentence) == (2, True), sentence
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,6 @@ from dataclasses import astuple, replace
 from operator import attrgetter
 from pathlib import Path
 import re
-import subprocess
 import sys
 
 import numpy as np
@@ -17,6 +16,8 @@ from franka_dynamics.arm import Convention, DHRow, JointKind
 from franka_dynamics.arm.shapes import Shape, ShapeKind
 from franka_dynamics.spatial import joint_twist
 from franka_dynamics.urdf.writer import urdf_text
+
+from .processes import printed
 
 ROOT = str(Path(fd.__file__).parents[1])
 
@@ -40,9 +41,7 @@ def test_the_front_door_resolves_its_names_and_no_others():
 
 def modules_loaded(program, *options):
     """Return the modules that a Python of its own has loaded after a program."""
-    program = f'import sys; sys.path.insert(0, {ROOT!r}); {program}; print(*sys.modules)'
-    command = [sys.executable, *options, '-c', program]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    return set(printed(*options, '-c', f'import sys; {program}; print(*sys.modules)').split())
 
 
 def test_the_command_begins_before_slow_modules_are_read():

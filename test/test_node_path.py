@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node runs on rclpy, numpy, pinocchio and yaml alone, so that apt's packages suffice."""
 
-import subprocess
-import sys
-
 import pytest
 
-from .processes import TIMEOUT_S
+from .processes import run_python
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -90,9 +87,8 @@ ABSENT = (
 
 def ended(program, absent):
     """Run a program in a Python of its own; return its status and the last line it printed."""
-    command = [sys.executable, '-c', program, ','.join(absent)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
-    return done.returncode, (done.stdout or done.stderr).splitlines()[-1]
+    status, output, errors = run_python('-c', program, ','.join(absent))
+    return status, (output or errors).splitlines()[-1]
 
 
 def test_the_node_imports_only_what_apt_brings():

@@ -4,12 +4,9 @@
 
 from dataclasses import replace
 import gc
-import os
 from pathlib import Path
 import pickle
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -28,6 +25,7 @@ from franka_dynamics.identification.base_parameters import base_parameters
 
 from ..agreement import assert_close, differences
 from ..codegen.arms import random_arm, with_rotors
+from ..processes import printed
 
 ATOL_FRANKA = 1e-12  # N m; measured 6e-14
 RTOL = 1e-11  # of the largest torque, for the random arms
@@ -207,10 +205,7 @@ print(os.waitpid(child, 0)[1])
 
 
 def test_a_forked_process_has_threads_of_its_own():
-    done = subprocess.run(
-        [sys.executable, '-W', 'ignore', '-c', FORK], capture_output=True, text=True, timeout=60
-    )
-    assert (done.stdout, done.returncode) == ('0\n', 0), done.stderr
+    assert printed('-W', 'ignore', '-c', FORK) == '0\n'
 
 
 ROWS = np.zeros((5, 7))
@@ -316,12 +311,7 @@ def test_machine_code_is_kept_and_made_anew_where_it_is_damaged(tmp_path):
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
 
     def run():
-        done = subprocess.run(
-            [sys.executable, '-c', CACHED],
-            env={**os.environ, 'XDG_CACHE_HOME': str(tmp_path)},
-            **{'capture_output': True, 'text': True, 'check': True},
-        )
-        return done.stdout.split()
+        return printed('-c', CACHED, XDG_CACHE_HOME=str(tmp_path)).split()
 
     first = run()
     assert first[0] == 'compiled' and run() == first[1:]

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help on one screen, outputs checked before the work, and wrong words, files and numbers."""
 
-import os
 from pathlib import Path
-import subprocess
-import sys
 
 import pytest
 
@@ -14,6 +11,8 @@ from franka_dynamics.cli._options import new_bag, picture_option
 from franka_dynamics.cli.main import COMMAND, main, WORDS
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_file, writable_folder
+
+from ..processes import printed
 
 # One spelling for one thing: --output, --report, --plot, --json.
 OUTPUTS = {'--output', '--report', '--plot', '--json'}
@@ -70,10 +69,7 @@ def test_a_shell_gets_completions_of_verbs_and_options():
         words = f'franka-dynamics {line}'
         given = {'COMP_WORDS': words, 'COMP_CWORD': str(len(words.split()) - 1)}
         given['_FRANKA_DYNAMICS_COMPLETE'] = 'bash_complete'
-        command = [sys.executable, '-m', 'franka_dynamics']
-        env = {**os.environ, **given}
-        done = subprocess.run(command, check=True, env=env, stdout=subprocess.PIPE, text=True)
-        kind, _, completed = done.stdout.strip().partition(',')
+        kind, _, completed = printed('-m', 'franka_dynamics', **given).strip().partition(',')
         assert completed == word and kind == ('file' if word == 'b' else 'plain')
 
 

@@ -9,8 +9,6 @@ robot's sensors do.
 
 from pathlib import Path
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from ..processes import TIMEOUT_S, until
+from ..processes import background, TIMEOUT_S, until
 from ..simulated_robot import FrankaSim, START
 
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
@@ -41,19 +39,9 @@ def robot(tmp_path):
 @pytest.fixture
 def moving(robot, tmp_path):
     """Start the example, and wait until the robot is given torques."""
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            Path(__file__).with_name('recorded_fci.py'),
-            *(tmp_path / 'cycles.npz', robot.address),
-            *('--hand', 'none', '--joint', f'{JOINT + 1}'),
-            *('--angle', f'{ANGLE}', '--duration', f'{SECONDS}'),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    words = ['--hand', 'none', '--joint', JOINT + 1, '--angle', ANGLE, '--duration', SECONDS]
+    program = Path(__file__).with_name('recorded_fci.py')
+    with background(program, tmp_path / 'cycles.npz', robot.address, *words) as process:
         until(
             lambda: robot.cycles >= 300,
             'torques reach the robot',
@@ -61,9 +49,6 @@ def moving(robot, tmp_path):
             said=lambda: process.stderr.read() if process.poll() is not None else '',
         )
         yield process
-    finally:
-        process.kill()
-        process.wait()
 
 
 def assert_safe(torques):

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes as processes, and a probe that talks to them over DDS."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, ExitStack
+from collections.abc import Callable
+from contextlib import closing, ExitStack
 from multiprocessing import get_context
 import os
 from pathlib import Path
 import signal
 import subprocess
-import sys
 import time
 from typing import ClassVar
 
@@ -32,12 +31,11 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
-from franka_dynamics.ros.child import default_signals  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.observer import read_status, Status  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
 
-from ..processes import TIMEOUT_S  # noqa: E402
+from ..processes import PYTHONPATH, TIMEOUT_S  # noqa: E402
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  # noqa: E402
 
 FER = load('fer')
@@ -67,47 +65,6 @@ LOCKSTEP = {
 
 # A simulated arm beside a node that is started alone, so both have a real arm's names.
 ROOT_NAMES = {'remaps': {'__ns': '/'}}
-
-ROOT = Path(__file__).parents[2]
-PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
-
-
-def start_python(*words, environment=(), **options) -> subprocess.Popen:
-    """Start Python, which finds this package; Ctrl-C interrupts it, its output goes to pipes."""
-    pipes = {'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE}
-    return subprocess.Popen(
-        [sys.executable, *map(str, words)],
-        text=True,
-        preexec_fn=default_signals,
-        env={**os.environ, 'PYTHONPATH': PYTHONPATH, **dict(environment)},
-        **{**pipes, **options},
-    )
-
-
-@contextmanager
-def background(*words, **options) -> Iterator[subprocess.Popen]:
-    """Start Python as `start_python` does; kill it at the end, if it still runs."""
-    process = start_python(*words, **options)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def run_python(*words, **environment) -> tuple[int, str, str]:
-    """Run Python, which finds this package; return its exit status, output and errors."""
-    with background(*words, environment=environment) as process:
-        output, errors = process.communicate(timeout=TIMEOUT_S)
-    return process.returncode, output, errors
-
-
-def printed(*words, **environment) -> str:
-    """Run Python, which must end without an error; return its output."""
-    status, output, errors = run_python(*words, **environment)
-    assert status == 0, errors
-    return output
-
 
 # Importing takes most of a node's start. So Python's fork server imports all of it once, and each
 # node is a copy of the fork server with its own environment, output, arguments and program.

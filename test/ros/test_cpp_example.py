@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray, Header
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .conftest import ROOT
+from ..processes import ROOT
 from ..ros2_control_prefix import environment, made, PREFIXES
 
 

@@ -14,8 +14,7 @@ pytest.importorskip('mujoco')
 
 from franka_dynamics.ros import demo
 
-from .conftest import background, printed, TIMEOUT_S
-from ..processes import descendants, until
+from ..processes import background, descendants, printed, TIMEOUT_S, until
 
 # Run in a separate process, because run_session sets the ROS domain.
 PROGRAM = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import run_python, start_python, TIMEOUT_S
+from ..processes import background, run_python
 
 ENDING = Path(__file__).parent / 'ending.py'
 
@@ -51,9 +51,9 @@ print('goes on', flush=True)
 
 
 def test_a_log_that_nobody_reads_stops_nothing_and_one_that_is_read_is_whole():
-    with start_python('-c', FLOODED) as process:
+    with background('-c', FLOODED) as process:
         assert process.stdout.readline() == 'goes on\n'
         process.stderr.close()
     few = FLOODED.replace('3000', '30')
-    _, errors = start_python('-c', few).communicate(timeout=TIMEOUT_S)
+    errors = run_python('-c', few)[2]
     assert all(f'{k} xxx' in errors for k in range(30))

@@ -23,7 +23,8 @@ from franka_dynamics.ros.node_process import (
     SIGNALS,
 )
 
-from .conftest import FER, TIMEOUT_S
+from .conftest import FER
+from ..processes import TIMEOUT_S
 
 # An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [

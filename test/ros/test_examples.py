@@ -14,9 +14,9 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
-from .conftest import background, FER, ROOT_NAMES
+from .conftest import FER, ROOT_NAMES
 from ..messages import stamp
-from ..processes import until
+from ..processes import background, until
 from ..scripts import example as example_file
 from ..scripts import loaded
 

@@ -4,7 +4,7 @@
 
 import subprocess
 
-from .conftest import printed, start_python
+from ..processes import background, printed
 
 # Runs a node, and prints the sockets and shared memory of its process.
 SCRIPT = """
@@ -54,8 +54,12 @@ def test_a_node_on_the_loopback_network_binds_nothing_else():
 def test_processes_side_by_side_get_a_domain_each():
     # A process keeps the domains that it claimed. Both take all they get of eight, which leaves
     # enough to others on this machine.
-    both = [start_python('-c', CLAIMING, stdin=subprocess.PIPE) for _ in range(2)]
-    domains = [domain for process in both for domain in iter(process.stdout.readline, 'no more\n')]
-    for process in both:
-        process.communicate('\n')
+    given = {'stdin': subprocess.PIPE}
+    with background('-c', CLAIMING, **given) as one, background('-c', CLAIMING, **given) as other:
+        both = one, other
+        domains = [
+            domain for process in both for domain in iter(process.stdout.readline, 'no more\n')
+        ]
+        for process in both:
+            process.communicate('\n')
     assert 1 < len(domains) == len(set(domains)) <= 8

@@ -26,8 +26,9 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 
-from .conftest import ArmStream, COMMAND, printed, start_python, TIMEOUT_S
+from .conftest import ArmStream, COMMAND
 from ..launch_files import launching
+from ..processes import printed, start_python, TIMEOUT_S
 from ..ros2_control_prefix import environment, in_prefixes, MANAGER
 
 # A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.

@@ -11,7 +11,8 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
 
-from .conftest import background, FER, FER_GRAVITY
+from .conftest import FER, FER_GRAVITY
+from ..processes import background
 
 # Ctrl-C while rclpy makes a message, where an exception would be lost.
 INTERRUPTED_IN_A_MESSAGE = """

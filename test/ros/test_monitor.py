@@ -15,7 +15,8 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.observer import at_fault, NodeView, Status
 
-from .conftest import LOCKSTEP, PATIENT, TIMEOUT_S
+from .conftest import LOCKSTEP, PATIENT
+from ..processes import TIMEOUT_S
 
 ARM = load('fer', prefix='left_')
 NAMED = {'robot_type': 'fer', 'arm_prefix': 'left_'}

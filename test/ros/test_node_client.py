@@ -17,7 +17,7 @@ from franka_dynamics.ros.messages import REFERENCE_STATE_QOS
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
 from franka_dynamics.ros.trajectories import read_trajectory_file
 
-from .conftest import TIMEOUT_S
+from ..processes import TIMEOUT_S
 
 PATIENTLY = ['--timeout', str(TIMEOUT_S)]
 

@@ -4,7 +4,7 @@
 
 import pytest
 
-from .conftest import printed
+from ..processes import printed
 
 IMPORT = 'import os, resource; from franka_dynamics.ros.realtime import request_realtime; '
 ASK = (

@@ -18,17 +18,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.ros.messages import request_message
 
-from .conftest import (
-    background,
-    launching,
-    LOCKSTEP,
-    PATIENT,
-    Probe,
-    ROOT_NAMES,
-    run_python,
-    TIMEOUT_S,
-)
-from ..processes import until
+from .conftest import launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES
+from ..processes import background, run_python, TIMEOUT_S, until
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')

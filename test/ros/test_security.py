@@ -19,7 +19,7 @@ from franka_dynamics.ros.messages import DESCRIPTION_QOS
 from franka_dynamics.ros.node_process import guest_node
 from franka_dynamics.ros.parameter_tables import NODES
 
-from .conftest import run_python
+from ..processes import run_python
 
 POLICIES = share_directory() / 'security' / 'policies'
 # Parameters with which a node has all its topics.

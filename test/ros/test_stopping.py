@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from .conftest import FER, FER_GRAVITY, INCLINED, start_python
+from .conftest import FER, FER_GRAVITY, INCLINED
+from ..processes import background
 
 ZERO = np.zeros(7)
 NODE, COMMAND = 'feedforward', 'feedforward: Command'
@@ -161,7 +162,7 @@ def test_a_signal_while_a_node_is_imported_ends_it_in_order(started, tmp_path):
         "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])
-    with start_python(*started, environment={'PYTHONPATH': path}) as process:
+    with background(*started, environment={'PYTHONPATH': path}) as process:
         assert process.stdout.readline() == 'importing\n'
         process.send_signal(signal.SIGTERM)
         assert process.communicate() == ('', '')

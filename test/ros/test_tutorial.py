@@ -16,9 +16,8 @@ import pytest
 
 from franka_dynamics.cli.main import WORDS
 
-from .conftest import ROOT, start_python
 from ..optional import needs
-from ..processes import GRACE_S, until
+from ..processes import GRACE_S, ROOT, start_python, until
 
 pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 

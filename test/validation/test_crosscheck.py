@@ -3,8 +3,6 @@
 """All formulations agree; their comparison has a verdict and an error message."""
 
 from dataclasses import replace
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -21,6 +19,7 @@ from franka_dynamics.validation.crosscheck import compare_formulations, crossche
 from ..agreement import assert_near
 from ..arms import random_arm, with_link
 from ..dynamics import lagrangian
+from ..processes import printed
 
 STATES = 4
 # Relative to max(1, |value|) of each entry; measured 8e-13 on 1,000 random arms.
@@ -130,7 +129,7 @@ def test_the_other_formulations_run_without_pinocchio():
         'for model in (ExponentialsModel, NewtonEulerModel):\n'
         '    model(arm).gravity(arm.home)\n'
     )
-    subprocess.run([sys.executable, '-c', code], check=True)
+    printed('-c', code)
 
 
 @pytest.mark.parametrize('own', [ExponentialsModel, PinocchioModel])

@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from franka_dynamics.view import window
 
 from .browser import Browser
 from ..optional import needs
-from ..processes import TIMEOUT_S
+from ..processes import background, TIMEOUT_S
 
 pytestmark = needs('viser')
 
@@ -34,15 +33,12 @@ def address(simulate, tmp_path_factory):
     """Serve a made-up recording; end the server as a user would."""
     bag = tmp_path_factory.mktemp('served') / 'bag'
     write_recording(simulate(FER, duration=6.0), bag)
-    command = [sys.executable, '-um', 'franka_dynamics', 'view', str(bag), '--port', '0']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            said = next(line for line in server.stdout if 'in a browser' in line)
-            yield re.search(r'open (http://\S+) in a browser', said)[1]
-            server.send_signal(signal.SIGINT)
-            assert server.wait(TIMEOUT_S) == 0
-        finally:
-            server.kill()
+    command = ['-um', 'franka_dynamics', 'view', bag, '--port', '0']
+    with background(*command, stderr=subprocess.STDOUT) as server:
+        said = next(line for line in server.stdout if 'in a browser' in line)
+        yield re.search(r'open (http://\S+) in a browser', said)[1]
+        server.send_signal(signal.SIGINT)
+        assert server.wait(TIMEOUT_S) == 0
 
 
 def test_a_bags_terms_are_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
