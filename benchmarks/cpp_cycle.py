@@ -36,7 +36,7 @@ int main() {
     }
     q[2] += 1e-4 * static_cast<double>(k % 7);  // so that Maxwell-slip elements reverse
     const auto begin = std::chrono::steady_clock::now();
-    feedforward.update(t, q, dq, &reference, tau);
+    feedforward.cycle(1e-3, &q, &dq, &reference, tau);
     const std::chrono::duration<double, std::nano> passed =
       std::chrono::steady_clock::now() - begin;
     ns.push_back(passed.count()); sum += tau[1];

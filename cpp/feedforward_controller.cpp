@@ -3,7 +3,9 @@
 #include "@NAME@/feedforward_controller.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -23,21 +25,8 @@ namespace
 {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-bool target_of(const std::string & name, Target & target)
-{
-  if (name == "fci") {
-    target = kFci;
-  } else if (name == "franka_gazebo") {
-    target = kFrankaGazebo;
-  } else if (name == "gz_ros2_control") {
-    target = kGzRos2Control;
-  } else if (name == "mujoco") {
-    target = kMujoco;
-  } else {
-    return false;
-  }
-  return true;
-}
+// Of the kinds of command, in the order of Command.
+constexpr const char * kCommands[] = {"motion", "torque", "total_torque"};
 
 bool gains_of(const std::vector<double> & values, Vector & gains)
 {
@@ -57,34 +46,42 @@ CallbackReturn FeedforwardController::on_init()
 {
   const std::vector<std::string> joints(kJointNames.begin(), kJointNames.end());
   auto_declare<std::vector<std::string>>("joints", joints);
-  auto_declare<std::string>("reference", "motion");
-  auto_declare<double>("reference_timeout", 0.05);
+  auto_declare<std::string>("reference", kCommands[0]);
+  auto_declare<double>("reference_timeout", kCommandTimeout);
+  auto_declare<std::string>("robot_model", "");
 @DECLARATIONS@
   return CallbackReturn::SUCCESS;
+}
+
+bool FeedforwardController::refuse(const std::string & sentence) const
+{
+  RCLCPP_ERROR(get_node()->get_logger(), "%s", sentence.c_str());
+  return false;
 }
 
 bool FeedforwardController::read_settings(Settings & settings)
 {
   const auto node = get_node();
-  const auto refuse = [&](const std::string & sentence) {
-      RCLCPP_ERROR(node->get_logger(), "%s", sentence.c_str());
-      return false;
-    };
   const std::string target = node->get_parameter("target").as_string();
-  if (!target_of(target, settings.target)) {
-    return refuse(
-      "There is no target '" + target + "'; the choices are fci, franka_gazebo, gz_ros2_control, "
-      "mujoco.");
+  const auto found = std::find_if(
+    std::begin(kTargets), std::end(kTargets), [&](const Target & one) {return one.name == target;});
+  if (found == std::end(kTargets)) {
+    std::string names;
+    for (const Target & one : kTargets) {
+      names += std::string(names.empty() ? "" : ", ") + one.name;
+    }
+    return refuse("There is no target '" + target + "'; the choices are " + names + ".");
   }
-  settings.gravity = node->get_parameter("terms.gravity").as_bool();
+  settings.target = *found;
+  const std::string kind = node->get_parameter("reference").as_string();
+  const auto named = std::find(std::begin(kCommands), std::end(kCommands), kind);
+  if (named == std::end(kCommands)) {
+    return refuse("reference is '" + kind + "'; it must be motion, torque or total_torque.");
+  }
+  settings.command = static_cast<Command>(named - std::begin(kCommands));
   settings.coriolis = node->get_parameter("terms.coriolis").as_bool();
   settings.inertia = node->get_parameter("terms.inertia").as_bool();
   settings.friction = node->get_parameter("terms.friction").as_bool();
-  const std::string source = node->get_parameter("state_source").as_string();
-  if (source != "measured" && source != "reference") {
-    return refuse("state_source is '" + source + "'; it must be measured or reference.");
-  }
-  settings.at_reference = source == "reference";
   const auto gravity = node->get_parameter("gravity_vector").as_double_array();
   const auto payload = node->get_parameter("payload").as_double_array();
   if (gravity.size() != 3 || payload.size() != 10) {
@@ -93,16 +90,11 @@ bool FeedforwardController::read_settings(Settings & settings)
   std::copy(gravity.begin(), gravity.end(), settings.gravity_vector.begin());
   std::copy(payload.begin(), payload.end(), settings.payload.begin());
   settings.payload_known_to_robot = node->get_parameter("payload_known_to_robot").as_bool();
-  settings.max_payload = node->get_parameter("max_payload").as_double();
   settings.scale = node->get_parameter("scale").as_double();
-  settings.ramp_time = node->get_parameter("ramp_time").as_double();
-  const auto tracking = node->get_parameter("max_tracking_error").as_double_array();
   if (!gains_of(node->get_parameter("kp").as_double_array(), settings.kp) ||
-    !gains_of(node->get_parameter("kd").as_double_array(), settings.kd) ||
-    !gains_of(tracking, settings.max_tracking_error))
+    !gains_of(node->get_parameter("kd").as_double_array(), settings.kd))
   {
-    return refuse(
-      "kp, kd and max_tracking_error take one number for all joints, or one for each.");
+    return refuse("kp and kd take one number for all joints, or one for each.");
   }
   return true;
 }
@@ -112,34 +104,29 @@ CallbackReturn FeedforwardController::on_configure(const rclcpp_lifecycle::State
   const auto node = get_node();
   joints_ = node->get_parameter("joints").as_string_array();
   if (joints_.size() != kJoints) {
-    RCLCPP_ERROR(
-      node->get_logger(), "joints has %zu names, but @ARM@ has %zu joints.", joints_.size(),
-      kJoints);
-    return CallbackReturn::ERROR;
-  }
-  const std::string kind = node->get_parameter("reference").as_string();
-  if (kind == "motion") {
-    command_ = Command::motion;
-  } else if (kind == "torque") {
-    command_ = Command::torque;
-  } else if (kind == "total_torque") {
-    command_ = Command::total_torque;
-  } else {
-    RCLCPP_ERROR(
-      node->get_logger(), "reference is '%s'; it must be motion, torque or total_torque.",
-      kind.c_str());
+    refuse(
+      "joints has " + std::to_string(joints_.size()) + " names, but @ARM@ has " +
+      std::to_string(kJoints) + " joints.");
     return CallbackReturn::ERROR;
   }
   Settings settings;
   if (!read_settings(settings)) {
     return CallbackReturn::ERROR;
   }
-  const double timeout = node->get_parameter("reference_timeout").as_double();
-  if (const char * reason = receiver_.configure(settings, command_, timeout)) {
-    RCLCPP_ERROR(node->get_logger(), "%s.", reason);
+  feedforward_.restart();
+  const char * wrong = feedforward_.configure(settings);
+  if (!wrong) {
+    wrong = inbox_.configure(
+      settings.command, node->get_parameter("reference_timeout").as_double());
+  }
+  if (!wrong) {
+    wrong = robot_model_.configure(node->get_parameter("robot_model").as_string());
+  }
+  if (wrong) {
+    refuse(std::string(wrong) + ".");
     return CallbackReturn::ERROR;
   }
-  reference_types_ = command_ == Command::motion ?
+  reference_types_ = settings.command == Command::motion ?
     std::vector<std::string>{hardware_interface::HW_IF_POSITION,
     hardware_interface::HW_IF_VELOCITY, hardware_interface::HW_IF_ACCELERATION} :
     std::vector<std::string>{hardware_interface::HW_IF_EFFORT};
@@ -161,9 +148,7 @@ void FeedforwardController::receive(const Message & message, const rclcpp::Messa
   const auto & gid = info.get_rmw_message_info().publisher_gid.data;
   static_assert(sizeof gid == sizeof from);
   std::copy(std::begin(gid), std::end(gid), from.begin());
-  if (receiver_.inbox.receive(from, message.data.data(), message.data.size()) ==
-    Answer::other_publisher)
-  {
+  if (inbox_.receive(from, message.data.data(), message.data.size()) == Answer::other_publisher) {
     refused_ = from;
   }
 }
@@ -183,43 +168,37 @@ std::string FeedforwardController::publisher_name(const Inbox::Publisher & gid) 
 
 void FeedforwardController::tell()
 {
-  // In the order of State.
-  static constexpr const char * kStates[] = {
-    "waiting for a first command", "following",
-    "braking by the model: the torques ceased, or a fault",
-    "holding the arm until a command comes", "stopped",
-    "stopped by a fault; deactivate and activate to begin again: "};
-  const State state = receiver_.state();
-  const auto & inbox = receiver_.inbox;
+  const State state = feedforward_.state();
   Status status;
   status.name = get_node()->get_fully_qualified_name();
   status.hardware_id = "@ARM@";
   status.level = state == State::fault ? Status::ERROR :
     state == State::braking || state == State::stopped ? Status::WARN : Status::OK;
-  status.message = kStates[static_cast<std::size_t>(state)];
-  if (const char * fault = receiver_.fault(); fault && state == State::fault) {
-    status.message += fault;
+  status.message = kStateSentences[static_cast<std::size_t>(state)];
+  if (const char * fault = feedforward_.fault()) {
+    status.message = std::string("stopped by a fault: ") + fault;
   }
-  const auto tell_value = [&status](const char * key, const std::string & value) {
+  const auto tell_value = [&status](const std::string & key, const std::string & value) {
       status.values.emplace_back();
       status.values.back().key = key;
       status.values.back().value = value;
     };
+  tell_value("state", kStateWords[static_cast<std::size_t>(state)]);
   if (state == State::following) {
     tell_value(
-      "publisher", is_in_chained_mode() ? "upstream" : publisher_name(inbox.publisher()));
+      "publisher", is_in_chained_mode() ? "upstream" : publisher_name(inbox_.publisher()));
   }
-  if (inbox.count(Answer::other_publisher)) {
+  if (inbox_.count(Answer::other_publisher)) {
     tell_value("refused publisher", publisher_name(refused_));
   }
-  tell_value("time-outs", std::to_string(receiver_.timeouts()));
-  static constexpr std::pair<const char *, Answer> kRefused[] = {
-    {"refused: other publisher", Answer::other_publisher},
-    {"refused: wrong size", Answer::wrong_size},
-    {"refused: not finite", Answer::not_finite},
-    {"refused: out of bounds", Answer::out_of_bounds}};
-  for (const auto & [key, answer] : kRefused) {
-    tell_value(key, std::to_string(inbox.count(answer)));
+  tell_value("time-outs", std::to_string(feedforward_.timeouts()));
+  for (std::size_t k = 1; k < std::size(kAnswerWords); ++k) {  // the first is no refusal
+    tell_value(
+      std::string("refused: ") + kAnswerWords[k],
+      std::to_string(inbox_.count(static_cast<Answer>(k))));
+  }
+  if (robot_model_.claimed()) {
+    tell_value("largest difference from the robot's model", robot_model_.difference());
   }
   if (status == status_) {
     return;
@@ -259,8 +238,10 @@ InterfaceConfiguration FeedforwardController::command_interface_configuration() 
 
 InterfaceConfiguration FeedforwardController::state_interface_configuration() const
 {
-  return {interface_configuration_type::INDIVIDUAL,
-    names({hardware_interface::HW_IF_POSITION, hardware_interface::HW_IF_VELOCITY})};
+  auto found = names({hardware_interface::HW_IF_POSITION, hardware_interface::HW_IF_VELOCITY});
+  const auto more = robot_model_.interfaces();
+  found.insert(found.end(), more.begin(), more.end());
+  return {interface_configuration_type::INDIVIDUAL, found};
 }
 
 std::vector<hardware_interface::CommandInterface::SharedPtr>
@@ -278,7 +259,12 @@ bool FeedforwardController::on_set_chained_mode(bool) {return true;}
 
 CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State &)
 {
-  receiver_.restart();
+  feedforward_.restart();
+  inbox_.forget();
+  if (const char * wrong = robot_model_.activate(state_interfaces_)) {
+    refuse(std::string(wrong) + ".");
+    return CallbackReturn::ERROR;
+  }
   for (const auto & interface : ordered_exported_reference_interfaces_) {
     if (!interface->set_value(kNone)) {
       return CallbackReturn::ERROR;
@@ -289,11 +275,12 @@ CallbackReturn FeedforwardController::on_activate(const rclcpp_lifecycle::State 
 
 CallbackReturn FeedforwardController::on_deactivate(const rclcpp_lifecycle::State &)
 {
+  robot_model_.release();
   // The command interfaces still belong to this controller, but no further cycle comes: a ramp is
   // not possible. The last torque written is therefore that at the end of the stop sequence: zero,
   // or the gravity torque if the target does not add it.
   Vector tau;
-  return !receiver_.end(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
+  return !feedforward_.end(tau) || write(tau) ? CallbackReturn::SUCCESS : CallbackReturn::ERROR;
 }
 
 return_type FeedforwardController::update_reference_from_subscribers(
@@ -302,13 +289,16 @@ return_type FeedforwardController::update_reference_from_subscribers(
   return return_type::OK;  // the inbox is read with the period of the cycle
 }
 
-const Values * FeedforwardController::chained_values()
+const Reference * FeedforwardController::chained()
 {
-  const std::size_t count = command_size(command_);
+  const Command command = feedforward_.settings().command;
+  std::array<double, command_size(Command::motion)> values;
+  const std::size_t count = command_size(command);
   for (std::size_t i = 0; i < count; ++i) {
-    chained_[i] = ordered_exported_reference_interfaces_[i]->get_optional().value_or(kNone);
+    values[i] = ordered_exported_reference_interfaces_[i]->get_optional().value_or(kNone);
   }
-  return judged(command_, chained_.data(), count) == Answer::heard ? &chained_ : nullptr;
+  const bool accepted = read_command(command, values.data(), count, chained_) == Answer::heard;
+  return accepted ? &chained_ : nullptr;
 }
 
 bool FeedforwardController::read_states(Vector & q, Vector & dq) const
@@ -339,14 +329,16 @@ return_type FeedforwardController::update_and_write_commands(
 {
   // Time is the sum of the periods, because the node's clock can be set back.
   const double elapsed = period.seconds();
-  const Values * values =
-    is_in_chained_mode() ? chained_values() : receiver_.inbox.current(elapsed);
+  const Reference * given = is_in_chained_mode() ? chained() : inbox_.current(elapsed);
   Vector q, dq, tau;
   const bool read = read_states(q, dq);
-  const bool started =
-    receiver_.cycle(elapsed, read ? &q : nullptr, read ? &dq : nullptr, values, tau);
+  if (read) {
+    robot_model_.compare(feedforward_.terms(), q, dq);
+  }
   // Nothing is written before the first command.
-  return !started || write(tau) ? return_type::OK : return_type::ERROR;
+  const bool sends =
+    feedforward_.cycle(elapsed, read ? &q : nullptr, read ? &dq : nullptr, given, tau);
+  return !sends || write(tau) ? return_type::OK : return_type::ERROR;
 }
 
 }  // namespace @NAME@

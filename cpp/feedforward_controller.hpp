@@ -11,7 +11,8 @@
 #include "rclcpp/rclcpp.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
 
-#include "@NAME@/receiver.hpp"
+#include "@NAME@/inbox.hpp"
+#include "@NAME@/robot_model.hpp"
 
 namespace @NAME@
 {
@@ -20,7 +21,7 @@ namespace @NAME@
 ///
 /// State interfaces are <joint>/position and <joint>/velocity, command interfaces <joint>/effort.
 /// References come from a controller upstream, or from one publisher at a time on ~/reference
-/// (Float64MultiArray); the parameter `reference` says what they mean (Command in receiver.hpp).
+/// (Float64MultiArray); the parameter `reference` says what they mean (Command in settings.hpp).
 /// ~/status (DiagnosticStatus) has the controller's state, its publisher and the refused messages.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
@@ -49,7 +50,8 @@ private:
   using Status = diagnostic_msgs::msg::DiagnosticStatus;
 
   bool read_settings(Settings & settings);
-  const Values * chained_values();
+  bool refuse(const std::string & sentence) const;
+  const Reference * chained();
   bool read_states(Vector & q, Vector & dq) const;
   bool write(const Vector & tau);
   void receive(const Message & message, const rclcpp::MessageInfo & info);
@@ -59,9 +61,10 @@ private:
 
   std::vector<std::string> joints_;
   std::vector<std::string> reference_types_;
-  Command command_ = Command::motion;
-  Receiver receiver_;
-  Values chained_{};
+  Feedforward feedforward_;
+  Inbox inbox_;
+  Reference chained_;
+  RobotModel robot_model_;
   rclcpp::Subscription<Message>::SharedPtr subscription_;
 
   // Members that the executor's thread uses, never the control cycle.

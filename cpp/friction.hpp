@@ -25,11 +25,6 @@ namespace @NAME@
 class Friction
 {
 public:
-  /// Reference speeds [rad/s] up to which no friction, and from which all friction, is commanded.
-  static constexpr double kRestSpeed = 0.005, kFullSpeed = 0.02;
-  /// Longest gap between two states [s]; in a longer gap the arm may have moved to and fro.
-  static constexpr double kLongestGap = 0.05;
-
   Friction() noexcept {restart();}
 
   /// Set the elements' state to unknown.
@@ -45,7 +40,7 @@ public:
   /// Update the elements' state for a measured position q [rad] at the time `stamp` [s].
   void follow(double stamp, const Vector & q) noexcept
   {
-    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kLongestGap)) {
+    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kFrictionGap)) {
       restart();
     }
     for (std::size_t e = 0; followed_ && e < kElements; ++e) {
@@ -67,7 +62,7 @@ public:
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double along = (dq[i] > 0.0) - (dq[i] < 0.0);
       const double speed = std::min(
-        std::max((std::abs(dq[i]) - kRestSpeed) / (kFullSpeed - kRestSpeed), 0.0), 1.0);
+        std::max((std::abs(dq[i]) - kNoFrictionBelow) / (kFullFrictionFrom - kNoFrictionBelow), 0.0), 1.0);
       tau[i] = along * speed * std::max(least(i, dq[i], along), 0.0);
     }
   }

@@ -51,9 +51,8 @@ void InverseDynamicsSolver::initialize(
     };
   read("gravity_vector", settings.gravity_vector);
   read("payload", settings.payload);
-  Feedforward checked;
-  if (const char * fault = checked.configure(settings)) {
-    throw std::invalid_argument(fault);
+  if (const char * wrong = refuse(settings)) {
+    throw std::invalid_argument(wrong);
   }
   terms_.configure(settings);
 }

@@ -1,7 +1,8 @@
 // Copyright 2026 The franka_dynamics authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings of the feedforward (target, terms, payload, gains), and the checks that refuse them.
+// Settings of the feedforward (target, command, terms, payload, gains), and the checks that refuse
+// them.
 #ifndef @GUARD@_SETTINGS_HPP
 #define @GUARD@_SETTINGS_HPP
 
@@ -11,6 +12,7 @@
 #include <cstddef>
 
 #include "@NAME@/arm.hpp"
+#include "@NAME@/constants.hpp"
 
 namespace @NAME@
 {
@@ -23,66 +25,40 @@ inline bool all_finite(const Vector & values) noexcept
   return std::all_of(values.begin(), values.end(), [](double x) {return std::isfinite(x);});
 }
 
-/// Whether a joint can be at a position; an encoder may read up to kSlack past a limit.
+/// Whether a joint can be at a position.
 inline bool within_range(std::size_t joint, double position) noexcept
 {
-  constexpr double kSlack = 0.2;  // [rad]
-  return position >= kLower[joint] - kSlack && position <= kUpper[joint] + kSlack;
+  return position >= kLower[joint] - kPositionSlack && position <= kUpper[joint] + kPositionSlack;
 }
 
-/// What the receiver of the commanded torques adds to them, and where commands start and stop.
-struct Target
+/// What a command from upstream consists of.
+enum class Command
 {
-  bool receiver_adds_gravity;   ///< so only gravity torque that its model lacks is commanded
-  bool receiver_adds_friction;  ///< so no friction torque may be commanded
-  bool start_at_gravity;        ///< the first command is the gravity torque; otherwise zero
-  bool stop_at_gravity;         ///< the stop sequence ends at the gravity torque; otherwise zero
+  motion,       ///< positions, velocities and accelerations of all joints
+  torque,       ///< a torque for each joint, to which the model's torque is added
+  total_torque  ///< a torque for each joint, to which nothing is added
 };
-
-constexpr Target kFci{true, true, false, false};           // the arm adds gravity and friction
-constexpr Target kFrankaGazebo{true, false, false, false};  // franka_ros2's Gazebo plugin
-constexpr Target kGzRos2Control{false, false, true, true};  // the simulator compensates nothing
-constexpr Target kMujoco{false, false, true, true};
 
 struct Settings
 {
   Target target = kFci;
-  bool gravity = true, coriolis = true, inertia = true;
+  Command command = Command::motion;
+  bool coriolis = true, inertia = true;
   /// Friction torque at the reference's velocity, less its uncertainty (friction.hpp).
   bool friction = false;
-  /// Coriolis and inertia torque at the reference's state instead of the measured one.
-  bool at_reference = false;
   /// Gravity in the base frame [m/s^2]; targets that compensate gravity assume (0, 0, -9.81).
   std::array<double, 3> gravity_vector{0.0, 0.0, -9.81};
   /// Payload as for libfranka's setLoad, in the flange frame: mass [kg], centre of mass (3) [m],
   /// inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2].
   std::array<double, 10> payload{};
   bool payload_known_to_robot = true;
-  double max_payload = 0.0;  ///< largest payload accepted [kg]; 0: the arm's rated load
-  double scale = 1.0;        ///< factor on Coriolis, inertia and friction torque, 0 to 1
-  double ramp_time = 0.2;    ///< time in which a step of the command is faded out [s]
-  /// The torque given to update() comes from a controller upstream. If that torque ceases, the
-  /// gravity torque that the target does not add is commanded here, even if `gravity` is false.
-  bool torque_from_upstream = false;
-  Vector kp{}, kd{};         ///< optional joint PD [N m/rad, N m s/rad]
-  /// Largest distance of a joint from its reference [rad]; at more the arm is stopped (0: never).
-  Vector max_tracking_error = filled(0.2);
-
-  static constexpr Vector filled(double value) noexcept
-  {
-    Vector values{};
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      values[i] = value;
-    }
-    return values;
-  }
+  double scale = 1.0;  ///< factor on Coriolis, inertia and friction torque, 0 to 1
+  Vector kp{}, kd{};   ///< optional joint PD [N m/rad, N m s/rad]
 };
 
 /// Why a payload is refused, or nullptr.
 inline const char * refuse_payload(const Settings & s) noexcept
 {
-  // Bounds far above any arm's payload, to find masses in grams and lengths in millimetres.
-  constexpr double kMostMass = 100.0, kMostLever = 1.0;
   for (double x : s.payload) {
     if (!std::isfinite(x)) {
       return "payload must be ten finite numbers in kg, m and kg m^2";
@@ -97,11 +73,11 @@ inline const char * refuse_payload(const Settings & s) noexcept
       s.payload.begin(), s.payload.end(), [](double x) {return x == 0.0;});
     return empty ? nullptr : "payload has no mass but a centre of mass or an inertia";
   }
-  if (mass > kMostMass) {
+  if (mass > kMostCarried) {
     return "payload: no arm carries more than 100 kg; are these grams?";
   }
-  if (mass > (s.max_payload > 0.0 ? s.max_payload : kRatedLoad)) {
-    return "payload: more than the rated load of @ARM@, or than max_payload";
+  if (mass > kRatedLoad) {
+    return "payload: more than the rated load of @ARM@";
   }
   if (std::hypot(s.payload[1], s.payload[2], s.payload[3]) > kMostLever) {
     return "payload: its centre of mass is more than 1 m from the flange; are these millimetres?";
@@ -129,35 +105,30 @@ inline const char * refuse_payload(const Settings & s) noexcept
 /// Why settings cannot be used on this arm, or nullptr.
 inline const char * refuse(const Settings & s) noexcept
 {
-  // Largest gains relative to the torque limit [1/rad], [s/rad], as in the Python node.
-  constexpr double kMostStiffness = 25.0, kMostDamping = 3.0;
   for (std::size_t i = 0; i < kJoints; ++i) {
     if (!(s.kp[i] >= 0.0 && s.kp[i] <= kMostStiffness * kEffort[i] &&
       s.kd[i] >= 0.0 && s.kd[i] <= kMostDamping * kEffort[i]))
     {
       return "kp and kd must be within 0 and 25 and 3 times the joint's torque limit";
     }
-    if (!(s.max_tracking_error[i] >= 0.0)) {
-      return "max_tracking_error must not be negative";
-    }
   }
 @BOUNDS@
-  if (s.torque_from_upstream && (s.kp != Vector{} || s.kd != Vector{})) {
+  if (s.command != Command::motion && (s.kp != Vector{} || s.kd != Vector{})) {
     return "kp and kd follow a motion; beside torques from upstream they must be 0";
   }
   double length = 0.0;
   for (double g : s.gravity_vector) {
     length += g * g;
-    if (!(std::abs(g) <= 30.0)) {
+    if (!(std::abs(g) <= kMostGravity)) {
       return "gravity_vector must be three numbers of at most 30 m/s^2";
     }
   }
   length = std::sqrt(length);
-  if (s.target.receiver_adds_gravity && !(length >= 9.7 && length <= 9.9)) {
+  if (s.target.adds_gravity && !(length >= kLeastEarth && length <= kMostEarth)) {
     return "the target compensates gravity by itself, with 9.81 m/s^2: the length of "
            "gravity_vector must be 9.7 to 9.9 m/s^2";
   }
-  if ((kBaseInclined && s.target.receiver_adds_gravity) ||
+  if ((kBaseInclined && s.target.adds_gravity) ||
     (kBaseRotated && (s.gravity_vector[0] != 0.0 || s.gravity_vector[1] != 0.0)))
   {
     return "the arm file rotates the base, and then this gravity_vector cannot be used with this "
@@ -166,7 +137,7 @@ inline const char * refuse(const Settings & s) noexcept
   if (s.friction && kFriction == FrictionKind::none) {
     return "terms.friction is on, but the arm file had no friction model";
   }
-  if (s.friction && s.target.receiver_adds_friction) {
+  if (s.friction && s.target.adds_friction) {
     return "terms.friction is on, but the target compensates friction by itself; friction "
            "compensated twice can set the arm in motion";
   }

@@ -75,7 +75,7 @@ public:
     constexpr std::array<double, 3> assumed{0.0, 0.0, -9.81};
     const Body payload = in_last_frame(about_origin(settings.payload));
     const bool loaded = payload[0] != 0.0;
-    receiver_adds_gravity_ = settings.target.receiver_adds_gravity;
+    adds_gravity_ = settings.target.adds_gravity;
     prepare(loaded ? &payload : nullptr, settings.gravity_vector, true_);
     prepare(loaded && settings.payload_known_to_robot ? &payload : nullptr, assumed, receiver_);
     same_ = settings.gravity_vector == assumed && (!loaded || settings.payload_known_to_robot);
@@ -86,17 +86,19 @@ public:
     @PREFIX@_gravity(q.data(), &true_.gravity, tau.data());
   }
 
-  /// The part of `gravity` = g(q) that the target does not add by itself.
-  void gravity_to_command(const Vector & q, const Vector & gravity, Vector & tau) const noexcept
+  /// The part of g(q) that the target does not add by itself.
+  void gravity_to_command(const Vector & q, Vector & tau) const noexcept
   {
-    if (!receiver_adds_gravity_) {
-      tau = gravity;
-    } else if (same_) {
+    if (adds_gravity_ && same_) {
       tau.fill(0.0);
-    } else {
-      @PREFIX@_gravity(q.data(), &receiver_.gravity, tau.data());
+      return;
+    }
+    gravity(q, tau);
+    if (adds_gravity_) {
+      Vector added;
+      @PREFIX@_gravity(q.data(), &receiver_.gravity, added.data());
       for (std::size_t i = 0; i < kJoints; ++i) {
-        tau[i] = gravity[i] - tau[i];
+        tau[i] -= added[i];
       }
     }
   }
@@ -127,6 +129,18 @@ public:
     }
   }
 
+  /// g, C dq and M of the model that a robot which compensates gravity has: with the payload that it
+  /// knows, under gravity (0, 0, -9.81).
+  void known_to_robot(
+    const Vector & q, const Vector & dq, Vector & gravity, Vector & coriolis,
+    Matrix & M) const noexcept
+  {
+    @PREFIX@_gravity(q.data(), &receiver_.gravity, gravity.data());
+    @PREFIX@_coriolis(q.data(), dq.data(), &receiver_.coriolis, coriolis.data());
+    @PREFIX@_mass_matrix(
+      q.data(), &receiver_.mass_matrix, reinterpret_cast<double (*)[kJoints]>(M.data()));
+  }
+
 private:
   struct Prepared
   {
@@ -151,7 +165,7 @@ private:
   }
 
   Prepared true_{}, receiver_{};
-  bool receiver_adds_gravity_ = true, same_ = true;
+  bool adds_gravity_ = true, same_ = true;
 };
 
 }  // namespace @NAME@

@@ -23,7 +23,7 @@ from ..typing import Array
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MOST_CARRIED_KG = 100.0  # more than any supported arm can lift
-_MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
+MOST_LEVER_M = 1.0  # largest distance of the payload's centre of mass from the flange
 # Coordinates of a centre of mass below _ROUNDING [m] become zero, and so do elements of a tensor
 # below _ROUNDING times the largest element of the tensor about the flange's origin.
 _ROUNDING = 1e-12
@@ -108,16 +108,16 @@ def payload_body(numbers: Array) -> LinkInertia:
             f"The payload's mass is {mass:g} kg, and no arm carries more than "
             f'{MOST_CARRIED_KG:g}. Are these grams?'
         )
-    if np.linalg.norm(center) > _MOST_LEVER_M:
+    if np.linalg.norm(center) > MOST_LEVER_M:
         raise InertiaError(
             f'payload has its centre of mass {np.linalg.norm(center):.4g} m from the flange; '
-            f'at most {_MOST_LEVER_M:g} m is taken. Are these millimetres?'
+            f'at most {MOST_LEVER_M:g} m is taken. Are these millimetres?'
         )
-    if np.abs(inertia).max() > mass * _MOST_LEVER_M**2:
+    if np.abs(inertia).max() > mass * MOST_LEVER_M**2:
         raise InertiaError(
             f'payload has an inertia of {inertia[np.abs(inertia).argmax()]:.4g} kg m^2; '
-            f'{mass:g} kg within {_MOST_LEVER_M:g} m of their centre have at most '
-            f'{mass * _MOST_LEVER_M**2:g}.'
+            f'{mass:g} kg within {MOST_LEVER_M:g} m of their centre have at most '
+            f'{mass * MOST_LEVER_M**2:g}.'
         )
     body = LinkInertia.from_center_of_mass(mass, center, inertia)
     if not body.is_physical():

@@ -12,24 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from .cpp_constants import constants
+from .cpp_vectors import vectors
 from .emit import c_header, identifier
 from .equations import customised_equations, Parameters, Quantity, run_time_values
 from ..arm import ArmDescription
 from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
+from ..control.braking import MOST_ACCELERATION
+from ..control.settings import ROTATED
+from ..control.terms import DEVIATIONS_LEFT
 from ..errors import DescriptionError, FrictionError
 from ..parameter_schema import ParameterSpec, specs
 from ..resources import share_directory
 from ..typing import Array
 
 QUANTITIES = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX, Quantity.INVERSE_DYNAMICS)
-# BRAKE_ACCELERATION and DEVIATIONS_LEFT equal the constants in control.braking and control.terms.
-BRAKE_ACCELERATION = 10.0  # [rad/s^2] for a joint without an acceleration limit
-ROTATED = 1e-9  # difference from the unit matrix at which a base counts as rotated
-DEVIATIONS_LEFT = 2.0  # standard deviations by which commanded friction is reduced
 _PACKAGE_NAME = re.compile(r'[a-z][a-z0-9_]*[a-z0-9]')
 # Folders of the package for the templates in cpp/, by suffix. @NAME@ and other words between @
 # signs are replaced in the templates' names and texts.
 _FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
+_TEST = 'vectors_test.cpp'
 
 
 def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
@@ -37,8 +39,9 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     Return the texts of the files of an arm's ament_cmake package, by their paths in the package.
 
     The inertial parameters in the package include the arm's hand; payload and gravity are ROS
-    parameters of the package's plugins. `name` begins with a letter and has lower-case letters,
-    digits and single underscores, as ROS requires.
+    parameters of the package's plugins. The package's own test compares it with the Python
+    controller. `name` begins with a letter and has lower-case letters, digits and single
+    underscores, as ROS requires.
 
     Raises
     ------
@@ -71,24 +74,26 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         'JOINTS': '[' + ', '.join(description.joint_names) + ']',
         'DECLARATIONS': '\n'.join(_declarations()),
         'BOUNDS': '\n'.join(_bounds()),
+        'CONSTANTS': constants(),
         'HAND': description.hand,
         **_arm_words(description),
     }
-    files = {
-        _filled(f'{_FOLDERS.get(path.suffix, "")}{path.name}', words): _filled(
-            path.read_text(encoding='utf-8'), words
-        )
-        for path in sorted((share_directory() / 'cpp').iterdir())
-    }
+    files = {}
+    for path in sorted((share_directory() / 'cpp').iterdir()):
+        folder = 'test/' if path.name == _TEST else _FOLDERS.get(path.suffix, '')
+        text = path.read_text(encoding='utf-8')
+        files[_filled(f'{folder}{path.name}', words)] = _filled(text, words)
     listed = [
         customised_equations(description, quantity, parameters=Parameters.RUN_TIME)
         for quantity in QUANTITIES
     ]
-    return {**files, f'include/{name}/equations.h': c_header(listed)}
+    return {
+        **files,
+        f'include/{name}/equations.h': c_header(listed),
+        'test/vectors.csv': vectors(description),
+    }
 
 
-# Parameters of torque.yaml and motion.yaml (config/parameters) that the C++ controller lacks.
-_NOT_HERE = ('max_flange_error',)
 _BRACES = str.maketrans('[]', '{}')
 _KINDS = {
     'bool': 'bool',
@@ -100,7 +105,7 @@ _KINDS = {
 
 def _shared() -> list[ParameterSpec]:
     """Return the parameters that the C++ controller shares with the Python node."""
-    return [spec for spec in (*specs('torque'), *specs('motion')) if spec.name not in _NOT_HERE]
+    return [*specs('torque'), *specs('motion')]
 
 
 def _declarations() -> Iterator[str]:
@@ -135,7 +140,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
         return _listed(np.abs(description.limit(name)))
 
     acceleration = description.limit('acceleration')
-    braking = np.where(np.isfinite(acceleration), acceleration, BRAKE_ACCELERATION)
+    braking = np.where(np.isfinite(acceleration), acceleration, MOST_ACCELERATION)
     rated, home = description.rated_load, description.home
     rotated = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
     return {

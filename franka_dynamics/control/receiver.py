@@ -45,6 +45,16 @@ class ReceiverState(str, Enum):
     FAULT = 'fault'  # a state was not finite: the torque goes to the resting torque
 
 
+SENTENCES = {
+    ReceiverState.WAITING: 'waiting for a first command',
+    ReceiverState.FOLLOWING: 'following',
+    ReceiverState.BRAKING: 'no sender is followed any more: braking by the model',
+    ReceiverState.HOLDING: 'holding the arm until a command comes',
+    ReceiverState.STOPPED: 'stopped',
+    ReceiverState.FAULT: 'stopped by a fault: a joint state is not finite',
+}
+
+
 class Refusal(str, Enum):
     """Why a torque is refused, in the words of the generated ros2_control controller."""
 

@@ -57,10 +57,12 @@ def target_profile(name: str) -> TargetProfile:
 
 
 # Largest gravity component [m/s^2]: any planet an arm stands on, with a margin for a moving base.
-_MOST_GRAVITY = 30.0
+MOST_GRAVITY = 30.0
 # Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
 # the Earth.
-_EARTH = (9.7, 9.9)
+EARTH = (9.7, 9.9)
+# Difference from the unit matrix at which an arm file's base counts as rotated.
+ROTATED = 1e-9
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]. _MOST_GAIN also keeps every
 # torque far from overflow.
 _MOST_GAIN = 1e4
@@ -68,7 +70,7 @@ _MOST_GAIN = 1e4
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
 # m.
-_MOST_STIFFNESS, _MOST_DAMPING = 25.0, 3.0
+MOST_STIFFNESS, MOST_DAMPING = 25.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -135,21 +137,21 @@ class Settings:
         if (
             gravity.shape != (3,)
             or not np.isfinite(gravity).all()
-            or np.abs(gravity).max() > _MOST_GRAVITY
+            or np.abs(gravity).max() > MOST_GRAVITY
         ):
             raise SettingsError(
-                f'gravity_vector must be three numbers of at most {_MOST_GRAVITY} m/s^2 in the '
+                f'gravity_vector must be three numbers of at most {MOST_GRAVITY} m/s^2 in the '
                 f'base frame, such as {list(GRAVITY)}; got '
                 f'[{listed(self.gravity_vector)}].'
             )
         norm = float(np.linalg.norm(gravity))
-        if self.profile.receiver_adds_gravity and not _EARTH[0] <= norm <= _EARTH[1]:
+        if self.profile.receiver_adds_gravity and not EARTH[0] <= norm <= EARTH[1]:
             raise SettingsError(
                 f'gravity_vector {list(self.gravity_vector)} has a length of {norm:.4g} m/s^2; '
                 f'target {self.target} compensates gravity itself, and only its direction in the '
-                f'base frame can differ ({_EARTH[0]} to {_EARTH[1]} m/s^2 in all).'
+                f'base frame can differ ({EARTH[0]} to {EARTH[1]} m/s^2 in all).'
             )
-        off = np.abs(description.base[:3, :3] - np.eye(3)) > 1e-9
+        off = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
         if (off[2].any() and self.profile.receiver_adds_gravity) or (
             off.any() and gravity[:2].any()
         ):
@@ -185,7 +187,7 @@ class Settings:
     def _require_gains(self, description: ArmDescription) -> None:
         effort = description.limit('effort')
         for name, gain, share in zip(
-            ('kp', 'kd'), self.gains(description.n), (_MOST_STIFFNESS, _MOST_DAMPING)
+            ('kp', 'kd'), self.gains(description.n), (MOST_STIFFNESS, MOST_DAMPING)
         ):
             most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
             if (gain < 0.0).any() or (gain > most).any():

@@ -21,19 +21,11 @@ from .messages import (
     with_number,
 )
 from ..arm import ArmDescription
-from ..control.receiver import ReceiverState, Refusal, TorqueReceiver
+from ..control.receiver import ReceiverState, Refusal, SENTENCES, TorqueReceiver
 from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-_SENTENCES = {
-    ReceiverState.WAITING: 'waiting for a first command',
-    ReceiverState.FOLLOWING: 'following',
-    ReceiverState.BRAKING: 'no sender is followed any more: braking by the model',
-    ReceiverState.HOLDING: 'holding the arm until a command comes',
-    ReceiverState.STOPPED: 'stopped',
-    ReceiverState.FAULT: 'stopped by a fault: a joint state is not finite',
-}
 _NORMAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 _LEVELS = {
     ReceiverState.WAITING: STALE,
@@ -77,7 +69,7 @@ class CommandReceiver:
     @property
     def sentence(self) -> str:
         """The receiver's state in words."""
-        return _SENTENCES[self._receiver.state]
+        return SENTENCES[self._receiver.state]
 
     @property
     def counts(self) -> dict[str, int]:

@@ -3,7 +3,7 @@
 //
 // Feeds a generated core numbers without sense, for test_cpp_nonsense.py.
 //
-// nonsense SEED CYCLES -> a line for the feedforward and one for the receiver: how many commands
+// nonsense SEED CYCLES -> a line for the core and one for the core behind an inbox: how many commands
 // came out, and how many of them were not finite, above the torque limit, or further from the
 // command before than the rate allows within a cycle.
 // nonsense threads COUNT -> how many commands one thread read while another one wrote them, and how
@@ -13,13 +13,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "my_arm/receiver.hpp"
+#include "my_arm/inbox.hpp"
 
 using namespace my_arm;
 
@@ -83,20 +84,16 @@ Vector positions(Vector & centre)
 Settings settings()
 {
   Settings s;
-  const Target targets[] = {kFci, kFrankaGazebo, kGzRos2Control, kMujoco};
-  s.target = targets[source() % 4];
-  s.gravity = !one_in(4);
+  s.target = kTargets[source() % std::size(kTargets)];
+  const Command commands[] = {Command::motion, Command::torque, Command::total_torque};
+  s.command = commands[source() % 3];
   s.coriolis = !one_in(4);
   s.inertia = !one_in(4);
   s.friction = one_in(2);
-  s.at_reference = one_in(2);
   s.payload_known_to_robot = one_in(2);
   s.scale = number(uniform(0.0, 1.0), 20);
-  s.ramp_time = number(one_in(3) ? 0.0 : uniform(0.0, 0.3), 20);
-  s.max_payload = number(0.0, 20);
   s.kp.fill(one_in(2) ? 0.0 : number(uniform(0.0, 100.0), 20));
   s.kd.fill(one_in(2) ? 0.0 : number(uniform(0.0, 10.0), 20));
-  s.max_tracking_error.fill(number(one_in(2) ? 0.0 : 0.2, 20));
   if (one_in(2)) {
     s.payload = {number(1.0, 20), 0.0, 0.0, number(0.05, 20), 0.001, 0.0, 0.0, 0.001, 0.0, 0.001};
   }
@@ -140,32 +137,24 @@ private:
   bool known_ = false;
 };
 
+/// A loop of its own, which gives the core whatever it likes.
 void feed_feedforward(long long cycles)
 {
   Feedforward feedforward;
   Judge judge;
   Vector centre = kHome;
-  double stamp = 0.0;
   for (long long k = 0; k < cycles; ++k) {
+    if (one_in(1000)) {feedforward.restart();}
     if (one_in(10)) {feedforward.configure(settings());}
     if (one_in(100)) {feedforward.brake();}
-    if (one_in(200)) {feedforward.stop(one_in(2));}
-    if (one_in(20)) {feedforward.clear_fault();}
-    if (one_in(1000)) {feedforward.restart();}
-    if (one_in(100)) {feedforward.check_silence(number(stamp, 2), number(0.05, 2));}
-    const double elapsed = number(1e-3, 20);
-    stamp = number(stamp + 1e-3, 500);
-    stamp = std::isfinite(stamp) ? stamp : 0.0;
     const int rare = one_in(2) ? 10 : 100000;
     const Reference reference{near(kHome, 0.1, rare), vector(-1.0, 1.0, rare),
-      vector(-5.0, 5.0, rare)};
-    const Vector torque = vector(-20.0, 20.0, rare);
-    if (!feedforward.started()) {judge.forget();}
+      vector(-5.0, 5.0, rare), vector(-20.0, 20.0, rare)};
+    if (feedforward.state() == State::waiting) {judge.forget();}
+    const Vector q = positions(centre), dq = vector(-1.0, 1.0, 3000);
     Vector tau{};
-    if (feedforward.update(
-        one_in(1000) ? elapsed : stamp, positions(centre), vector(-1.0, 1.0, 3000),
-        one_in(3) ? nullptr : &reference, tau, one_in(3) ? &torque : nullptr) ==
-      Outcome::command || feedforward.stop_step(elapsed, tau))
+    if (feedforward.cycle(
+        number(1e-3, 20), one_in(1000) ? nullptr : &q, &dq, one_in(3) ? nullptr : &reference, tau))
     {
       judge.look(tau);
     }
@@ -173,19 +162,21 @@ void feed_feedforward(long long cycles)
   judge.print();
 }
 
-void feed_receiver(long long cycles)
+/// A loop that passes on messages, as the controller does.
+void feed_inbox(long long cycles)
 {
-  Receiver receiver;
+  Feedforward feedforward;
+  Inbox inbox;
   Judge judge;
-  Command command = Command::motion;
   Vector centre = kHome;
   for (long long k = 0; k < cycles; ++k) {
     if (k == 0 || one_in(1000)) {
-      const Command commands[] = {Command::motion, Command::torque, Command::total_torque};
-      const Command other = commands[source() % 3];
-      command = receiver.configure(settings(), other, number(0.05, 5)) ? command : other;
-      receiver.restart();
+      feedforward.restart();
+      inbox.forget();
+      const Settings given = settings();
+      if (!feedforward.configure(given)) {inbox.configure(given.command, number(0.05, 5));}
     }
+    const Command command = feedforward.settings().command;
     if (!one_in(20)) {
       const int rare = one_in(2) ? 10 : 100000;
       const Vector q = near(kHome, 0.1, rare), dq = vector(-1.0, 1.0, rare),
@@ -200,16 +191,14 @@ void feed_receiver(long long cycles)
       if (one_in(20)) {values.resize(source() % (4 * kJoints));}
       Inbox::Publisher from{};
       from[0] = static_cast<std::uint8_t>(one_in(10) ? source() % 3 : 1);
-      receiver.inbox.receive(from, values.data(), values.size());
+      inbox.receive(from, values.data(), values.size());
     }
     const double elapsed = number(1e-3, 20);
-    const Values * const values = receiver.inbox.current(elapsed);
-    if (!receiver.feedforward().started()) {judge.forget();}
+    const Reference * const given = inbox.current(elapsed);
+    if (feedforward.state() == State::waiting) {judge.forget();}
     const Vector q = positions(centre), dq = vector(-1.0, 1.0, 3000);
     Vector tau{};
-    if (receiver.cycle(
-        elapsed, one_in(5000) ? nullptr : &q, &dq, one_in(100) ? nullptr : values, tau))
-    {
+    if (feedforward.cycle(elapsed, one_in(5000) ? nullptr : &q, &dq, given, tau)) {
       judge.look(tau);
     }
   }
@@ -229,13 +218,14 @@ void use_two_threads(int count)
     });
   long long read = 0, mixed = 0;
   for (const double last = 1e-6 * (count - 1);; ++read) {
-    const Values * const values = inbox.current(1e-6);
-    if (!values) {
+    const Reference * const given = inbox.current(1e-6);
+    if (!given) {
       continue;
     }
+    const Vector & torque = given->torque;
     mixed += !std::all_of(
-      values->begin(), values->begin() + kJoints, [&](double x) {return x == (*values)[0];});
-    if ((*values)[0] >= last) {
+      torque.begin(), torque.end(), [&](double x) {return x == torque[0];});
+    if (torque[0] >= last) {
       break;
     }
   }
@@ -255,6 +245,6 @@ int main(int argc, char ** argv)
   }
   source.seed(std::strtoull(argv[1], nullptr, 10));
   feed_feedforward(std::atoll(argv[2]));
-  feed_receiver(std::atoll(argv[2]));
+  feed_inbox(std::atoll(argv[2]));
   return 0;
 }

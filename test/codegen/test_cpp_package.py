@@ -3,6 +3,7 @@
 """The generated C++ core, compiled by g++, against the Python node's own control path."""
 
 from contextlib import nullcontext
+import ctypes
 from dataclasses import replace
 import functools
 import re
@@ -16,26 +17,14 @@ from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFrictio
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
-from franka_dynamics.control.braking import Brake
-from franka_dynamics.control.feedforward import Limits, State
-from franka_dynamics.control.limits import TorqueLimiter
+from franka_dynamics.codegen.cpp_vectors import vectors
+from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs
 
-from .cpp_core import (
-    ATOL,
-    BRAKE,
-    compiled,
-    needs_compiler,
-    packed,
-    PAYLOAD,
-    run,
-    STOP_TO_ZERO,
-    WITH_REFERENCE,
-)
-from ..control.closed_loop import Loop
+from .cpp_core import ATOL, compiled, needs_compiler, packed, PAYLOAD, Receiver
 
 pytestmark = needs_compiler
 # Largest allowed values of the settings; the C++ package has its own.
@@ -128,36 +117,55 @@ def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL)
 
 
-def test_the_compiled_limiter_gives_the_nodes_torques_bit_by_bit(built):
+def played(library, text, folder):
+    """Return what the package's own test returns for a file, its cycles and largest difference."""
+    (folder / 'vectors.csv').write_text(text)
+    cycles, largest = ctypes.c_int(), ctypes.c_double()
+    path = str(folder / 'vectors.csv').encode()
+    return library.vectors(path, cycles, largest), cycles.value, largest.value
+
+
+def test_the_packages_own_test_finds_the_python_controllers_torques_and_states(built, tmp_path):
     arm, library = built
-    rng = np.random.default_rng(5)
-    desired, previous = rng.uniform(-120.0, 120.0, (2, 5000, arm.n))
-    # Half of them are near the previous torque, so that none, one or both limits act.
-    desired[::2] = previous[::2] + rng.uniform(-2.0, 2.0, desired[::2].shape)
-    elapsed = rng.choice([-1.0, 0.0, 1e-4, 1e-3, 0.5], 5000)
-    found = np.empty_like(desired)
-    library.limits(len(desired), desired, previous, elapsed, found)
-    limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
-    expected = [limiter.limit(*row) for row in zip(desired, previous, elapsed)]
-    np.testing.assert_array_equal(found, expected)
+    text = vectors(arm)
+    rows = [line.split(',') for line in text.splitlines()]
+    state, cycles = 2 + 2 * arm.n, [row for row in rows if row[0] == 'cycle']
+    assert {row[state] for row in cycles} == {*ReceiverState} - {ReceiverState.WAITING}
+    assert {row[2] for row in rows if row[0] == 'message'} == {'heard', *Refusal}
+    different, count, largest = played(library, text, tmp_path)
+    assert not different
+    assert count == len(cycles) > 1000 and largest < ATOL
+    # Another torque, state or answer is noticed.
+    for column, other in ((-1, '1e3'), (state, 'stopped')):
+        wrong = [*cycles[0]]
+        wrong[column] = other
+        changed = text.replace(','.join(cycles[0]), ','.join(wrong), 1)
+        assert played(library, changed, tmp_path)[0]
+    assert played(library, text.replace(',heard,', ',wrong size,', 1), tmp_path)[0]
 
 
 @pytest.mark.parametrize(
-    ('joint', 'value', 'named'),
+    ('joint', 'value', 'usable'),
     [
-        (2, np.nan, b'not finite'),
-        (0, np.inf, b'not finite'),
-        (3, 0.5, b'out of its range'),  # joint 4 of no Franka arm gets there
-        (0, 0.1, None),
+        (2, np.nan, False),
+        (0, np.inf, False),
+        (3, 0.5, False),  # joint 4 of no Franka arm gets there
+        (0, 0.1, True),
     ],
 )
-def test_a_state_that_cannot_be_trusted_ends_the_torques(built, joint, value, named):
+def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(built, joint, value, usable):
     arm, library = built
-    q, still = np.tile(arm.home, (2, 1)), np.zeros((2, arm.n))
-    q[1, joint] = value
-    found, fault = run(library, Settings(), np.zeros(2), np.array([0.0, 1e-3]), q, *[still] * 4)
-    assert fault is None if named is None else named in fault
-    assert np.isfinite(found).all(axis=1).tolist() == [True, named is None]
+    controller, still = Receiver(library, Settings(target='mujoco'), 'motion'), np.zeros(arm.n)
+    q = np.array(arm.home)
+    assert controller.cycle(q, np.full(arm.n, 0.1))[1] == 'following'
+    q[joint] = value
+    for _ in range(250):  # the ramp of a start included
+        torque, state = controller.cycle(q, still)
+    assert state == ('following' if usable else 'fault')
+    held = TermModel(arm, Settings(target='mujoco')).gravity(q if usable else arm.home)
+    np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
+    # With states that can be used it is braked, and held by what the model says.
+    assert usable or controller.cycle(np.array(arm.home), still)[1] == 'braking'
 
 
 def test_friction_of_an_arm_without_a_friction_model_is_refused(core):
@@ -213,141 +221,19 @@ def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbin
         assert np.abs(never - found).max() > 0.1  # the gaps matter
 
 
-def recorded(arm, settings):
-    """Run the Python core on a simulated arm; return states, references and torques."""
-    limits = Limits(max_state_age=0.0, joint_factors=(10.0,))
-    loop = Loop(
-        settings,
-        description=arm,
-        friction=True,
-        payload=settings.payload_inertia(),
-        gravity=settings.gravity_vector,
-        # The simulated arm's friction is random and not declared to the core.
-        controller={'limits': limits},
-    )
-    controller, rows = loop.controller, []
-    before = False  # whether the reference was active before the cycle, in which it may end
-
-    def note(reading):
-        nonlocal before
-        motion = controller.reference.motion
-        point = None if motion is None else motion.at(reading.time)
-        if point is None or not (before or controller.reference.active):
-            point, flags = 3 * [np.zeros(arm.n)], 0
-        else:
-            flags = WITH_REFERENCE
-        torque = controller.torque if controller.sends else np.full(arm.n, np.nan)
-        rows.append((flags, reading.time, reading.position, reading.velocity, *point, torque))
-        before = controller.reference.active
-
-    for seconds, offset, duration in ((0.4, 0.15, 0.5), (0.7, -0.1, 0.6), (0.8, 0.0, 0.3)):
-        loop.run(seconds, note)
-        rest = np.zeros((2, arm.n))
-        ends = np.stack([controller.reference.motion.at(loop.arm.time).q, arm.home + offset])
-        controller.follow(ends, [0.0, duration], rest, rest)
-        before = controller.reference.active
-    assert controller.state is State.RUNNING, controller.status
-    return [np.array(column) for column in zip(*rows)]
-
-
-def test_a_simulated_run_has_the_nodes_torques(rubbing):
-    arm, library = rubbing
-    settings = Settings(
-        target='mujoco',
-        terms=Terms(friction=True),
-        payload=PAYLOAD,
-        gravity_vector=(0.5, -0.4, -9.78),
-        kp=(30.0,),
-        kd=(3.0,) * 4 + (0.5, 0.5, 0.05),
-        scale=0.9,
-    )
-    *columns, expected = recorded(arm, settings)
-    first = int(np.flatnonzero(np.isfinite(expected).all(axis=1))[0])
-    found, fault = run(library, settings, *(column[first:] for column in columns))
-    assert fault is None
-    np.testing.assert_allclose(found, expected[first:], rtol=0.0, atol=ATOL)
-    assert np.abs(columns[3]).max() > 0.2  # the run contains motion
-
-
-def test_a_brake_gives_the_cores_torques_and_then_the_resting_torque(built):
-    # The Python core also compensates what the model does not explain; here that is nothing.
-    arm, library = built
-    settings, count, begin = Settings(target='mujoco'), 400, 50
-    times = 1e-3 * np.arange(count)
-    speed = 0.4 * np.exp(-np.maximum(0.0, times - times[begin]) / 0.03)
-    direction = np.array([1.0, -0.5, 0.3, 0.7, -1.0, 0.4, 0.8])
-    dq = np.outer(speed, direction)
-    q = arm.home + 1e-3 * np.cumsum(dq, axis=0)
-    still, what = np.zeros_like(q), np.zeros(count)
-    what[begin] = BRAKE
-    found, fault = run(library, settings, what, times, q, dq, still, still, still)
-    assert fault is None
-    model, brake = TermModel(arm, settings), Brake(arm)
-    limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
-    last, expected = found[begin - 1], []
-    for row in range(begin, count):
-        state = model.at(times[row], q[row], dq[row], None)
-        slowed = brake.torque(state, model, np.zeros(arm.n), 1e-3)
-        if brake.at_rest:
-            break
-        last = limiter.limit(state.gravity + state.coriolis + slowed, last, 1e-3)
-        expected.append(last)
-    assert 60 < len(expected) < 300
-    compared = found[begin : begin + len(expected)]
-    np.testing.assert_allclose(compared, expected, rtol=0.0, atol=ATOL)
-    end = found[np.flatnonzero(np.isfinite(found).all(axis=1))]
-    assert np.abs(end[-1] - model.gravity(q[-1])).max() < 1.0
-
-
-def test_a_stop_changes_the_torque_by_the_rate_until_zero(built):
-    arm, library = built
-    count, begin = 200, 100
-    settings = Settings(target='mujoco')
-    q, still = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
-    what = np.zeros(count)
-    what[begin] = STOP_TO_ZERO
-    times = 1e-3 * np.arange(count)
-    found, fault = run(library, settings, what, times, q, still, q, still, still)
-    assert fault is None
-    limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
-    steps, last = [], found[begin - 1]
-    while last.any():
-        last = limiter.limit(np.zeros(arm.n), last, 1e-3)
-        steps.append(last)
-    assert 10 < len(steps) < count - begin
-    np.testing.assert_array_equal(found[begin : begin + len(steps)], steps)
-    # Then the controller is silent for a cycle, and begins again.
-    assert np.isnan(found[begin + len(steps)]).all()
-
-
-def test_a_reference_fades_in_and_an_arm_far_from_it_stops_for_good(built):
-    arm, library = built
-    count = 400
-    settings = Settings(target='mujoco', kp=(30.0,), kd=(3.0,))
-    q, still = np.tile(arm.home, (count, 1)), np.zeros((count, arm.n))
-    times = 1e-3 * np.arange(count)
-    what = WITH_REFERENCE * (times >= 0.1)
-    for distance in (0.19, 0.21):  # the bound is 0.2 rad
-        reference = q + distance * (times < 0.3)[:, None]  # the fault outlasts the distance
-        found, fault = run(library, settings, what, times, q, still, reference, still, still)
-        assert (fault is None) == (distance < 0.2)
-        # 30 N m/rad fade in over 0.2 s.
-        assert fault or np.abs(np.diff(found[:300], axis=0)).max() < 0.1
-    given = np.isfinite(found).all(axis=1)
-    assert given[:100].all() and not given[100:].any()
-
-
 def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
     arm, library = built
-    count, settings = 400, Settings(target='mujoco', kp=(30.0,), kd=(3.0,))
-    still, times = np.zeros((count, arm.n)), 1e-3 * np.arange(count)
-    velocity = np.full_like(still, 0.5)
-    q = arm.home + velocity * np.minimum(times, 0.3)[:, None]
-    what = WITH_REFERENCE * (times < 0.3)
-    # The arm moves on for a moment; 3 N m s/rad of 0.5 rad/s fade out over 0.2 s.
-    found, fault = run(library, settings, what, times, q, velocity, q, velocity, still)
-    assert fault is None
-    assert np.abs(np.diff(found[200:], axis=0)).max() < 0.1
+    controller = Receiver(library, Settings(target='mujoco', kp=(30.0,), kd=(3.0,)), 'motion')
+    velocity, q, torques = np.full(arm.n, 0.5), np.array(arm.home), []
+    for k in range(450):
+        if k < 300:
+            q = arm.home + 5e-4 * k * np.ones(arm.n)
+            assert controller.receive(np.concatenate([q, velocity, 0.0 * q])) == 'heard'
+        # The arm moves on for a moment; 3 N m s/rad of 0.5 rad/s fade out over 0.2 s.
+        torque, state = controller.cycle(q, velocity)
+        assert state == 'following'
+        torques.append(torque)
+    assert np.abs(np.diff(torques[200:], axis=0)).max() < 0.1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
-from .cpp_core import ATOL, compiled, needs_compiler, PAYLOAD, Receiver, run, STOP
+from .cpp_core import ATOL, compiled, needs_compiler, PAYLOAD, Receiver
 from .test_cpp_package import ARMS
 
 pytestmark = needs_compiler
@@ -21,7 +21,7 @@ EFFORT = ARM.limit('effort')
 STILL = np.zeros(ARM.n)
 MUJOCO, FCI = Settings(target='mujoco'), Settings()
 STEP = 1.0  # N m in a cycle, the rate limit of the FR3
-WITHIN = 49  # cycles, safely within the time-out; two more are safely beyond it
+WITHIN = 48  # cycles, safely within the time-out; three more are safely beyond it
 
 
 @pytest.fixture(scope='module')
@@ -48,8 +48,8 @@ def test_torques_are_followed_with_the_terms_or_without(library, command):
     terms = model.gravity(ARM.home) + model.coriolis(ARM.home, dq)
     expected = given + (terms if command == 'torque' else 0.0)
     np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL)
-    # The torque fades from the arm's gravity torque to the commanded one, within the rate limit.
-    np.testing.assert_allclose(torques[0], model.gravity(ARM.home), rtol=0.0, atol=STEP)
+    # The torque goes from the arm's gravity torque to the commanded one, within the rate limit.
+    assert np.abs(torques[0] - model.gravity(ARM.home)).max() <= STEP + ATOL
     assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
 
 
@@ -58,21 +58,21 @@ def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
     first, second = np.full(ARM.n, 2.0), np.full(ARM.n, -2.0)
     cycles(receiver, 300, torque=first, publisher=1)
     for _ in range(3):
-        assert receiver.receive(second, 2) == 'other_publisher'
+        assert receiver.receive(second, 2) == 'other publisher'
         torques, _ = cycles(receiver, 1, torque=first, publisher=1)
         np.testing.assert_array_equal(torques[0], first)
     for _ in range(WITHIN):  # within the time-out the first sender's last torque is applied
-        assert receiver.receive(second, 2) == 'other_publisher'
+        assert receiver.receive(second, 2) == 'other publisher'
         torque, state = receiver.cycle(ARM.home, STILL)
         assert state == 'following'
         np.testing.assert_array_equal(torque, first)
-    _, (_, state) = cycles(receiver, 2)
+    _, (*_, state) = cycles(receiver, 30)  # in which the arm is found at rest
     assert state == 'stopped'
     torques, states = cycles(receiver, 300, torque=second, publisher=2)
     assert states[-1] == 'following'
     np.testing.assert_allclose(torques[-1], second, rtol=0.0, atol=ATOL)
     assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
-    assert receiver.receive(first, 1) == 'other_publisher'
+    assert receiver.receive(first, 1) == 'other publisher'
 
 
 def test_a_restart_forgets_the_last_torque_and_its_publisher(library):
@@ -95,17 +95,17 @@ UPPER, VELOCITY, ACCELERATION = (
     [
         # As the receiver in Python (test/control/test_receiver.py).
         ('total_torque', 0, EFFORT[0], 'heard'),
-        ('total_torque', 0, EFFORT[0] + 1e-9, 'out_of_bounds'),
-        ('total_torque', 6, -EFFORT[6] - 1e-9, 'out_of_bounds'),
-        ('total_torque', 6, -1e308, 'out_of_bounds'),
-        ('total_torque', 3, math.nan, 'not_finite'),
-        ('total_torque', 3, math.inf, 'not_finite'),
+        ('total_torque', 0, EFFORT[0] + 1e-9, 'out of bounds'),
+        ('total_torque', 6, -EFFORT[6] - 1e-9, 'out of bounds'),
+        ('total_torque', 6, -1e308, 'out of bounds'),
+        ('total_torque', 3, math.nan, 'not finite'),
+        ('total_torque', 3, math.inf, 'not finite'),
         ('motion', 0, UPPER + 0.19, 'heard'),
-        ('motion', 0, UPPER + 0.21, 'out_of_bounds'),
+        ('motion', 0, UPPER + 0.21, 'out of bounds'),
         ('motion', ARM.n, 10.0 * VELOCITY, 'heard'),
-        ('motion', ARM.n, 10.1 * VELOCITY, 'out_of_bounds'),
-        ('motion', 2 * ARM.n, -10.1 * ACCELERATION, 'out_of_bounds'),
-        ('motion', 2 * ARM.n, 1e308, 'out_of_bounds'),
+        ('motion', ARM.n, 10.1 * VELOCITY, 'out of bounds'),
+        ('motion', 2 * ARM.n, -10.1 * ACCELERATION, 'out of bounds'),
+        ('motion', 2 * ARM.n, 1e308, 'out of bounds'),
     ],
 )
 def test_a_command_that_cannot_be_meant_is_refused(library, command, index, value, answer):
@@ -113,15 +113,15 @@ def test_a_command_that_cannot_be_meant_is_refused(library, command, index, valu
     values = np.concatenate([ARM.home, STILL, STILL]) if command == 'motion' else STILL.copy()
     values[index] = value
     assert receiver.receive(values) == answer
-    assert receiver.receive(values[:-1]) == 'wrong_size'
-    assert receiver.receive(np.append(values, 0.0)) == 'wrong_size'
+    assert receiver.receive(values[:-1]) == 'wrong size'
+    assert receiver.receive(np.append(values, 0.0)) == 'wrong size'
 
 
 def test_a_publisher_of_nothing_but_nonsense_times_out(library):
     receiver = Receiver(library, MUJOCO)
     cycles(receiver, 300, torque=np.full(ARM.n, 2.0))
     for _ in range(WITHIN):
-        assert receiver.receive(np.full(ARM.n, math.nan)) == 'not_finite'
+        assert receiver.receive(np.full(ARM.n, math.nan)) == 'not finite'
         assert receiver.cycle(ARM.home, STILL)[1] == 'following'
     states = [receiver.cycle(ARM.home, STILL)[1] for _ in range(200)]
     assert states[-1] == 'holding'
@@ -206,39 +206,10 @@ def test_torques_that_come_again_are_followed_again(library, settings):
     assert np.abs(dq[-1]).max() < 0.1
 
 
-def test_an_arm_whose_brake_puts_energy_in_is_no_longer_braked(library):
+@pytest.mark.parametrize(('settings', 'end'), [(MUJOCO, 'holding'), (FCI, 'stopped')])
+def test_an_arm_whose_brake_puts_energy_in_is_braked_no_more_or_anew(library, settings, end):
     # Velocities of the wrong sign: the brake would drive the arm.
-    order, *_ = ceasing(library, MUJOCO, 0.8, sign=-1.0)
-    assert order == ['following', 'braking', 'stopped']
-
-
-def test_an_arm_that_sank_after_its_brake_gave_up_starts_from_the_last_torque(library):
-    receiver, model = Receiver(library, MUJOCO), PinocchioModel(ARM)
-    torques, _ = cycles(receiver, 300, torque=model.gravity(ARM.home))
-    q, dq, rows = np.array(ARM.home), STILL.copy(), [torques]
-    for _ in range(3000):  # joint 2 sinks ever faster, by more than the brake can explain
-        dq[1] = min(0.6, dq[1] + 1e-3) if q[1] < ARM.home[1] + 1.2 else 0.0
-        q[1] += 1e-3 * dq[1]
-        row, (state,) = cycles(receiver, 1, q=q, dq=dq)
-        rows.append(row)
-    assert state == 'stopped'
-    assert np.abs(model.gravity(q) - rows[-1]).max() > 10.0  # which a step would have to bridge
-    row, states = cycles(receiver, 300, torque=model.gravity(q), publisher=2, q=q)
-    assert set(states) == {'following'}
-    torques = np.concatenate([*rows, row])
-    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
-    np.testing.assert_allclose(torques[-1], model.gravity(q), rtol=0.0, atol=ATOL)
-
-
-def test_a_stopped_core_whose_arm_was_moved_starts_from_its_last_torque(library):
-    count = 400
-    q, what = np.tile(ARM.home, (count, 1)), np.zeros(count)
-    q[100:, 1] += 0.5
-    what[100] = STOP
-    still = np.zeros_like(q)
-    times = 1e-3 * np.arange(count)
-    found, fault = run(library, MUJOCO, what, times, q, still, q, still, still)
-    assert fault is None
-    given = found[np.isfinite(found).all(axis=1)]
-    assert 300 < len(given) < count  # the core was silent in between
-    assert np.abs(np.diff(given, axis=0)).max() <= STEP + ATOL
+    order, states, torque, *_ = ceasing(library, settings, 0.8, sign=-1.0)
+    assert order == ['following', 'braking', end]
+    assert states.index(end) < CEASED + WITHIN + 60  # and is found soon
+    assert settings is MUJOCO or not torque[-1].any()

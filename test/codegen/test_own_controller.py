@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 pytestmark = pytest.mark.skipif(shutil.which('g++') is None, reason='there is no g++')
 PAGE = Path(__file__).parents[2] / 'docs' / 'howto' / 'cpp.md'
-STAND_IN = Path(__file__).parent / 'controller_interface.hpp'
+STAND_IN = Path(__file__).parent / 'ros2_control_stand_in.hpp'
 # Activates the controller at q0 and calls it once at q, dq; a missing state is an error.
 DRIVE = """
 extern "C" int drive(const double * q0, const double * q, const double * dq, double * tau)

@@ -1,0 +1,186 @@
+// Copyright 2026 The franka_dynamics authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands in messages, without ROS: from one publisher at a time, checked for size and range, with
+// a time-out.
+//
+// Real-time safe as feedforward.hpp is. One thread may call Inbox::receive() while another one runs
+// the control cycle.
+#ifndef @GUARD@_INBOX_HPP
+#define @GUARD@_INBOX_HPP
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+
+#include "@NAME@/feedforward.hpp"
+
+namespace @NAME@
+{
+
+/// The number of values of a command: of a motion the positions, then the velocities, then the
+/// accelerations of all joints; otherwise the torques.
+constexpr std::size_t command_size(Command command)
+{
+  return command == Command::motion ? 3 * kJoints : kJoints;
+}
+
+/// Check the values of a command, and copy them into `reference` if they are accepted. Values must
+/// be finite; torques within the torque limits, positions possible by within_range(), velocities
+/// and accelerations within ten times their limits, which values in a wrong unit exceed.
+inline Answer read_command(
+  Command command, const double * values, std::size_t count, Reference & reference) noexcept
+{
+  constexpr double kMostOfLimit = 10.0;
+  if (count != command_size(command)) {
+    return Answer::wrong_size;
+  }
+  if (!std::all_of(values, values + count, [](double x) {return std::isfinite(x);})) {
+    return Answer::not_finite;
+  }
+  for (std::size_t i = 0; i < kJoints; ++i) {
+    const bool possible = command == Command::motion ?
+      within_range(i, values[i]) &&
+      std::abs(values[kJoints + i]) <= kMostOfLimit * kVelocity[i] &&
+      std::abs(values[2 * kJoints + i]) <= kMostOfLimit * kAcceleration[i] :
+      std::abs(values[i]) <= kEffort[i];
+    if (!possible) {
+      return Answer::out_of_bounds;
+    }
+  }
+  if (command == Command::motion) {
+    std::copy(values, values + kJoints, reference.q.begin());
+    std::copy(values + kJoints, values + 2 * kJoints, reference.dq.begin());
+    std::copy(values + 2 * kJoints, values + 3 * kJoints, reference.ddq.begin());
+  } else {
+    std::copy(values, values + kJoints, reference.torque.begin());
+  }
+  return Answer::heard;
+}
+
+/// Passes the newest value from one thread to another without either of them waiting (triple
+/// buffer: one slot is written, one is read, one is exchanged).
+template<typename T>
+class Newest
+{
+public:
+  void write(const T & value) noexcept
+  {
+    slots_[written_] = value;
+    written_ = between_.exchange(written_ | kNew) & ~kNew;
+  }
+
+  const T & read() noexcept
+  {
+    if (between_.load() & kNew) {
+      read_ = between_.exchange(read_) & ~kNew;
+    }
+    return slots_[read_];
+  }
+
+private:
+  static constexpr unsigned kNew = 4;
+  std::array<T, 3> slots_{};
+  std::atomic<unsigned> between_{1};
+  unsigned written_ = 0, read_ = 2;
+};
+
+/// The commands of one publisher at a time. Another publisher is accepted once the control cycle
+/// has found that the accepted one was silent for longer than the time-out.
+class Inbox
+{
+public:
+  /// A publisher's GID in DDS.
+  using Publisher = std::array<std::uint8_t, 16>;
+
+  /// Set the kind of command and the time-out [s]; call it before the first message. Returns
+  /// nullptr, or why the time-out is refused.
+  const char * configure(Command command, double timeout) noexcept
+  {
+    if (!(timeout > 0.0 && timeout <= kLongestTimeout)) {
+      return "reference_timeout must be above 0 and at most 1 s";
+    }
+    command_ = command;
+    timeout_ = timeout;
+    return nullptr;
+  }
+
+  /// Check and keep a message; for the thread that receives messages.
+  Answer receive(const Publisher & from, const double * values, std::size_t count) noexcept
+  {
+    const bool anybody = silent_since_ == number_;
+    Message message{{}, number_ + 1};
+    const Answer answer = !anybody && from != publisher_ ?
+      Answer::other_publisher : read_command(command_, values, count, message.reference);
+    ++counts_[static_cast<std::size_t>(answer)];
+    if (answer == Answer::heard) {
+      publisher_ = from;
+      number_ = message.number;
+      newest_.write(message);
+    }
+    return answer;
+  }
+
+  /// The newest command, or nullptr if there is none or it is older than the time-out. `elapsed`
+  /// seconds have passed since the last call; for the control cycle. A new message counts as one
+  /// that came just after the last call.
+  const Reference * current(double elapsed) noexcept
+  {
+    const Message & message = newest_.read();
+    age_ = (message.number == seen_ ? age_ : 0.0) + (elapsed > 0.0 ? elapsed : 0.0);
+    seen_ = message.number;
+    if (seen_ == 0 || !(age_ <= timeout_)) {
+      silent_since_ = seen_;
+      return nullptr;
+    }
+    return &message.reference;
+  }
+
+  /// Forget the messages so far; for the control cycle.
+  void forget() noexcept
+  {
+    silent_since_ = seen_ = newest_.read().number;
+    age_ = std::numeric_limits<double>::infinity();
+  }
+
+  /// How many messages got this answer; for any thread.
+  std::uint64_t count(Answer answer) const noexcept
+  {
+    return counts_[static_cast<std::size_t>(answer)];
+  }
+
+  /// The publisher of the last accepted message; for the thread that receives messages.
+  const Publisher & publisher() const noexcept {return publisher_;}
+
+private:
+  // The longest time-out [s], during which the arm follows the last torque.
+  static constexpr double kLongestTimeout = 1.0;
+
+  struct Message
+  {
+    Reference reference;
+    std::uint64_t number;  // accepted messages are counted from 1
+  };
+
+  Command command_ = Command::motion;
+  double timeout_ = kCommandTimeout;
+  Newest<Message> newest_{};
+  std::array<std::atomic<std::uint64_t>, std::size(kAnswerWords)> counts_{};
+  // Number of the last message before the time-out that the control cycle found.
+  std::atomic<std::uint64_t> silent_since_{0};
+  // For the receiving thread: publisher and number of the last accepted message.
+  Publisher publisher_{};
+  std::uint64_t number_ = 0;
+  // For the control cycle: number and age [s] of the message that it read last.
+  std::uint64_t seen_ = 0;
+  double age_ = 0.0;
+};
+
+}  // namespace @NAME@
+
+#endif  // @GUARD@_INBOX_HPP

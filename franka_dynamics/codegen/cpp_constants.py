@@ -1,0 +1,85 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The Python controller's constants, targets and status words as C++ declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import json
+
+from ..arm import payload
+from ..arm.friction_state import LONGEST_GAP_S
+from ..control import braking, feedforward, limits, settings, terms
+from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
+
+# Name in C++, value, and a comment with the unit. `control` explains each of them.
+_CONSTANTS = (
+    ('kMostRate', limits.MOST_RATE, '[N m/s] largest torque rate of any arm'),
+    ('kLongestStep', limits.LONGEST_STEP_S, '[s] longest time that counts for a change of torque'),
+    ('kRampTime', feedforward.RAMP_S, '[s] ramp of a start and of a change'),
+    ('kPositionSlack', feedforward.POSITION_SLACK, '[rad] beyond a position limit'),
+    ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
+    ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
+    ('kBrakeAcceleration', braking.MOST_ACCELERATION, '[rad/s^2] largest of a brake'),
+    ('kRestSpeed', braking.REST_SPEED, '[rad/s] at rest'),
+    ('kRestStates', braking.REST_STATES, 'states at rest in a row'),
+    ('kMostGain', braking.MOST_GAIN, 'share of the first energy beyond which the arm is driven'),
+    ('kLeastEnergy', braking.LEAST_ENERGY_J, '[J] added to it'),
+    ('kGaining', braking.GAINING_S, '[s] for which the energy must be beyond it'),
+    ('kLate', braking.LATE_S, '[s] from the beginning, in which earlier torques may still act'),
+    ('kLongestBraking', braking.LONGEST_S, '[s]'),
+    (
+        'kNoFrictionBelow',
+        terms.NO_FRICTION_BELOW,
+        '[rad/s] reference speed without friction torque',
+    ),
+    ('kFullFrictionFrom', terms.FULL_FRICTION_FROM, '[rad/s] reference with all friction'),
+    ('kFrictionGap', LONGEST_GAP_S, '[s] between states, beyond which the arm may have moved'),
+    ('kMostStiffness', settings.MOST_STIFFNESS, '[1/rad] largest kp in the torque limit'),
+    ('kMostDamping', settings.MOST_DAMPING, '[s/rad] largest kd in the torque limit'),
+    ('kMostGravity', settings.MOST_GRAVITY, '[m/s^2] largest component of gravity'),
+    ('kLeastEarth', settings.EARTH[0], '[m/s^2] gravity where the robot compensates it itself'),
+    ('kMostEarth', settings.EARTH[1], '[m/s^2]'),
+    ('kMostCarried', payload.MOST_CARRIED_KG, '[kg] more than any arm carries'),
+    ('kMostLever', payload.MOST_LEVER_M, "[m] from the flange to a payload's centre of mass"),
+)
+
+
+def constants() -> str:
+    """Return C++ declarations: constants, targets, states and refusals with their words."""
+    return '\n'.join((*_numbers(), '', *_targets(), '', *_states(), '', *_answers()))
+
+
+def _numbers() -> Iterator[str]:
+    for name, value, comment in _CONSTANTS:
+        kind = 'int' if isinstance(value, int) else 'double'
+        yield f'constexpr {kind} {name} = {value!r};  // {comment}'
+
+
+def _targets() -> Iterator[str]:
+    names = []
+    for profile in settings.TARGETS.values():
+        names.append('k' + ''.join(word.capitalize() for word in profile.name.split('_')))
+        adds = (profile.receiver_adds_gravity, profile.receiver_adds_friction)
+        values = ', '.join(map(json.dumps, (profile.name, *adds)))
+        yield f'constexpr Target {names[-1]}{{{values}}};'
+    yield f'constexpr Target kTargets[] = {{{", ".join(names)}}};'
+
+
+def _states() -> Iterator[str]:
+    yield '/// What the arm is doing.'
+    yield f'enum class State {{{", ".join(state.value for state in ReceiverState)}}};'
+    yield _texts('kStateWords', [state.value for state in ReceiverState])
+    yield _texts('kStateSentences', [SENTENCES[state] for state in ReceiverState])
+
+
+def _answers() -> Iterator[str]:
+    yield '/// Whether a command was accepted (heard), or why it was refused.'
+    names = ', '.join(refusal.name.lower() for refusal in Refusal)
+    yield f'enum class Answer {{heard, {names}}};'
+    yield _texts('kAnswerWords', ['heard', *(refusal.value for refusal in Refusal)])
+
+
+def _texts(name: str, texts: list[str]) -> str:
+    listed = ''.join(f'\n  {json.dumps(text)},' for text in texts)
+    return f'constexpr const char * {name}[] = {{{listed}\n}};'

@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Torques and states of the Python controller over scripted events, for the test of C++ code.
+
+A file of vectors has these rows; empty columns are left out:
+
+- `begin`: a new controller, its settings in the next row
+- `settings`, command, target, friction, payload_known_to_robot, scale, gravity_vector (3),
+  payload (10), kp (n), kd (n): from the next cycle on
+- `message`, sender, answer, values: a message with a command, and whether it is accepted
+- `reference`, q (n), dq (n), ddq (n): the motion's state in the next cycle
+- `cycle`, seconds since the last cycle, q (n), dq (n), state, torque (n): what comes out
+
+The joint states are scripted and not those of an arm that obeys, so that nothing has to be
+simulated; the Python controller is told not to mind that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+import logging
+import math
+from typing import Any
+
+import numpy as np
+
+from ..arm import ArmDescription
+from ..control.default_gains import default_gains, home_pose
+from ..control.feedforward import Feedforward, Limits, State
+from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
+from ..control.settings import Settings, Terms
+from ..control.terms import TermModel
+from ..errors import SettingsError
+from ..typing import Array
+
+_PERIOD_S = 1e-3
+_AMPLITUDE, _SHARE = 0.05, 0.2  # of a joint's motion: [rad], at most this share of its range
+# Cycles of the core's script: a motion begins after the ramp of the start, settings change while
+# it is followed, and states are lost during the ramp of that change.
+_MOVES, _CHANGES, _LOST = 230, 280, 330
+_STILL_S = 0.05  # the arm rests until the first torque, before which nothing is written
+_DIGITS = 9  # decimals of the scripted states, which keeps files small
+_INCLINED = (2.0, -3.0, -9.12)  # about as long as 9.81 m/s^2
+
+
+def vectors(arm: ArmDescription) -> str:
+    """Return the rows of an arm's file of vectors, with a row of explanation at the top."""
+    log = logging.getLogger(Feedforward.__module__)
+    before = log.level
+    log.setLevel(logging.ERROR)  # the scripted faults are nobody's news
+    try:
+        return '\n'.join((*_rows(arm), ''))
+    finally:
+        log.setLevel(before)
+
+
+def _rows(arm: ArmDescription) -> list[str]:
+    rows = ['# see cpp_vectors.py of franka_dynamics, which wrote this']
+    payload = (0.3, 0.01, -0.02, 0.06, 0.002, 0.0001, -0.0002, 0.002, 0.0003, 0.002)
+    if arm.rated_load is not None and arm.rated_load < payload[0]:
+        payload = (0.0,) * 10
+    effort = arm.limit('effort')
+    kp, kd = (
+        tuple(np.minimum(gain, share * effort).tolist())
+        for gain, share in zip(default_gains(arm), (1.0, 0.1))
+    )
+    held = Settings(target='mujoco', kp=kp, kd=kd, terms=Terms(friction=arm.friction is not None))
+    carried = Settings(payload=payload, payload_known_to_robot=False, gravity_vector=_INCLINED)
+    for settings in (held, carried):
+        if _fits(settings, arm):
+            rows += _followed(arm, settings, payload)
+    for settings in (Settings(target='mujoco', payload=payload), Settings(payload=payload)):
+        if _fits(settings, arm):
+            rows += _received(arm, settings)
+    return rows
+
+
+def _fits(settings: Settings, arm: ArmDescription) -> bool:
+    """Return whether settings suit the arm: a rotated base refuses some targets and gravities."""
+    try:
+        settings.validate(arm)
+    except SettingsError:
+        return False
+    return True
+
+
+def _amplitude(arm: ArmDescription) -> Array:
+    limits = arm.limit('upper') - home_pose(arm), home_pose(arm) - arm.limit('lower')
+    amplitude = np.minimum(_AMPLITUDE, _SHARE * np.minimum(*limits))
+    return amplitude * np.resize((1.0, -0.7, 0.5), arm.n)
+
+
+def _followed(
+    arm: ArmDescription, settings: Settings, payload: tuple[float, ...]
+) -> Iterator[str]:
+    """Yield rows of the core: a start, a motion, changed settings, and states that are lost."""
+    yield 'begin'
+    yield _settings_row('motion', settings, arm)
+    home, amplitude = home_pose(arm), _amplitude(arm)
+    limits = Limits(max_state_age=0.0, joint_factors=(1e9,))
+    core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
+    stamp, begun = 0.0, False
+    for k in range(_LOST + 200):
+        before, stamp = stamp, k * _PERIOD_S
+        phase = 3.0 * max(0.0, stamp - _STILL_S)
+        q = np.round(home + amplitude * (1.0 - math.cos(phase)), _DIGITS)
+        dq = np.round(3.0 * amplitude * math.sin(phase), _DIGITS)
+        if k == _MOVES:
+            begin = q if core.reference.motion is None else core.reference.motion.at(stamp).q
+            core.reference.hold(begin)
+            way = 0.1 * amplitude
+            # A quintic from rest to rest needs an acceleration of 5.8 way / seconds^2.
+            least = np.sqrt(8.0 * np.abs(way) / np.abs(arm.limit('acceleration'))).max()
+            seconds = max(0.08, float(least))
+            core.follow([begin, begin + way], [0.0, seconds], *np.zeros((2, 2, arm.n)))
+        if k == _CHANGES:
+            kp = tuple(0.5 * gain for gain in settings.kp)
+            settings = replace(settings, kp=kp, payload=payload, scale=0.5)
+            core.change(kp=kp, payload=payload, scale=0.5)
+            yield _settings_row('motion', settings, arm)
+        if k >= _LOST:
+            q = q * math.nan
+        active = core.reference.active
+        torque = core.step(q, dq, stamp)
+        if core.state is State.SILENT and begun:
+            return
+        if core.sends:
+            motion = core.reference.motion
+            if motion is not None and (active or core.reference.active):
+                yield _row('reference', *np.concatenate(motion.at(stamp)))
+            state = ReceiverState.FOLLOWING if core.state is State.RUNNING else ReceiverState.FAULT
+            elapsed = stamp - before if begun else 0.0
+            yield _row('cycle', elapsed, *q, *dq, state.value, *torque)
+            begun = True
+
+
+def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
+    """Yield rows of the receiver: senders that cease, are two, or wrong, and a driven arm."""
+    yield 'begin'
+    yield _settings_row('total_torque', settings, arm)
+    q, amplitude, effort = np.round(home_pose(arm), _DIGITS), _amplitude(arm), arm.limit('effort')
+    speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
+    # The generated controller begins at the torque that holds the arm.
+    carried = settings.profile.receiver_adds_gravity
+    holding = np.zeros(arm.n) if carried else TermModel(arm, settings).gravity(q)
+    holding = np.clip(holding, -effort, effort)
+    receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
+    stamp, numbers = 0.0, {1: 0, 2: 1_000_000}
+    for k in range(620):
+        before, stamp = stamp, k * _PERIOD_S
+        if k < 100:
+            dq = 0.0 * speed
+        elif k < 420:  # braked, slower than the brake would do it
+            dq = speed * math.exp(-max(0.0, k - 150) / 40.0)
+        else:  # driven
+            dq = 0.02 * speed * math.exp((k - 420) / 30.0)
+        q, dq = np.round(q + _PERIOD_S * dq, _DIGITS), np.round(dq, _DIGITS)
+        lost = 340 <= k < 370
+        wave = holding + 0.05 * effort * math.sin(0.05 * k)
+        wave = np.clip(wave, -effort, effort)
+        for sender, values in _messages(k, wave, effort):
+            numbers[sender] += 1
+            refusal = receiver.take(values, numbers[sender])
+            yield _row('message', sender, 'heard' if refusal is None else refusal.value, *values)
+        measured = q * math.nan if lost else q
+        torque = receiver.step(stamp, measured, dq)
+        yield _row('cycle', stamp - before, *measured, *dq, receiver.state.value, *torque)
+
+
+def _messages(k: int, wave: Array, effort: Array) -> Iterator[tuple[int, Array]]:
+    """Yield sender and values of the messages before cycle k."""
+    if k < 120 or 400 <= k < 440:
+        yield (1 if k < 120 else 2), wave
+    if k in (20, 410):
+        yield (2 if k == 20 else 1), wave
+    if k in (30, 130):
+        yield 1, wave[:-1]
+        yield 1, np.where(np.arange(len(wave)) == 1, math.inf, wave)
+        yield 1, np.where(np.arange(len(wave)) == 0, 1.001 * effort, wave)
+
+
+def _settings_row(command: str, settings: Settings, arm: ArmDescription) -> str:
+    kp, kd = settings.gains(arm.n)
+    return _row(
+        'settings',
+        command,
+        settings.target,
+        int(settings.terms.friction),
+        int(settings.payload_known_to_robot),
+        settings.scale,
+        *settings.gravity_vector,
+        *settings.payload,
+        *kp,
+        *kd,
+    )
+
+
+def _row(*values: Any) -> str:
+    return ','.join(each if isinstance(each, str) else repr(float(each)) for each in values)
