@@ -17,15 +17,6 @@ def shortened(text: str, most: int = _SHOWN) -> str:
     return text if len(text) <= most else f'{text[:most]}... ({len(text)} characters)'
 
 
-def distinct(value: float, bound: float) -> tuple[str, str]:
-    """Return two numbers as texts with two decimals, or more (at most six) until they differ."""
-    for digits in range(2, 7):
-        written = f'{value:.{digits}f}', f'{bound:.{digits}f}'
-        if written[0] != written[1]:
-            break
-    return written
-
-
 def nearest(text: str, names: Iterable[str]) -> str:
     """Return a known name similar to `text`, ignoring case; empty if none is similar."""
     by_small = {name.lower(): name for name in names}

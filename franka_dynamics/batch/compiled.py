@@ -163,12 +163,7 @@ class _MachineCode:
 
 
 _lock = threading.Lock()
-_loaded_by_name: WeakValueDictionary[str, _MachineCode] = WeakValueDictionary()
-
-
-def loaded_functions() -> tuple[str, ...]:
-    """Return the names of the functions whose machine code is in memory."""
-    return tuple(_loaded_by_name)
+loaded_by_name: WeakValueDictionary[str, _MachineCode] = WeakValueDictionary()
 
 
 def _loaded(text: str, pointers: int) -> _MachineCode:
@@ -179,12 +174,12 @@ def _loaded(text: str, pointers: int) -> _MachineCode:
     )
     name = hashlib.sha256(identity.encode()).hexdigest()[:32]
     with _lock:
-        found = _loaded_by_name.get(name)
+        found = loaded_by_name.get(name)
         if found is None:
             llvm.initialize_native_target()
             llvm.initialize_native_asmprinter()
             code = _cached(name) or _compiled(name, text, features)
-            found = _loaded_by_name[name] = _MachineCode(code, name, pointers)
+            found = loaded_by_name[name] = _MachineCode(code, name, pointers)
         return found
 
 

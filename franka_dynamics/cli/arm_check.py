@@ -12,18 +12,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 import shlex
-import sys
 from typing import TYPE_CHECKING
 
 from ._arm_options import ArmOptions, MASS_OPTIONS
-from ._options import file_option, gravity_option, json_option
+from ._options import gravity_option, json_option
 from ._say import say, say_each, show, terminal, write_json
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
 from ..arm.payload import read_payload
 from ..errors import UrdfError, UrdfMismatchError
-from ..files import write_text
 from ..options import option
 
 if TYPE_CHECKING:
@@ -79,7 +77,6 @@ class Check(ArmOptions):
     gravity: tuple[float, float, float] = gravity_option()
     all: bool = option('print the tables of every quantity as well', default=False)
     json: Path | None = json_option()
-    report: Path | None = file_option('write a page with the tables')
     prefix: str | None = option(
         'prefix of the joint names in OTHER, a URDF (default: found automatically)',
         'PREFIX',
@@ -93,11 +90,11 @@ class Check(ArmOptions):
             self.require_with('OTHER', 'prefix')
             return self._formulations()
         why = 'OTHER: random states are for the formulations of one arm'
-        self.refuse(why, 'states', 'seed', 'all', 'report')
+        self.refuse(why, 'states', 'seed', 'all')
         return self._descriptions(self.other)
 
     def _formulations(self) -> int:
-        from ..report.agreement import agreement_as_data, agreement_page, agreement_tables
+        from ..report.agreement import agreement_as_data, agreement_tables
         from ..validation.crosscheck import compare_formulations, TOLERANCE
 
         description = self.load_arm()
@@ -126,9 +123,6 @@ class Check(ArmOptions):
             show(*agreement_tables(agreement))
         if self.json:
             write_json(self.json, agreement_as_data(agreement))
-        if self.report:
-            typed = f'franka-dynamics {shlex.join(sys.argv[1:])}'
-            write_text(self.report, agreement_page(agreement, typed))
         return 0 if agreement.passed else 1
 
     def _descriptions(self, other: str) -> int:

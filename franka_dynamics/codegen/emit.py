@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from .equations import Equations, Quantity
 from .program import Program, Result
 from ..arm import ArmDescription
-from ..dynamics.body_tree import as_tree
 from ..errors import OutputError
 
 
@@ -248,15 +247,6 @@ _WITHOUT_MASS = (Quantity.FLANGE_POSE, Quantity.JACOBIAN)
 _WITHOUT_GRAVITY = (Quantity.MASS_MATRIX, Quantity.CORIOLIS, Quantity.CORIOLIS_MATRIX)
 
 
-def _inertias(equations: Equations) -> tuple[bytes, ...]:
-    """Return the links' and rotors' inertial parameters as bytes, to compare equations."""
-    tree = as_tree(equations.description)
-    return (
-        *(link.parameters().tobytes() for link in tree.inertias),
-        tree.rotor_inertias.tobytes(),
-    )
-
-
 def heading(listed: Sequence[Equations]) -> list[str]:
     """
     Return the comment at the top of a generated file: arm, parameters, meaning of the names.
@@ -283,7 +273,7 @@ def heading(listed: Sequence[Equations]) -> list[str]:
     for of, found in (
         ('arm', {each.arm: each.arm for each in listed}),
         ('kind of parameters', {kind: kind for kind in kinds}),
-        ('set of inertias', {_inertias(each): f'that of {each.quantity.value}' for each in baked}),
+        ('set of inertias', {one.description: f'that of {one.quantity.value}' for one in baked}),
         ('gravity', {each.gravity: each.gravity for each in with_gravity if not each.parameters}),
     ):
         if len(found) > 1:

@@ -1,12 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The cross-check of dynamics formulations as JSON data, tables and an HTML page."""
+"""The cross-check of dynamics formulations as JSON data and tables."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .elements import heading, page, paragraph
 from .table import Cell, Head, plain, Table
 from ..arm import ArmDescription
 from ..validation.crosscheck import Agreement, QUANTITIES, TOLERANCE
@@ -82,35 +81,5 @@ def consistency_table(arm: ArmDescription) -> Table:
                 ),
             ]
             for joint, link in zip(arm.joint_names, arm.links)
-        ],
-    )
-
-
-def agreement_page(agreement: Agreement, command: str) -> str:
-    """Return the HTML page of a cross-check, with the command that reproduces it at the end."""
-    arm = agreement.description
-    quantities, consistency = agreement_tables(agreement)
-    verdict = (
-        f'{"All agree" if agreement.passed else "They do not agree"}: largest difference '
-        f'{agreement.largest:.2e}, tolerance {TOLERANCE:.0e}.'
-    )
-    return page(
-        f'Cross-check of {arm.name}',
-        [
-            paragraph(
-                f'Inertial set {arm.inertial_set}, hand {arm.hand}, gravity '
-                f'{agreement.gravity} m/s², {agreement.states} random states within the limits '
-                f'(seed {agreement.seed}). Formulations: {agreement.reference}, '
-                f'{", ".join(agreement.formulations)}.'
-            ),
-            paragraph(verdict, 'good' if agreement.passed else 'bad'),
-            *(paragraph(sentence, 'bad') for sentence in agreement.findings),
-            *(paragraph(sentence, 'warning') for sentence in arm.inconsistencies()),
-            heading('Quantities by formulations'),
-            quantities,
-            heading('Physical consistency'),
-            consistency,
-            heading('Again'),
-            paragraph(command),
         ],
     )

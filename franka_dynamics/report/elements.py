@@ -47,11 +47,6 @@ def rounded(value: float, deviation: float) -> tuple[str, str]:
     return shown, spread
 
 
-def plus_minus(value: float, deviation: float) -> str:
-    """Return a number and its standard deviation as one string, such as 1.234 ± 0.056."""
-    return ' ± '.join(rounded(value, deviation))
-
-
 MEASURED, PREDICTED, RESIDUAL = '#222222', '#0072b2', '#d55e00'
 
 

@@ -101,51 +101,40 @@ class Table:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
         """
-        Yield one table of rich for each block of columns.
+        Yield one table of rich for each block of columns; each block begins with the first column.
 
-        If the terminal is too narrow, texts are wrapped, and the table is split into blocks of
-        columns. The lines between columns are left out if a block with them is too wide, or if
-        they add blocks. A number is shortened only if its column does not fit beside the first.
+        If the terminal is too narrow for the table, the lines between columns are left out, texts
+        are wrapped, and the columns are split into blocks. A number is shortened only if its
+        column does not fit beside the first.
         """
-        texts = self.texts()
-        width = options.max_width
-        (boxed, fits), (bare, _) = (self._blocks(texts, width, gap) for gap in (_BOXED, _BARE))
-        lines = fits and len(bare) == len(boxed)
-        for number, columns in enumerate(boxed if lines else bare):
-            yield self._rich(texts, columns, self.title if number == 0 else '', lines)
-
-    def _heads(self) -> list[Head]:
-        return [Head(head) if isinstance(head, str) else head for head in self.heads]
-
-    def _labels(self, texts: Sequence[Sequence[str]]) -> list[bool]:
-        """Return which columns hold words: the first column, and every column without a number."""
-        return [
-            column == 0 or not any(_numeric(_value(row[column])) for row in self.rows)
-            for column in range(len(self.heads))
-        ]
-
-    def _blocks(
-        self, texts: Sequence[Sequence[str]], width: int, gap: int
-    ) -> tuple[list[list[int]], bool]:
-        """Return blocks of columns, each begun with the first, and whether all fit in `width`."""
-        labels = self._labels(texts)
+        texts, labels = self.texts(), self._labels()
         widths = []
         for column, head in enumerate(self._heads()):
             need = _widest(texts, column)
             word = max(map(len, head.text.split()), default=0)
             need = min(need, _LEAST_LABEL) if labels[column] else need
-            widths.append(max(need, min(word, _LEAST_LABEL)) + gap)
-        blocks: list[list[int]] = [[0]]
-        first = used = widths[0] + 1
-        fits = True
-        for column in range(1, len(self.heads)):
-            if used + widths[column] > width and len(blocks[-1]) > 1:
+            widths.append(max(need, min(word, _LEAST_LABEL)))
+        lines = sum(widths) + _BOXED * len(widths) + 1 <= options.max_width
+        blocks, room = [[0]], options.max_width
+        used = first = widths[0] + _BARE
+        for column, width in enumerate(widths[1:], start=1):
+            used += width + _BARE
+            if not lines and used > room and len(blocks[-1]) > 1:
                 blocks.append([0])
-                used = first
+                used = first + width + _BARE
             blocks[-1].append(column)
-            used += widths[column]
-            fits &= used <= width
-        return blocks, fits
+        for number, columns in enumerate(blocks):
+            yield self._rich(texts, columns, self.title if number == 0 else '', lines)
+
+    def _heads(self) -> list[Head]:
+        return [Head(head) if isinstance(head, str) else head for head in self.heads]
+
+    def _labels(self) -> list[bool]:
+        """Return which columns hold words: the first column, and every column without a number."""
+        return [
+            column == 0 or not any(_numeric(_value(row[column])) for row in self.rows)
+            for column in range(len(self.heads))
+        ]
 
     def _rich(
         self, texts: Sequence[Sequence[str]], columns: Sequence[int], title: str, lines: bool
@@ -153,7 +142,7 @@ class Table:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        labels, heads = self._labels(texts), self._heads()
+        labels, heads = self._labels(), self._heads()
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         shape: dict[str, Any] = {} if lines else {'box': None, 'padding': (0, _BARE, 0, 0)}
         table = RichTable(title=Text(title) if title else None, title_justify='left', **shape)

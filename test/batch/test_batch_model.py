@@ -344,15 +344,15 @@ def test_a_frame_that_batches_do_not_have_is_refused_by_name(fer, frame):
 def test_machine_code_that_no_model_uses_is_given_back(monkeypatch):
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
     description = load('rpr')
-    before = len(compiled.loaded_functions())
+    before = len(compiled.loaded_by_name)
     model = BatchModel(description, (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
-    assert len(compiled.loaded_functions()) == before + 1
+    assert len(compiled.loaded_by_name) == before + 1
     batch_model._function.cache_clear()
     assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
     del model
     gc.collect()
-    assert len(compiled.loaded_functions()) == before
+    assert len(compiled.loaded_by_name) == before
 
 
 def test_the_cache_folder_keeps_the_files_used_last(tmp_path, monkeypatch):

@@ -12,7 +12,6 @@ from franka_dynamics.report.elements import (
     page,
     paragraph,
     picture,
-    plus_minus,
     rounded,
 )
 from franka_dynamics.report.table import Cell, Table
@@ -50,4 +49,3 @@ def test_hostile_text_stays_text_on_a_page():
 )
 def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
     assert rounded(value, deviation) == texts
-    assert plus_minus(value, deviation) == f'{texts[0]} ± {texts[1]}'
