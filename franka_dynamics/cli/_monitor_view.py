@@ -15,10 +15,7 @@ from rich.text import Text
 from ..ros.observer import NodeView, TORQUE_TERMS
 
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HEADINGS = dict(zip(TORQUE_TERMS, ('command', 'gravity', 'Coriolis', 'inertia', 'external')))
-# Column headings for a terminal less than _WIDE characters wide.
-_SHORT_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
-_WIDE, _HIGH_TERMINAL = 76, 24  # [characters, lines]
+_HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 
 # Stamps an hour or more off the clock are taken for simulated time, for which no age is shown.
@@ -28,31 +25,28 @@ _MEANINGLESS_AGE_MS = 3.6e6
 _LATE_MS = 100.0
 
 
-def monitor_view(
-    nodes: Sequence[NodeView], now: float, width: int = 80, height: int = 10_000
-) -> RenderableType:
+def monitor_view(nodes: Sequence[NodeView], now: float, *, brief: bool = False) -> RenderableType:
     """
     Return a panel for each node heard so far; before the first, one line that says "waiting".
 
-    In a narrow terminal headings and joint names are shortened; in a low terminal one line names
-    all statuses that are OK.
+    With `brief` one line names all statuses that are OK, and joints have their numbers alone.
     """
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
     simulated = {node.namespace for node in nodes if node.is_simulated}
     return Group(
         *(
-            _panel(node, now, width, height, simulated=node.namespace in simulated)
+            _panel(node, now, brief=brief, simulated=node.namespace in simulated)
             for node in sorted(nodes, key=lambda node: node.name)
         )
     )
 
 
-def _panel(node: NodeView, now: float, width: int, height: int, *, simulated: bool) -> Panel:
+def _panel(node: NodeView, now: float, *, brief: bool, simulated: bool) -> Panel:
     silent = node.silent(now)
-    parts: list[RenderableType] = [_states(node, brief=height < _HIGH_TERMINAL)]
+    parts: list[RenderableType] = [_states(node, brief=brief)]
     if node.is_arm:
-        parts += [_figures(node, simulated=simulated), _torques(node, narrow=width < _WIDE)]
+        parts += [_figures(node, simulated=simulated), _torques(node, brief=brief)]
     title = f'{node.name} (silent for {now - node.heard:.0f} s)' if silent else node.name
     return Panel(
         Group(*parts),
@@ -107,25 +101,20 @@ def _number(value: float, digits: int = 0) -> str:
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
-def _torques(node: NodeView, *, narrow: bool) -> Table:
+def _torques(node: NodeView, *, brief: bool) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
-    headings = _SHORT_HEADINGS if narrow else _HEADINGS
-    common = next(iter(node.torque_limits), '').rstrip('0123456789') if narrow else ''
-    if common:
-        caption += f' of {common}...'
+    common = next(iter(node.torque_limits), '').rstrip('0123456789') if brief else ''
+    caption += f' of {common}...' if common else ''
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
-    table.add_column('joint', no_wrap=True)
-    for heading in ('limit', *(headings[term] for term in terms)):
+    table.add_column('joint', overflow='fold')
+    for heading in ('limit', *(_HEADINGS[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
     for joint, limit in node.torque_limits.items():
         torques = [dict(zip(of.name, of.effort)) for of in map(node.torques.get, terms) if of]
-        table.add_row(
-            joint.removeprefix(common),
-            f'{limit:g}',
-            *(_torque(of.get(joint), limit) for of in torques),
-        )
+        shown = (_torque(of.get(joint), limit) for of in torques)
+        table.add_row(joint.removeprefix(common), f'{limit:g}', *shown)
     return table
 
 

@@ -11,7 +11,6 @@ import shlex
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 import yaml
 
 from ._arm_options import ArmOptions, this_command
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from ..identification.excitation import Excitation
     from ..typing import Array
 
-Flags = NDArray[np.bool_]
 _POINTS_PER_S = 25.0
 _DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
 _FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
@@ -136,18 +134,17 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
         problem = self._problem(arm)
         names, values = problem.model.base.names, problem.model.base.values(arm)
         unknown = found.left_open > IDENTIFIABLE
-        open_ones = problem.not_known(found.deviations)
-        small = unknown & ~open_ones
+        missing = problem.not_known(found.deviations)
+        left = problem.torques_left(found.deviations)
         times = f'{repetitions} repetitions of {self.period:g} s'
-        minutes = repetitions * self.period / 60.0
         given = f', and the {len(self.given)} given bags' if self.given else ''
         say(
-            f'After {times} ({minutes:.1f} minutes){given} the standard deviation of a base '
-            f"parameter is at most {found.left_open.max():.0%} of its prior's (masses 100 %, "
-            f'others in proportion): {_verdict(problem, found, unknown, open_ones)}. Random '
-            f'motions within the same limits ({len(found.random_worst)} of them) reach '
-            f'{found.random_worst.min():.0%} to {found.random_worst.max():.0%} after '
-            f'{self.repetitions or _FEWEST} repetitions.'
+            f'After {times} ({repetitions * self.period / 60.0:.1f} minutes){given} '
+            f'{np.count_nonzero(~unknown)} of {len(names)} base parameters are identifiable; a '
+            f"standard deviation is at most {found.left_open.max():.0%} of the prior's (masses "
+            f'100 %, others in proportion). Random motions within the same limits '
+            f'({len(found.random_worst)} of them) reach {found.random_worst.min():.0%} to '
+            f'{found.random_worst.max():.0%} after {self.repetitions or _FEWEST} repetitions.'
         )
         if unknown.any():
             rows = [
@@ -155,44 +152,24 @@ class Plan(ExcitationLimits, BagNames, ArmOptions):
                     names[k],
                     *rounded(values[k], found.deviations[k]),
                     found.left_open[k],
-                    'too small to matter' if small[k] else 'not identifiable',
+                    left[k],
+                    'NOT identifiable' if missing[k] else 'not needed',
                 )
                 for k in np.flatnonzero(unknown)
             ]
-            heads = ('parameter', 'start', 'deviation', Head("of the prior's", form='.0%'), '')
+            heads = (
+                *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
+                *(Head('torque, of the noise', form='.2g'), ''),
+            )
             title = f'predicted standard deviations after {times}{given}'
             show(Table(title, heads, rows))
-        return not open_ones.any()
-
-
-def _verdict(
-    problem: ExcitationProblem, found: Excitation, unknown: Flags, open_ones: Flags
-) -> str:
-    """Return in words which base parameters are not identifiable, and which of these matter."""
-    names, small = problem.model.base.names, unknown & ~open_ones
-    count, every = np.count_nonzero(~unknown), len(names)
-    said = (
-        f'every one of {every} base parameters is identifiable'
-        if count == every
-        else f'{count} of {every} base parameters are identifiable'
-    )
-    if small.any():
-        most = problem.torques_left(found.deviations)[small].max()
-        said += (
-            f'; {_listed(names, small)} are not needed: the uncertainty of each changes no '
-            f'torque by more than {most:.2g} times the noise'
-        )
-    if open_ones.any():
-        said += (
-            f'; {np.count_nonzero(open_ones)} that matter are NOT identifiable: '
-            f'{_listed(names, open_ones)}: move more (--fraction, --period), repeat it more often '
-            '(--repetitions), or plan a second motion with the bag of this one (--given)'
-        )
-    return said
-
-
-def _listed(names: Sequence[str], chosen: Flags) -> str:
-    return ', '.join(name for name, one in zip(names, chosen) if one)
+        if missing.any():
+            say(
+                f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '
+                '(--fraction, --period), repeat it more often (--repetitions), or plan a second '
+                'motion with the bag of this one (--given).'
+            )
+        return not missing.any()
 
 
 def _trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:

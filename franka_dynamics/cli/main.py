@@ -76,7 +76,7 @@ WORDS: dict[str, tuple[str, str | dict[str, str]]] = {
             'set': 'node.Set',
             'play': 'node.Play',
             'clear': 'node.Clear',
-            'monitor': 'node_monitor.Monitor',
+            'monitor': 'node.Monitor',
             'defaults': 'node.Defaults',
         },
     ),

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from contextlib import closing
 from dataclasses import dataclass
-import math
 from pathlib import Path
 import sys
 import time
@@ -39,6 +39,7 @@ _PATIENCE_S = 3.0
 # Wait after all figures have arrived: the observer of the external torque starts with the topic's
 # first subscriber.
 _SETTLE_S = 0.3
+_PERIOD_S = 0.25  # time between two pictures of `node monitor`
 TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
 
@@ -101,7 +102,7 @@ class State(_Question):
             write_json(self.json, {'state': state, 'nodes': [one.as_dict(now) for one in nodes]})
         say(answer)
         if nodes:
-            show(monitor_view(nodes, now, terminal().width))
+            show(monitor_view(nodes, now))
         faults = at_fault(nodes, now)
         for sentence in faults:
             print(sentence, file=sys.stderr)
@@ -112,22 +113,15 @@ class State(_Question):
         from ..ros.observer import Monitor
 
         namespace = self.node.strip('/').rpartition('/')[0]
-        feed = Monitor([namespace] if '/' in self.node else [])
-        try:
-            began = time.monotonic()
-            heard_at = complete_at = math.inf
-            while True:
+        with closing(Monitor([namespace] if '/' in self.node else [])) as feed:
+            end, complete = time.monotonic() + self.timeout, False
+            while time.monotonic() < end:
                 feed.poll()
-                now = time.monotonic()
-                if feed.arms:
-                    heard_at = min(heard_at, now)
-                    complete_at = min(complete_at, now) if feed.complete else math.inf
-                enough = now - complete_at > _SETTLE_S or now - heard_at > _PATIENCE_S
-                if enough or now - began > self.timeout:
-                    return feed.nodes
+                if feed.arms and not complete:
+                    complete = feed.complete
+                    end = min(end, time.monotonic() + (_SETTLE_S if complete else _PATIENCE_S))
                 time.sleep(0.02)
-        finally:
-            feed.close()
+            return feed.nodes
 
     def ask(self, client: Any) -> object:
         """Change the state and return it, or return the state and a configured node's report."""
@@ -256,6 +250,38 @@ class Clear(_Question):
     def ask(self, client: Any) -> object:
         """Clear the fault; return the node's answer, or raise NodeClientError if it refuses."""
         return client.clear_fault()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Monitor(Action):
+    """Show rates, latencies, states and torques of running feedforward nodes in a terminal."""
+
+    namespace: tuple[str, ...] = option(
+        "only nodes in these namespaces, '/' for the root namespace (default: all nodes)",
+        'NS',
+        default=(),
+    )
+
+    def run(self) -> int:
+        """Show the nodes until Ctrl-C."""
+        from rich.live import Live
+
+        from ._monitor_view import monitor_view
+        from ..ros.observer import Monitor as Feed
+
+        console = terminal()
+        front = console.is_terminal
+        with (
+            closing(Feed([namespace.strip('/') for namespace in self.namespace])) as feed,
+            until_interrupted() as go_on,
+            Live(console=console, screen=front, auto_refresh=False) as live,
+        ):
+            while go_on():
+                feed.poll()
+                view = monitor_view(feed.nodes, time.monotonic(), brief=True)
+                live.update(view, refresh=front)
+                time.sleep(_PERIOD_S)
+        return 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from ._options import PayloadFiles, picture_option
 from ._say import say, say_each, terminal
 from ..arm import load
-from ..errors import InertiaError, SettingsError
+from ..errors import SettingsError
 from ..options import option
 from ..spatial import pose_from_xyz_rpy
 
@@ -21,6 +21,7 @@ from ..spatial import pose_from_xyz_rpy
 # the flange (franka_description).
 MOUNTS = {'flange': (0.0, 0.0), 'hand': (0.0, -np.pi / 4), 'hand_tcp': (0.1034, -np.pi / 4)}
 _DENSEST = 22600.0  # kg/m^3, osmium
+_LEAST = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +30,12 @@ class PayloadFromMesh(PayloadFiles):
 
     mesh: str = option('an .stl, .obj or .ply file', 'MESH', positional=True)
     density: float | None = option(
-        'density of the material: 2700 aluminium, 7850 steel, 1240 PLA', 'KG_PER_M3', default=None
+        'density of the material: 2700 aluminium, 7850 steel, 1240 PLA',
+        'KG_PER_M3',
+        default=None,
+        least=_LEAST,
     )
-    mass: float | None = option('weighed mass of the tool', 'KG', default=None)
+    mass: float | None = option('weighed mass of the tool', 'KG', default=None, least=_LEAST)
     unit: str | None = option(
         "unit of the file's numbers (default: found from the size of the mesh)",
         choices=('m', 'cm', 'mm', 'in'),
@@ -75,9 +79,6 @@ class PayloadFromMesh(PayloadFiles):
             raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
         if self.mass is not None:
             self.refuse('--mass, from which it follows', 'density')
-        for quantity, value in (('--mass', self.mass), ('--density', self.density)):
-            if value is not None and not 0.0 < value < np.inf:
-                raise InertiaError(f'{quantity} is {value}; it must be a positive number.')
         arm = load(self.arm)
         with terminal().status(f'reading {name}'):
             file = load_mesh(self.mesh, unit=self.unit, repair=self.repair)

@@ -89,4 +89,5 @@ def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_pat
 
 @pytest.mark.parametrize('option', ['--mass', '--density'])
 def test_a_weight_that_is_not_positive_is_refused(bar, refused, option):
-    assert f'{option} is -2.0; it must be a positive number.' in refused(f'{bar} {option} -2')
+    said = refused(f'{bar} {option} -2')
+    assert option in said and '-2' in said
