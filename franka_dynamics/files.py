@@ -27,7 +27,8 @@ def naming_what_is_not_written(target: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in NOT_WRITTEN:
             raise
-        raise OutputError(f'{target} cannot be written: {error.strerror}.') from error
+        # h5py's OSError has a paragraph in place of the system's words.
+        raise OutputError(f'{target} cannot be written: {os.strerror(error.errno)}.') from error
 
 
 @contextmanager

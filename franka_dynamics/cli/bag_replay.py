@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+import shlex
 from typing import TYPE_CHECKING
 
+from ._arm_options import suggest
 from ._external import ExternalTorque
 from ._options import file_option, folder_option, json_option
 from ._recording_options import MeasuredTorques
@@ -102,6 +104,10 @@ class Replay(MeasuredTorques, ExternalTorque):
         if self.require is not None and fits[0].filtered.E > self.require:
             say(f'E is above the required {self.require:g} {fits[0].unit.name}', style='red')
             return 1
+        if long_enough:
+            say('An arm file from this recording:')
+            words = [self.bag, '--arm', self.arm, '--hand', fits[0].arm.hand]
+            suggest(f'identify arm {shlex.join(words)} --output arm.yaml')
         return 0
 
     def _guarded(self, arm: ArmDescription, recording: Recording, bar: ProgressBar) -> GuardReplay:

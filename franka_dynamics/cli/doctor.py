@@ -60,61 +60,56 @@ def _realtime_refusal() -> str:
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
     """Yield the checks that need no ROS; `simulated` makes real-time permission optional."""
     refused = _realtime_refusal()
-    if not refused:
-        yield Check(
-            'real-time permission', GOOD, f'this user may run nodes under SCHED_FIFO {_PRIORITY}'
-        )
-    else:
-        yield Check(
-            'real-time permission',
-            NOTE if simulated else BAD,
-            f'SCHED_FIFO {_PRIORITY} was refused ({refused}): add "@realtime - rtprio 99" and '
-            '"@realtime - memlock unlimited" to /etc/security/limits.conf, you to the group '
-            'realtime, and log in anew; a container needs --cap-add=sys_nice',
-        )
+    yield _check(
+        'real-time permission',
+        not refused,
+        f'this user may run nodes under SCHED_FIFO {_PRIORITY}',
+        f'SCHED_FIFO {_PRIORITY} was refused ({refused}): add "@realtime - rtprio 99" and '
+        '"@realtime - memlock unlimited" to /etc/security/limits.conf, you to the group '
+        'realtime, and log in anew; a container needs --cap-add=sys_nice',
+        NOTE if simulated else BAD,
+    )
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
-    yield Check(
+    yield _check(
         'kernel',
-        GOOD if realtime else NOTE,
-        f'{platform.release()} is PREEMPT_RT'
-        if realtime
-        else f'{platform.release()} is not PREEMPT_RT: enough for simulation, not for FCI, whose '
+        realtime,
+        f'{platform.release()} is PREEMPT_RT',
+        f'{platform.release()} is not PREEMPT_RT: enough for simulation, not for FCI, whose '
         'controllers need a PREEMPT_RT kernel',
     )
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
-    busy = load > 0.75 * cores
-    delayed = '; other work may delay cycles' if busy else ''
-    yield Check('processor', NOTE if busy else GOOD, f'{cores} cores, load {load:.1f}{delayed}')
+    said = f'{cores} cores, load {load:.1f}'
+    yield _check('processor', load <= 0.75 * cores, said, f'{said}; other work may delay cycles')
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
-    governors = {path.read_text().strip() for path in processors}
-    if governors - {'performance'}:
-        yield Check(
-            'frequency',
-            NOTE,
-            f'the governor is {", ".join(sorted(governors))}; '
-            'set performance (cpupower frequency-set -g performance) for even cycles',
-        )
+    governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
+    if governors:
+        fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
+        said = f'the governor is {governors}'
+        yield _check('frequency', governors == 'performance', said, f'{said}; {fix}')
     try:
         size = int(Path('/proc/sys/net/core/rmem_max').read_text())
     except (OSError, ValueError):
         size = 0
-    small = f'; sysctl -w net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole'
-    yield Check(
-        'receive buffer',
-        GOOD if size >= _RECEIVE_BUFFER else NOTE,
-        f'net.core.rmem_max is {size or "not known"}{"" if size >= _RECEIVE_BUFFER else small}',
-    )
+    fix = f'sysctl -w net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole'
+    said = f'net.core.rmem_max is {size or "not known"}'
+    yield _check('receive buffer', size >= _RECEIVE_BUFFER, said, f'{said}; {fix}')
     yield from dds_settings(os.environ)
+
+
+def _check(subject: str, good: bool, said: str, otherwise: str, level: str = NOTE) -> Check:
+    """Return a check that found `said` if `good`, else, with the level, `otherwise`."""
+    return Check(subject, GOOD, said) if good else Check(subject, level, otherwise)
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     """Yield checks of network settings in the environment variables of ROS and Fast DDS."""
     domain = variables.get('ROS_DOMAIN_ID', '0')
     reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
-    middleware = variables.get('RMW_IMPLEMENTATION', 'the default middleware')
+    middleware = variables.get('RMW_IMPLEMENTATION')
     shown = reach or 'SUBNET (sim: LOCALHOST; heard here)'
-    yield Check('network', GOOD, f'domain {domain}, discovery {shown}, {middleware}')
-    if variables.get('RMW_IMPLEMENTATION', _DEFAULT_MIDDLEWARE) == _DEFAULT_MIDDLEWARE:
+    named = middleware or 'the default middleware'
+    yield Check('network', GOOD, f'domain {domain}, discovery {shown}, {named}')
+    if middleware in (None, _DEFAULT_MIDDLEWARE):
         yield Check(
             'middleware',
             NOTE,
@@ -122,21 +117,17 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             'once another machine joins the network (franka_ros2, issue 201); '
             'RMW_IMPLEMENTATION=rmw_cyclonedds_cpp on every machine is not',
         )
-    if variables.get('ROS_LOCALHOST_ONLY', '0') == '1':
-        yield Check(
-            'network',
-            NOTE,
-            'ROS_LOCALHOST_ONLY=1 overrules the discovery range; '
-            'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST',
-        )
+    if variables.get('ROS_LOCALHOST_ONLY') == '1':
+        said = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
+        fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
+        yield Check('network', NOTE, f'{said}; {fix}')
     if not domain.isdigit() or int(domain) > 101:
         yield Check('network', BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 to 101')
     for name in ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'):
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
-            yield Check(
-                'network', BAD, f'{name} names {profile[:200]}, which does not exist; unset it'
-            )
+            said = f'{name} names {profile[:200]}, which does not exist; unset it'
+            yield Check('network', BAD, said)
 
 
 @dataclass(frozen=True, kw_only=True)

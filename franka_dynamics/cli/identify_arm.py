@@ -9,9 +9,10 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+import shlex
 from typing import TYPE_CHECKING
 
-from ._arm_options import ArmOptions
+from ._arm_options import ArmOptions, suggest
 from ._options import file_option, gravity_option, json_option, NewFile
 from ._recording_options import RecordingOptions
 from ._say import ProgressBar, say, say_each, show, write_json
@@ -105,7 +106,9 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
         if self.output:
             count = len(result.recorded.names)
             fitted = f'all {count} bags' if count > 1 else 'all of the bag'
-            say(f'arm file: {self.output} (set {IDENTIFIED}, fitted to {fitted})')
+            say(f'arm file: {self.output} (set {IDENTIFIED}, fitted to {fitted}). Next:')
+            written = shlex.quote(str(self.output))
+            suggest(f'arm check --arm {written}', f'arm export --arm {written} --output arm.urdf')
         else:
             say('no arm file was written: name one with --output')
         return 0
