@@ -59,7 +59,7 @@ help:
 	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
 	@echo 'make docs         set up, then make the pages in docs/_build; warnings are errors'
 	@echo 'make gazebo-check hold, track, pause, reset in real Gazebo, where gz is installed'
-	@echo 'make generated    write the files under urdf/ and config/ that arm files and parameter tables determine'
+	@echo 'make generated    write what arm files, parameter tables and constants determine: urdf/, config/, figures in docs/'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make clean        remove the environments, built files and outputs of demo and replay'
 	@echo 'PYTHON=... names the Python (3.11 to 3.14) of a new environment, VENV=... its folder;'
@@ -217,6 +217,7 @@ endef
 export GENERATE
 generated: setup
 	@$(BIN)/python -c "$$GENERATE"
+	@$(BIN)/python docs/figures.py
 
 lint: setup
 	@$(BIN)/ruff check .

@@ -17,6 +17,8 @@ from franka_dynamics.errors import DescriptionError
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.validation.crosscheck import crosscheck
 
+from . import scripts
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / 'docs'
 # The text of each page.
@@ -73,6 +75,13 @@ def test_a_pages_commands_are_taken(page):
         # Refused, a command raises a SettingsError; one that asks for help ends.
         if '--help' not in words:
             parsed(words)
+
+
+def test_the_pages_figures_are_those_of_the_code():
+    with scripts.loaded(DOCS / 'figures.py') as module:
+        pages = module.generated_pages()
+    for page, text in pages.items():
+        assert (ROOT / page).read_text('utf-8') == text, f'{page}: run make generated'
 
 
 def test_images_lie_in_one_folder_and_are_all_shown():

@@ -1,0 +1,224 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Puts the code's constants into the pages: `make generated` writes them, a test compares.
+
+`figures` lists for each page the phrases with such a figure: each `{}` of a phrase is a number in
+the page, which is replaced by the value beside the phrase. A phrase must stand in its page once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+
+from franka_dynamics.arm import load
+from franka_dynamics.arm.friction_state import LONGEST_GAP_S
+from franka_dynamics.control import (
+    braking,
+    external_torque,
+    external_wrench,
+    limits,
+    planning,
+    receiver,
+    reference,
+    request,
+    settings,
+    terms,
+)
+from franka_dynamics.control import feedforward as core
+from franka_dynamics.files import write_text
+from franka_dynamics.identification import results, solve, verdict
+from franka_dynamics.identification.prior import PRIOR_PRECISION
+from franka_dynamics.parameter_schema import specs
+from franka_dynamics.recordings.preprocessing import SignalOptions
+from franka_dynamics.ros import realtime
+from franka_dynamics.validation import crosscheck, published, robot_model
+from franka_dynamics.view import scene
+
+ROOT = Path(__file__).parents[1]
+NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
+
+
+def defaults(table: str) -> dict[str, float]:
+    """Return the default values of a table of parameters in config/parameters."""
+    return {spec.name: spec.default for spec in specs(table)}
+
+
+def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
+    """Return by page the phrases, and the values of their figures."""
+    firm, wrist = load('fr3').limit('effort')[[0, -1]]
+    feedforward, simulator = defaults('feedforward'), defaults('simulator')
+    filters = SignalOptions()
+    narrow, wide, wide_wrist = (
+        tuple(100.0 * share for share in pair)
+        for pair in (core.NARROW, core.WIDE, core.WIDE_WRIST)
+    )
+    return {
+        'docs/howto/safety.md': [
+            ('({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)', (firm, wrist)),
+            ('changes by at most {} N m/s', (limits.MOST_RATE,)),
+            ('the torque ramps up within {} s', (core.RAMP_S,)),
+            ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
+            (
+                'at most {} 1/rad and {} s/rad times',
+                (settings._MOST_STIFFNESS, settings._MOST_DAMPING),
+            ),
+            (
+                "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
+                (core.WIDE[0] * firm, core.WIDE_WRIST[0] * wrist),
+            ),
+            (
+                'and {} and {} N m where no effort is measured',
+                (core.WIDE[1] * firm, core.WIDE_WRIST[1] * wrist),
+            ),
+            ('while the arm rests, for at most {} s', (core.PICK_UP_S,)),
+        ],
+        'docs/reference/reliability.md': [
+            (
+                'at most {} times within {} s',
+                (core.MOST_RESTARTS, core.RESTART_WINDOW_S),
+            ),
+            ('positions more than {} rad beyond the limits', (core.POSITION_SLACK,)),
+            ('an effort of more than {} times the limit', (core.MOST_EFFORT,)),
+            ('a velocity beyond {} times the velocity limit', (core.SPEED_SLACK,)),
+            ('needs states of at most {} ms', (1e3 * core.OLDEST_AT_BEGIN_S,)),
+            ('first point at time zero, more than {} rad away', (planning.MOST_START_DISTANCE,)),
+            (
+                "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
+                'below {} N m), or from the commanded one by more than {} % ({} %), for {} ms',
+                (wide[0], wide_wrist[0], core.WRIST_NM, wide[1], wide_wrist[1], 1e3 * core.HELD_S),
+            ),
+            (
+                'faster than {} of its velocity limit, or {} times its limit if a reference moved '
+                'within the last {} s, for {} ms',
+                (
+                    core.SPEED_FREE,
+                    core.SPEED_FOLLOWING,
+                    core.FOLLOWING_S,
+                    1e3 * core.FAST_S,
+                ),
+            ),
+            ('needs a difference of at most {} and {} %', narrow),
+            ('to rest, for at most {} s', (braking.LONGEST_S,)),
+            ('gains energy ({} times that at the beginning)', (braking.MOST_GAIN,)),
+            ('ramps at {} N m/s', (limits.MOST_RATE,)),
+            ('more than {} stops within a minute', (core.MOST_RESTARTS,)),
+            ('after {} good states in a row', (core.GOOD_STATES,)),
+        ],
+        'docs/reference/receivers.md': [
+            ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
+            ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
+            ('sequence numbers are at most {} apart', (receiver._LOST_AT_MOST,)),
+            ('The applied torque changes by at most {} N m/s', (limits.MOST_RATE,)),
+        ],
+        'docs/reference/topics.md': [
+            ('at most {} points', (request.MOST_POINTS,)),
+            ('a set-point within {} rad of the arm', (planning.MOST_START_DISTANCE,)),
+            ('for {} s or until the next', (reference.SET_POINT_TIMEOUT_S,)),
+            ('starts {} ms after its arrival', (1e3 * reference.LEADS_S[0],)),
+            ('fades in {} s', (planning.FADES_S[0],)),
+            (
+                'of second order, {} rad/s, damping {}',
+                (external_torque.BANDWIDTH, external_torque.DAMPING),
+            ),
+            (
+                'whose standard deviation exceeds {} N or {} N m',
+                (
+                    external_wrench.SINGULAR_FORCE,
+                    external_wrench.SINGULAR_FORCE * external_wrench.LENGTH,
+                ),
+            ),
+            ('under SCHED_FIFO at priority {}', (realtime.PRIORITY,)),
+        ],
+        'docs/howto/policies.md': [
+            ('For the first {} states', (core.GOOD_STATES,)),
+            ('must be within {} rad of where the arm', (planning.MOST_START_DISTANCE,)),
+            ('must be within {} rad of the desired', (planning.MOST_START_DISTANCE,)),
+            ('after {} s the next target', (reference.STREAM_TIMEOUT_S,)),
+            ('by at most {} mrad', (1e3 * planning._MOST_AVERAGED,)),
+            ('fades, in {} s or longer', (planning.FADES_S[0],)),
+        ],
+        'docs/howto/recordings.md': [
+            ('resampled to {} Hz', (filters.rate,)),
+            ('low-pass at {} Hz', (filters.cutoff,)),
+            ('{} s are dropped at each end', (filters.trim,)),
+        ],
+        'docs/howto/fci.md': [
+            (
+                'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
+                tuple(robot_model.MOST_GRAVITY_TORQUE[[0, -1]]),
+            ),
+            ('at {} random states', (robot_model.STATES,)),
+        ],
+        'docs/howto/check-a-model.md': [
+            ('The relative difference may be at most {}', (crosscheck.TOLERANCE,)),
+            (
+                'within {}, or rounded within {}',
+                (published.EXACT, float(f'{published.ROUNDING:.1g}')),
+            ),
+        ],
+        'docs/howto/watch.md': [
+            (
+                "orange from {} % of its joint's torque limit, red from {} %",
+                (100.0 * scene.NEAR, 100.0 * scene.FULL),
+            ),
+            ('above {} N m', (scene.LEAST_TORQUE,)),
+        ],
+        'docs/howto/identification.md': [
+            ('by more than {} % and more than two standard', (100.0 * results.LEAST_GAIN,)),
+        ],
+        'docs/howto/real-arm.md': [
+            ('changes gradually, over {} s', (core.RAMP_S,)),
+        ],
+        'docs/troubleshooting.md': [
+            ('Below `min_input_rate` ({} Hz)', (feedforward['min_input_rate'],)),
+        ],
+        'docs/theory/friction.md': [
+            ('a gap of more than {} ms', (1e3 * LONGEST_GAP_S,)),
+            ('reduced by {} `deviations`', (terms.DEVIATIONS_LEFT,)),
+            (
+                'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',
+                (terms.NO_FRICTION_BELOW, terms.FULL_FRICTION_FROM),
+            ),
+        ],
+        'docs/theory/identification.md': [
+            ('{} filtered samples count as one', (solve.INDEPENDENT,)),
+            ('(`--prior`) is {}', (PRIOR_PRECISION,)),
+            (
+                'falls below {} % of that without it and below {} % of that with any other fault',
+                (100.0 * verdict._LESS, 100.0 * verdict._MARGIN),
+            ),
+            ('more than {} times the normal one', (verdict.MOST_TIMES,)),
+            ('the worst second has {} times', (verdict._CONTACT,)),
+            ('has more than {} normal residuals', (verdict._USUAL,)),
+        ],
+    }
+
+
+def generated_pages() -> dict[str, str]:
+    """
+    Return the text of each page with its figures, by path in the source tree.
+
+    Raises ValueError for a phrase that does not stand in its page once.
+    """
+    texts = {}
+    for page, phrases in figures().items():
+        text = (ROOT / page).read_text('utf-8')
+        for phrase, values in phrases:
+            parts = [re.escape(part) for part in phrase.split('{}')]
+            found = list(re.finditer(NUMBER.join(parts), text))
+            if len(found) != 1:
+                raise ValueError(
+                    f'{page} has {len(found)} times the phrase {phrase!r} of docs/figures.py; '
+                    'give the phrase there as the page has it.'
+                )
+            written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
+            text = text[: found[0].start()] + written + text[found[0].end() :]
+        texts[page] = text
+    return texts
+
+
+if __name__ == '__main__':
+    for name, text in generated_pages().items():
+        write_text(ROOT / name, text)
