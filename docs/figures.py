@@ -62,7 +62,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
                 'at most {} 1/rad and {} s/rad times',
-                (settings._MOST_STIFFNESS, settings._MOST_DAMPING),
+                (settings.MOST_STIFFNESS, settings.MOST_DAMPING),
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
