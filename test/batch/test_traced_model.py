@@ -45,19 +45,10 @@ def test_a_state_that_is_not_finite_spoils_its_own_row(stacks):
     assert np.isfinite(np.delete(found, 3, axis=0)).all()
 
 
-@pytest.mark.parametrize(
-    ('arrays', 'named'),
-    [
-        ([np.zeros((4, 6))], r'q has shape \(4, 6\), expected \(\.\.\., 7\)'),
-        ([[0.0] * 7], 'q is not an array of a floating-point type of numpy'),
-        ([np.zeros(7, dtype=int)], 'q is not an array of a floating-point type of numpy'),
-        ([np.zeros((3, 7)), np.zeros((2, 7))], r'do not broadcast: q \(3, 7\), dq \(2, 7\)'),
-    ],
-)
-def test_what_is_not_a_stack_of_states_is_refused(arrays, named):
-    model = TracedModel(load('fer'), np)
-    with pytest.raises(JointVectorError, match=named):
-        (model.coriolis if len(arrays) == 2 else model.gravity)(*arrays)
+@pytest.mark.parametrize('q', [np.zeros((4, 6)), [0.0] * 7, np.zeros(7, dtype=int)])
+def test_what_is_not_a_stack_of_states_is_refused(q):
+    with pytest.raises(JointVectorError, match=r'^q '):
+        TracedModel('fer', np).gravity(q)
 
 
 def test_a_module_that_is_not_an_array_library_is_refused():
