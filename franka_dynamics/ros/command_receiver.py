@@ -26,7 +26,6 @@ from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
-_NORMAL = (ReceiverState.WAITING, ReceiverState.FOLLOWING, ReceiverState.HOLDING)
 _LEVELS = {
     ReceiverState.WAITING: STALE,
     ReceiverState.FOLLOWING: OK,
@@ -100,12 +99,8 @@ class CommandReceiver:
                 values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
             )
         )
-        log = self._node.get_logger()
-        # rclpy refuses different severities in calls from the same line.
-        if changed and receiver.state in _NORMAL:
-            log.info(self.sentence)
-        elif changed:
-            log.warning(self.sentence)
+        if changed:
+            self._node.get_logger().info(self.sentence)
         return changed
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:

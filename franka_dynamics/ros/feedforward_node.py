@@ -190,6 +190,7 @@ class FeedforwardNode(LifecycleNode):
         self._model, self._seen = model, None
         # It is set last, because other callbacks treat the node as configured once it is set.
         self._controller = controller
+        self._note()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """

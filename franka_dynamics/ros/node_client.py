@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+import math
 import time
 from typing import Any
 import uuid
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType
 from rcl_interfaces.srv import (
@@ -23,21 +24,18 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS, seconds
+from .messages import DESCRIPTION_QOS, REFERENCE_QOS, REFERENCE_STATE_QOS
 from .node_process import guest_node
-from .observer import find, read_statuses
+from .observer import find, read_status, read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0
 # How much longer than `patience` to wait for an answer [s]: the node may brake an arm first.
 _ANSWER_S = 10.0
-# On a busy machine a simulated arm's motion takes up to _SLOWER times its duration and begins up
-# to _BEGIN_S after its request [s].
-_SLOWER, _BEGIN_S = 20.0, 10.0
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _DISCOVERY_S = 0.5
-_REPORT_S = 2.0  # wait for diagnostics, which come once per second [s]
+_REPORT_S = 2.0  # wait for the latest status [s]
 # States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
 _ENDED = (_FINISHED, 'refused', 'interrupted')
@@ -201,16 +199,17 @@ class NodeClient:
         return label
 
     def report(self) -> str:
-        """Wait at most 2 s for the node's status sentence and return it; '' without one."""
+        """Wait at most 2 s for the node's latest status and return it as a sentence, or ''."""
         report = ''
 
-        def take(message: DiagnosticArray) -> None:
+        def take(message: DiagnosticStatus) -> None:
             nonlocal report
-            for one in read_statuses(message):
-                if f'/{one.node}' == self.name and one.subject == 'Command':
-                    report = one.values.get('status', '')
+            one = read_status(message)
+            remedy = one.values.get('to command again')
+            way = f'; to command again: {remedy}' if remedy else ''
+            report = f'{one.values.get("state", one.level)}: {one.message}{way}'
 
-        self.listen(DiagnosticArray, '/diagnostics', take)
+        self.listen(DiagnosticStatus, f'{self.name}/status', take, DESCRIPTION_QOS)
         self.until(lambda: bool(report), _REPORT_S)
         return report
 
@@ -245,12 +244,10 @@ class NodeClient:
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
         `play` waits at most twice `patience` for the node, sends the trajectory once, waits for
-        the node's answer, then at most 20 times the motion's duration plus 10 s (or plus
-        `patience`, if longer), as long as the node is there. If an error or Ctrl-C ends `play`
-        before the motion's end, `play` sends a request to stop, and the node brings the arm to
-        rest. Raises
-        NodeClientError if no node subscribes or reports, the motion is refused or interrupted, or
-        the last wait times out.
+        the node's answer, and then for the motion's end as long as the node is there. If an error
+        or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and the node
+        brings the arm to rest. Raises NodeClientError if no node subscribes or reports, the motion
+        is refused or interrupted, or the node has gone.
         """
         mark, state, reason, sent = str(uuid.uuid4()), '', '', False
 
@@ -261,8 +258,6 @@ class NodeClient:
                 if one.values.get('frame_id') == mark:
                     state, reason = one.values.get('state', ''), one.values.get('reason', '')
 
-        length = seconds(message.points[-1].time_from_start)
-        patience = _SLOWER * length + max(_BEGIN_S, self._patience)
         message.header.frame_id = mark
         events = f'{self.name}/reference_state'
         reports = self._node.create_subscription(
@@ -285,7 +280,7 @@ class NodeClient:
             sent = True
             publisher.publish(message)  # once: a second copy would interrupt the first
             self.until(lambda: bool(state) or self._has_gone(events), self._patience + _ANSWER_S)
-            self.until(lambda: not state or state in _ENDED or self._has_gone(events), patience)
+            self.until(lambda: not state or state in _ENDED or self._has_gone(events), math.inf)
             if state not in _ENDED:
                 why = 'it has gone' if self._has_gone(events) else f'it was {state or "silent"}'
                 raise NodeClientError(f'{self.name} did not end the motion: {why}.')

@@ -28,7 +28,7 @@ from types import FrameType
 from typing import Any
 
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError
+from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
@@ -36,56 +36,36 @@ from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import get_rmw_implementation_identifier
 
 from .realtime import lower_priority, ON, request_realtime
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
-_NO_NODE = 'error creating node'  # prefix of rcl's message
 # rcl appends its own source file and line to its messages.
-_SOURCES = re.compile(r', at \S+:\d+')
+_SOURCES = re.compile(r', at \S+:\d+|Error: error not set')
 
 
 def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
     """
     Initialise rclpy, and return the node that `make` creates.
 
-    Raises SettingsError if a parameter file or a ROS argument cannot be used, or SROS 2 security
-    is enabled and does not work.
+    Raises SettingsError if ROS refuses: a parameter file or a ROS argument cannot be used, or SROS
+    2 security is enabled and does not work.
     """
-    arguments = list(sys.argv if args is None else args)
     try:
-        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-    except RuntimeError as error:
-        what = (
-            'security was asked for, but cannot be had'
-            if _security_requested() and 'SECURITY' in str(error)
-            else 'the command line was not understood'
+        rclpy.init(
+            args=list(sys.argv if args is None else args),
+            signal_handler_options=SignalHandlerOptions.NO,
         )
-        raise SettingsError(f'{what}: {_plain(error)}.') from error
-    try:
         return make()
-    except RuntimeError as error:
-        # Whether security works shows only when a node is created.
-        if not (_security_requested() and _NO_NODE in str(error)):
-            raise
-        reason = _plain(error).removeprefix(f'{_NO_NODE}: ').splitlines()[0].rstrip('. ')
-        raise SettingsError(
-            f'ROS_SECURITY_ENABLE is true, but {get_rmw_implementation_identifier()} cannot '
-            f'secure a node here: {reason}. The middleware of the PyPI wheels is '
-            "built without security: use apt's ROS, or leave security off in a network that "
-            'nobody else reaches.'
-        ) from error
-
-
-def _security_requested() -> bool:
-    """Return whether SROS 2 is enabled; rcl takes no value but 'true' for enabled."""
-    return os.environ.get('ROS_SECURITY_ENABLE') == 'true'
-
-
-def _plain(error: RuntimeError) -> str:
-    text = _SOURCES.sub('', str(error)).removeprefix('failed to initialize rcl: ')
-    return text.replace('Error: error not set', '').rstrip('. ')
+    except (RCLError, UnknownROSArgsError) as error:
+        reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
+        if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
+            reason += (
+                '. ROS_SECURITY_ENABLE is true, and the middleware of the PyPI wheels is built '
+                "without security: use apt's ROS, or leave security off in a network that nobody "
+                'else reaches'
+            )
+        raise SettingsError(f'ROS starts no node: {reason}.') from error
 
 
 def log_without_blocking() -> None:

@@ -48,6 +48,17 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-3)
 
 
+def test_a_signal_ends_an_arm_that_waits_for_a_torque(probe, start_arm):
+    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    simulator = start_arm(lockstep_timeout=60.0, gravity_compensation=True)
+    probe.until(publisher.get_subscription_count, 'the arm listens')
+    publisher.publish(Float64MultiArray(data=[0.0] * 7))
+    probe.until_status('simulator', state='following')
+    began = time.monotonic()
+    simulator.end()
+    assert time.monotonic() - began < 30.0  # it does not wait for the torque to the end
+
+
 def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     rate = 100.0  # without the bound, about 2000 steps per second
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)

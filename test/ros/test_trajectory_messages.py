@@ -77,11 +77,6 @@ def test_points_that_are_not_alike_are_refused(made, sentence):
         request_of(made)
 
 
-def test_a_message_that_is_too_long_is_not_read():
-    with pytest.raises(ReferenceRefusedError, match='1048576 are read; send at most 2000 points'):
-        read_trajectory(bytes((1 << 20) + 1))
-
-
 def test_a_message_without_points_ends_what_is_followed():
     assert reference_of(message(2, 0, [])).ends_motion
     with pytest.raises(ReferenceRefusedError, match='has no points; send between one and 2000'):
