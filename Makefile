@@ -49,7 +49,7 @@ help:
 	@echo "make test-ros ROS=FOLDER  launch files, ros2 commands of the pages and C++ against ROS's own launch,"
 	@echo '                  ros2cli and ros2_control in FOLDER: /opt/ros/jazzy, a workspace, a Python environment'
 	@echo 'make test-libraries  the tests of PyTorch and JAX, in an environment of their own (gigabytes)'
-	@echo 'make fuzz         random bytes and requests to the nodes, a hundred times as many as in make test'
+	@echo 'make fuzz         random bytes to the nodes, a hundred times as many as in make test'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
 	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
 	@echo 'make told-right   how many situations with nothing wrong stop the simulated arm'
@@ -174,8 +174,7 @@ docs: $(VENV)/docs-ready
 	@echo docs/_build/index.html
 
 fuzz: setup
-	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py \
-		test/ros/test_hostile_requests.py test/codegen/test_cpp_nonsense.py
+	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py test/codegen/test_cpp_nonsense.py
 
 broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \

@@ -166,27 +166,23 @@ def find(
     """
     end = time.monotonic() + seconds
     while True:
-        nodes, published = _nodes(own), _published(own)
-        sought = [(node, nodes), *((topic, published) for topic in topics)]
-        if all(_is_found(*one) for one in sought) or time.monotonic() > end:
+        nodes = {
+            f'{space.rstrip("/")}/{name}' for name, space in own.get_node_names_and_namespaces()
+        }
+        published = {
+            name for name, _ in own.get_topic_names_and_types() if own.count_publishers(name)
+        }
+        sought = [(node, nodes, 'node'), *((topic, published, 'topic') for topic in topics)]
+        missing = (
+            name
+            for name, present, _ in sought
+            if name and name[0] != '/' and not any(one.endswith(f'/{name}') for one in present)
+        )
+        if not any(missing) or time.monotonic() > end:
             break
         spin()
-    return (
-        resolved(node, nodes, 'node') if node else '',
-        [resolved(topic, published, 'topic') for topic in topics],
-    )
-
-
-def _is_found(name: str, present: set[str]) -> bool:
-    return not name or name[0] == '/' or any(one.endswith(f'/{name}') for one in present)
-
-
-def _nodes(own: Any) -> set[str]:
-    return {f'{space.rstrip("/")}/{name}' for name, space in own.get_node_names_and_namespaces()}
-
-
-def _published(own: Any) -> set[str]:
-    return {name for name, _ in own.get_topic_names_and_types() if own.count_publishers(name)}
+    found, *others = (resolved(*one) if one[0] else '' for one in sought)
+    return found, others
 
 
 @dataclass

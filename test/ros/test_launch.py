@@ -210,7 +210,8 @@ def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
     torques = probe.collect(Float64MultiArray, COMMAND)
 
     def start():
-        return launched('mujoco_ros2_control', 'headless:=true', f'params_file:={parameters}')
+        given = ['headless:=true', 'namespace:=/', f'params_file:={parameters}']
+        return launched('mujoco_ros2_control', *given)
 
     launch, log = start()
     both = {'effort_controller': 'active', 'joint_state_broadcaster': 'active'}
@@ -233,7 +234,7 @@ def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
 
 def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path):
     pytest.importorskip('ros2param', reason="ROS's own ros2cli and ros2param are not installed")
-    launch, _ = launched('simulation', 'arm_prefix:=left_')
+    launch, _ = launched('simulation', 'arm_prefix:=left_', 'namespace:=/')
     probe.until_says('simulator: Simulated arm', 'False')
     dump, cli = tmp_path / 'dump.yaml', 'from ros2cli.cli import main; exit(main())'
     dump.write_text(printed('-c', cli, 'param', 'dump', '/feedforward', '--no-daemon'))
@@ -249,7 +250,7 @@ def test_arguments_win_over_a_dump_of_the_running_node(probe, launched, tmp_path
 
 def test_a_motion_ends_where_it_should_and_a_stop_within_it_is_told(probe, launched):
     arm = load('fr3v2')
-    launch, log = launched('simulation', f'robot_type:={arm.name}')
+    launch, log = launched('simulation', f'robot_type:={arm.name}', 'namespace:=/')
     probe.until_says('simulator: Simulated arm', 'False')
     states = probe.collect(JointState, 'joint_states')
 
