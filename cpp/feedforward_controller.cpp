@@ -184,9 +184,10 @@ void FeedforwardController::tell()
       status.values.back().value = value;
     };
   tell_value("state", kStateWords[static_cast<std::size_t>(state)]);
-  if (state == State::following) {
-    tell_value(
-      "publisher", is_in_chained_mode() ? "upstream" : publisher_name(inbox_.publisher()));
+  if (is_in_chained_mode()) {
+    tell_value("publisher", "upstream");
+  } else if (state == State::following && inbox_.count(Answer::heard)) {
+    tell_value("publisher", publisher_name(inbox_.publisher()));
   }
   if (inbox_.count(Answer::other_publisher)) {
     tell_value("refused publisher", publisher_name(refused_));

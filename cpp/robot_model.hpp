@@ -39,6 +39,7 @@ public:
   const char * configure(const std::string & robot)
   {
     model_.reset();
+    robot_ = robot;
     if (robot.empty()) {
       return nullptr;
     }
@@ -46,7 +47,7 @@ public:
     if (kJoints != kRobotJoints) {
       return "robot_model is set, but the robot's model has seven joints, and @ARM@ has not";
     }
-    model_ = std::make_unique<Model>(robot + "/robot_model", robot + "/robot_state");
+    make();
     return nullptr;
 #else
     return "robot_model is set, but this package was built without franka_semantic_components";
@@ -73,6 +74,7 @@ public:
     if (!model_) {
       return nullptr;
     }
+    make();  // FrankaRobotModel keeps the pointers that it found first
     try {
       if (!model_->assign_loaned_state_interfaces(interfaces)) {
         return "the robot's model and state are not among the state interfaces";
@@ -138,9 +140,15 @@ private:
   static constexpr std::size_t kRobotJoints = 7, kCompared = std::min(kJoints, kRobotJoints);
 #ifdef WITH_FRANKA_MODEL
   using Model = franka_semantic_components::FrankaRobotModel;
+
+  void make()
+  {
+    model_ = std::make_unique<Model>(robot_ + "/robot_model", robot_ + "/robot_state");
+  }
 #else
   struct Model {};
 #endif
+  std::string robot_;
   std::unique_ptr<Model> model_;
   std::array<std::atomic<double>, 3> largest_{};
 };

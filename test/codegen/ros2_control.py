@@ -189,7 +189,7 @@ class Senders:
         and the time of each cycle since the event [s].
         """
         self._start('first')
-        self._until('following, publisher /first')
+        self._until('following', ', publisher /first')
         self._spin(0.5)
         since = time.monotonic()
         if event == 'kill':
@@ -199,7 +199,7 @@ class Senders:
         elif event == 'kill-restart':
             self._processes['first'].kill()
             self._start('again')
-            self._until('following, publisher /again')
+            self._until('following', ', publisher /again')
         elif event.startswith('stop'):
             self._processes['first'].send_signal(signal.SIGSTOP)
             self._spin(float(event.removeprefix('stop-')))
@@ -208,7 +208,7 @@ class Senders:
         else:
             second = 'second' if event == 'two' else 'relay'
             self._start(second, -OFFSET)
-            self._until('following, publisher /first', f'refused publisher /{second}')
+            self._until('following', ', publisher /first', f'refused publisher /{second}')
             self._spin(0.5)
         if event != 'kill':
             self._follows(0.5)
