@@ -145,12 +145,11 @@ def test_without_time_passing_the_torque_stays(library, elapsed):
 CEASED = 500  # the cycle after a publisher's last message
 
 
-def ceasing(library, settings, seconds, again=None, sign=1.0):
+def ceasing(library, settings, seconds):
     """
     Simulate a publisher that accelerates the arm and is gone in mid-motion.
 
-    Return the order of the states, and state, torque, q and dq of each cycle. The publisher holds
-    the arm from `again` on. `sign` is that of the measured velocities once the publisher is gone.
+    Return the order of the states, and state, torque, q and dq of each cycle.
     """
     carried = settings.target == 'fci'
     payload = settings.payload_inertia()
@@ -163,10 +162,9 @@ def ceasing(library, settings, seconds, again=None, sign=1.0):
     rows = []
     for k in range(round(1e3 * seconds)):
         reading = simulated.read()
-        q, dq = reading.position, reading.velocity * (sign if k >= CEASED else 1.0)
-        ddq = np.full(ARM.n, 2.0 if 250 <= k < CEASED else 0.0) - 10.0 * dq * (k >= CEASED)
-        if k < CEASED or (again is not None and k >= again):
-            torque = model.inverse_dynamics(q, dq, ddq)
+        q, dq = reading.position, reading.velocity
+        if k < CEASED:
+            torque = model.inverse_dynamics(q, dq, np.full(ARM.n, 2.0 if k >= 250 else 0.0))
             receiver.receive(torque - (model.gravity(q) if carried else 0.0))
         torque, state = receiver.cycle(q, dq)
         simulated.step(torque)
@@ -174,42 +172,26 @@ def ceasing(library, settings, seconds, again=None, sign=1.0):
     states, torques, q, dq = ([row[k] for row in rows] for k in range(4))
     assert set(states[: CEASED + WITHIN]) == {'following'}
     assert np.abs(dq[CEASED]).max() > 0.4
-    assert sign < 0.0 or np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
     order = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]
     return order, states, *map(np.array, (torques, q, dq))
 
 
-@pytest.mark.parametrize('settings', [MUJOCO, Settings(payload=PAYLOAD, target='mujoco')])
-def test_an_arm_that_nobody_else_carries_is_braked_and_held(library, settings):
-    order, states, torque, q, dq = ceasing(library, settings, 4.0)
+def test_an_arm_that_nobody_else_carries_is_braked_and_held(library):
+    settings = Settings(payload=PAYLOAD, target='mujoco')
+    order, states, torque, q, dq = ceasing(library, settings, 3.0)
     assert order == ['following', 'braking', 'holding']
     held = states.index('holding')
     assert held < CEASED + WITHIN + 400
     assert np.abs(dq[held:]).max() < 0.04  # what counts as rest
-    assert np.abs(q[-1] - q[held]).max() < 0.01  # in three seconds
+    assert np.abs(q[-1] - q[held]).max() < 0.01  # in two seconds
     model = PinocchioModel(ARM.with_payload(settings.payload_inertia()))
     np.testing.assert_allclose(torque[-1], model.gravity(q[-1]), rtol=0.0, atol=0.1)
 
 
 def test_an_arm_that_carries_itself_is_braked_and_let_go(library):
-    order, states, torque, _, dq = ceasing(library, FCI, 2.0)
+    order, states, torque, _, dq = ceasing(library, FCI, 1.5)
     assert order == ['following', 'braking', 'stopped']
     stopped = states.index('stopped')
     assert stopped < CEASED + WITHIN + 400
     assert np.abs(dq[stopped:]).max() < 0.06 and not torque[stopped + 100 :].any()
-
-
-@pytest.mark.parametrize('settings', [MUJOCO, FCI])
-def test_torques_that_come_again_are_followed_again(library, settings):
-    order, *_, dq = ceasing(library, settings, 3.0, again=CEASED + WITHIN + 20)
-    assert order == ['following', 'braking', 'following']
-    assert np.abs(dq[-1]).max() < 0.1
-
-
-@pytest.mark.parametrize(('settings', 'end'), [(MUJOCO, 'holding'), (FCI, 'stopped')])
-def test_an_arm_whose_brake_puts_energy_in_is_braked_no_more_or_anew(library, settings, end):
-    # Velocities of the wrong sign: the brake would drive the arm.
-    order, states, torque, *_ = ceasing(library, settings, 0.8, sign=-1.0)
-    assert order == ['following', 'braking', end]
-    assert states.index(end) < CEASED + WITHIN + 60  # and is found soon
-    assert settings is MUJOCO or not torque[-1].any()
