@@ -168,7 +168,7 @@ def test_the_commands_of_getting_started_run(shell):
 
 def test_the_commands_for_the_real_arm_run(shell):
     # A simulated arm with gravity compensation stands in for the real arm.
-    running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.4')
+    running(shell, '--arm', 'fr3', '--target', 'fci', '--no-gains', factor='0.2')
     said = through(shell, 'howto/real-arm.md')
     # The recorder notes that no joint moved; the simulated arm equals its model.
     assert 'note: no joint has moved' in said['bag record']
