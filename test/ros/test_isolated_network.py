@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network of tests, demonstration and benchmarks does not leave the machine."""
 
-import subprocess
+import random
+from subprocess import PIPE
 
 from ..processes import background, printed
 
@@ -28,9 +29,10 @@ print('shared', sum('/dev/shm/fastrtps' in line
 os._exit(0)
 """
 CLAIMING = """
-import os
+import os, sys
 from franka_dynamics.ros import node_group
-node_group._DOMAINS = range(94, 102)
+first = int(sys.argv[1])
+node_group._DOMAINS = range(first, first + 8)
 try:
     while True:
         node_group.use_isolated_network()
@@ -53,9 +55,9 @@ def test_a_node_on_the_loopback_network_binds_nothing_else():
 
 def test_processes_side_by_side_get_a_domain_each():
     # A process keeps the domains that it claimed. Both take all they get of eight, which leaves
-    # enough to others on this machine.
-    given = {'stdin': subprocess.PIPE}
-    with background('-c', CLAIMING, **given) as one, background('-c', CLAIMING, **given) as other:
+    # enough to others on this machine; these eight are drawn, because others may test this, too.
+    words = '-c', CLAIMING, random.randrange(1, 94)
+    with background(*words, stdin=PIPE) as one, background(*words, stdin=PIPE) as other:
         both = one, other
         domains = [
             domain for process in both for domain in iter(process.stdout.readline, 'no more\n')
