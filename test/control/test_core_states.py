@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.control.feedforward import (
+    ALL_BEHIND,
     Event,
     Feedforward,
     GOOD_STATES,
@@ -274,6 +275,14 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not():
     assert not script.core.sends
     script.give()
     assert script.core.sends
+    # A state that is repeated is one however often it comes; older ones in a row are another clock.
+    for _ in range(2 * ALL_BEHIND):
+        script.core.step(script.q, STILL, script.time)
+    for k in range(ALL_BEHIND):
+        assert script.core.state is State.RUNNING
+        script.core.step(script.q, STILL, script.time - 0.5 + 1e-3 * k)
+    assert script.core.state is State.STOPPING
+    script.tick(100).give(2 * GOOD_STATES).give(3, MOVING)
     script.time -= 5.0
     script.give()
     assert script.core.state is State.STOPPING
