@@ -275,7 +275,7 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not():
     assert not script.core.sends
     script.give()
     assert script.core.sends
-    # A state that is repeated is one however often it comes; older ones in a row are another clock.
+    # A repeated state is one, however often it comes; older ones in a row are of another clock.
     for _ in range(2 * ALL_BEHIND):
         script.core.step(script.q, STILL, script.time)
     for k in range(ALL_BEHIND):
