@@ -43,7 +43,51 @@ MISTAKES = [
     ('arm export --format mujoco', ('mujoco', 'mjcf')),
     ('arm check --states 1e3', ('1e3', 'whole number')),
     ('node state avtivate', ('avtivate', "'activate'")),
+    # Numbers and names.
+    ('sim --real-time-factor half', ('half is not a number from 0.05 to 100',)),
+    ('node state --timeout 0', ('0 is not a number from 0.1 to 3600',)),
+    ('arm check --gravity 0 0 inf', ('inf is not a finite number',)),
+    ('identify plan --draws 0', ('0 is not a whole number of at least 1',)),
+    ('arm check --seed -1', ('-1 is not a whole number of at least 0',)),
+    ('arm check --seed 1.5', ('1.5 is not a whole number of at least 0',)),
+    ('arm check --states 1_0', ('1_0 is not a whole number from 1 to 1e+06',)),
+    (f'arm check --states {10**20}', ('is not a whole number from 1 to 1e+06',)),
+    ('sim --duration -1', ('-1 is not a number of at least 0.001',)),
+    ('demoo', ('did you mean demo?',)),
+    ('arm check --robot fer', ('did you mean --arm?',)),
+    ('arm check --jsn', ('did you mean --json?',)),
+    ('arm chek', ('did you mean check?',)),
+    ('arm show fer', ('did you mean --arm fer?',)),
+    ('arm show --arm pandda', ('Did you mean panda?',)),
+    ('arm show --arm frr', ('Did you mean fr3?',)),
+    ('arm show --arm ur5', ('panda is the fer',)),
+    ('arm check --arm .', ('. is a folder; give',)),
+    ('arm check .', ('. is a folder; give',)),
+    ('arm check --hand empty.yaml', ('a hand file starts with name, source',)),
+    ('arm check --payload=-1,0,0,0', ('a mass cannot be negative',)),
 ]
+
+
+# Options that mean nothing together; the answer names the option that must go.
+WITHOUT_MEANING = """
+node state activate --json
+node play fer --topic states
+view --rate 30
+view no_such_bag --node feedforward
+identify payload --static --without a --with b --rate 30
+bag replay no_such_bag --no-plots --output replay_output
+codegen --arm rpr --gravity 0 0 nan
+codegen --parameters run_time --gravity 0 0 -9.81
+codegen --arm rpr --quantity gravity gravity --output folder
+codegen --package core --output folder --gravity 0 0 -9.81
+codegen --package core
+arm show --arm scemi --symbolic --json figures.json
+arm show --base-parameters --q zero
+arm check fr3 --states 5
+arm check --arm-prefix left_
+bag replay no_such_bag --frame 3
+payload-from-mesh tool.stl --mass 1 --density 2700
+"""
 
 
 @pytest.fixture
@@ -58,15 +102,19 @@ def here(tmp_path, monkeypatch):
     torque = np.random.default_rng(0).normal(size=angle.shape)
     names = ['t', *(f'{kind}{k}' for kind in ('q', 'dq', 'tau') for k in range(1, 8))]
     table = np.column_stack([time, angle, velocity, torque])
+    Path('empty.yaml').touch()
     np.savetxt('log.csv', table, delimiter=',', header=','.join(names), comments='')
     return tmp_path
 
 
-@pytest.mark.parametrize(('command', 'names'), MISTAKES, ids=[one for one, _ in MISTAKES])
+EVERY = [*MISTAKES, *((command, ()) for command in WITHOUT_MEANING.strip().splitlines())]
+
+
+@pytest.mark.parametrize(('command', 'names'), EVERY, ids=[one for one, _ in EVERY])
 def test_a_mistake_is_answered_by_one_sentence_with_value_and_fix(command, names, here, refused):
     if 'xacro' in command:
         pytest.importorskip('xacro')
-    if command.startswith('node set'):
+    if command.startswith(('node set', 'view --rate')):
         pytest.importorskip('rclpy', reason='ROS 2 is not installed')
     before = sorted(here.iterdir())
     said = refused(command)
