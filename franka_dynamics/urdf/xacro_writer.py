@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
 from .writer import add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
 from ..arm.arm_file import AS_LISTED, available_arms, available_sets, load
-from ..arm.hand_file import available_hands, load_hand, NO_HAND
+from ..arm.hand_file import available_hands, is_file_name, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
 from ..arm.link_names import link_names
 from ..arm.shapes import load_hand_shapes, load_shapes
@@ -131,11 +132,11 @@ def _file(macro: Element) -> str:
 
 
 FORMATS = ('urdf', 'mjcf')
-_BANNER = (
+_GENERATED = (
+    'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
     'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
-    'generate it again.'
+    'generate it again.',
 )
-_LICENSE = 'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.'
 
 
 def robot_text(
@@ -167,10 +168,13 @@ def robot_text(
         listed = listed.with_payload(payload)
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
+    # A file of the user's own is theirs.
+    own = f'Written by franka-dynamics arm export from {Path(arm).name}.'
+    banner: tuple[str, ...] = (own,) if is_file_name(arm) else _GENERATED
     if kind == 'mjcf':
         return _with_banner(
             mjcf_text(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
-            listed.repairs,
+            (*banner, *listed.repairs),
         )
     bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
     if payload is not None:
@@ -183,7 +187,7 @@ def robot_text(
             tool=_tool(listed.hand, bare.joint_names),
             tool_shapes=tool_shapes,
         ),
-        bare.repairs,
+        (*banner, *bare.repairs),
     )
 
 
@@ -215,8 +219,8 @@ def _tool(hand: str, joint_names: tuple[str, ...]) -> tuple[str, LinkInertia] | 
     return f'{stem}hand', load_hand(hand)
 
 
-def _with_banner(text: str, repairs: tuple[str, ...] = ()) -> str:
-    lines = '\n     '.join((_LICENSE, _BANNER, *repairs))
+def _with_banner(text: str, banner: Sequence[str] = _GENERATED) -> str:
+    lines = '\n     '.join(banner).replace('--', '- -')  # XML allows no -- in a comment
     comment = f'<!-- {lines} -->\n'
     head, separator, body = text.partition('?>\n')
     return f'{head}{separator}{comment}{body}' if separator else f'{comment}{text}'

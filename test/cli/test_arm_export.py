@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`arm export`: printed or written files, existing files, and payloads."""
 
+import xml.etree.ElementTree as ElementTree
+
 import pinocchio
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.xacro_writer import generated_files
@@ -25,6 +28,15 @@ def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
 def test_without_a_file_the_printed_text_is_the_shipped_one(capsys):
     assert main('arm export --arm rpr --format mjcf'.split()) == 0
     assert capsys.readouterr().out == generated_files()['rpr.xml']
+
+
+@pytest.mark.parametrize('form', ['urdf', 'mjcf'])
+def test_an_arm_of_ones_own_is_said_to_come_from_its_file(form, tmp_path, answered):
+    save(load('fr3'), tmp_path / 'my--arm.yaml')
+    status, said = answered('arm export --format', form, '--arm', tmp_path / 'my--arm.yaml')
+    assert status == 0 and 'arm.yaml' in said.partition('-->')[0]
+    assert 'Copyright' not in said and 'config/' not in said
+    ElementTree.fromstring(said)
 
 
 @pytest.mark.parametrize('words', ['arm export', f'arm import {FER}'])
