@@ -196,6 +196,17 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     }
 
 
+def states_table() -> str:
+    """Return the core's transitions as the rows of a table; states with one row are joined."""
+    rows: dict[tuple[core.Event, core.State], list[str]] = {}
+    for (state, event), following in core.TRANSITIONS.items():
+        rows.setdefault((event, following), []).append(state.value)
+    return ''.join(
+        f'| {", ".join(states)} | {event.value} | {following.value} |\n'
+        for (event, following), states in rows.items()
+    )
+
+
 def generated_pages() -> dict[str, str]:
     """
     Return the text of each page with its figures, by path in the source tree.
@@ -216,6 +227,10 @@ def generated_pages() -> dict[str, str]:
             written = phrase.format(*(f'{value:.4g}'.replace('e-0', 'e-') for value in values))
             text = text[: found[0].start()] + written + text[found[0].end() :]
         texts[page] = text
+    page = 'docs/reference/reliability.md'
+    head, rest = texts[page].split('| state | event | next state |\n|---|---|---|\n')
+    _, tail = rest.split('\n\n', 1)
+    texts[page] = f'{head}| state | event | next state |\n|---|---|---|\n{states_table()}\n{tail}'
     return texts
 
 

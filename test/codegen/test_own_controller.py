@@ -1,10 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ros2_control controller of docs/howto/cpp.md, compiled, against the model."""
+"""The ros2_control controller of the examples, compiled, against the model."""
 
 import ctypes
 from pathlib import Path
-import re
 import shutil
 import subprocess
 
@@ -17,7 +16,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 
 pytestmark = pytest.mark.skipif(shutil.which('g++') is None, reason='there is no g++')
-PAGE = Path(__file__).parents[2] / 'docs' / 'howto' / 'cpp.md'
+CODE = Path(__file__).parents[2] / 'examples' / 'hold_controller.cpp'
 STAND_IN = Path(__file__).parent / 'ros2_control_stand_in.hpp'
 # Activates the controller at q0 and calls it once at q, dq; a missing state is an error.
 DRIVE = """
@@ -41,17 +40,12 @@ extern "C" int drive(const double * q0, const double * q, const double * dq, dou
 """
 
 
-def test_the_pages_controller_sends_the_models_torques(tmp_path):
-    (code,) = (
-        block
-        for block in re.findall(r'```cpp\n(.*?)```', PAGE.read_text('utf-8'), re.DOTALL)
-        if 'PLUGINLIB_EXPORT_CLASS' in block
-    )
+def test_the_controller_sends_the_models_torques(tmp_path):
     for header in ('controller_interface/controller_interface', 'pluginlib/class_list_macros'):
         path = tmp_path / f'{header}.hpp'
         path.parent.mkdir()
         shutil.copy(STAND_IN, path)
-    (tmp_path / 'controller.cpp').write_text(code + DRIVE)
+    (tmp_path / 'controller.cpp').write_text(CODE.read_text('utf-8') + DRIVE)
     assert main(['codegen', '--arm', 'fr3', '--output', str(tmp_path)]) == 0
     command = ['g++', '-std=c++17', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', '-I.']
     command += ['controller.cpp', '-o', 'controller.so']
