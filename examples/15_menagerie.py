@@ -4,9 +4,9 @@
 """
 Follow a policy's targets on a model that this project did not make: MuJoCo Menagerie's FR3.
 
-The model has a time step of 2 ms, joint friction and rotor inertias, which the controller is told,
-and position servos, which are switched off. A policy sends joint targets at 30 Hz. The same soft
-gains follow them with and without feedforward.
+The model has a time step of 2 ms, joint friction and rotor inertias, and position servos. This
+program switches the servos off, and gives friction and rotor inertias to the controller. A policy
+sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward.
 
     pip install 'franka_dynamics[sim]' robot_descriptions
     python examples/15_menagerie.py           # robot_descriptions downloads the model

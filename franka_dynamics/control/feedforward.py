@@ -7,7 +7,8 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 
 1. Can the state be used?                     `_impossible`, `_untimely`, `_leaps`
 2. Which torque does the model not explain?   `_observe`
-3. May torques begin? Does the arm obey?      `_not_yet`, `_misbehaves`
+3. May the first torque go out? Is a torque   `_not_yet`, `_misbehaves`
+   or a speed beyond its bound?
 4. Run, or brake.                             `_desired`
 5. Limit the torque and its rate.             `_send`
 
@@ -701,7 +702,7 @@ class Feedforward:
             'payload and gravity_vector'
         )
 
-    # 3. May torques begin? Does the arm do what it is told? ------------------------------------
+    # 3. May the first torque go out? Is a torque or a speed beyond its bound? ------------------
 
     def _judge(self, state: StateTerms, reference: ReferencePoint | None) -> None:
         if self.state is State.RUNNING:

@@ -275,7 +275,7 @@ def seconds(motion: Motion, torque: Array, prior: Prior) -> tuple[Array, Array]:
     """
     Return the begin of each second of a motion [s] and its rms residual in normal ones.
 
-    `torque` (N, n) is what the model predicts. A second at the end that is not whole is left out.
+    `torque` (N, n) is the model's [N m]. What remains after the last full second is left out.
     """
     off = np.mean(((motion.effort - torque) / prior.normal) ** 2, axis=1)
     count = round(motion.options.rate)
