@@ -895,11 +895,13 @@ class Feedforward:
 
     def _stop_step(self, now: float, *, moves: bool = False) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm `moves`."""
-        if self._last is None or (np.array_equal(self._last, self._goal) and not moves):
+        if self._last is None:
             self._change(Event.END, self.why)
             self.sends = False
             return self.torque
         self._last = self._limiter.limit(self._goal, self._last, now - self._sent_at)
+        if np.array_equal(self._last, self._goal) and not moves:
+            self._change(Event.END, self.why)
         return self._give(self._last, now)
 
     def _resting(self, q: Array) -> Array:

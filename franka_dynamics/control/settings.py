@@ -209,11 +209,11 @@ def _ranges() -> tuple[ParameterSpec, ...]:
 
 def per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
     """Return one value per joint, (n,); raise SettingsError unless given 1 or n finite numbers."""
-    gain = np.asarray(values, dtype=float)
+    gain = np.atleast_1d(np.asarray(values, dtype=float))
     gain = np.repeat(gain, n) if gain.shape == (1,) else gain
     if gain.shape != (n,) or not np.isfinite(gain).all():
         raise SettingsError(
             f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
-            f'[{listed(values)}].'
+            f'[{listed(np.ravel(values))}].'
         )
     return gain

@@ -40,6 +40,7 @@ _FURTHEST = 0.9 * MOST_START_DISTANCE
 # Bounds of what can be observed: beyond a position limit [rad], of a flange [m].
 _PAST_STOP, _FURTHEST_FLANGE = 0.2, 2.0
 _PIXELS = 480, 640
+_GOAL_COLOR = 0.9, 0.1, 0.1, 1.0  # red, green, blue, opaque
 
 
 class FrankaReach(gymnasium.Env):
@@ -133,12 +134,27 @@ class FrankaReach(gymnasium.Env):
         return self._observed(), -distance, distance < _REACHED, not running, info
 
     def render(self) -> Any:
-        """Return a picture of the arm, (480, 640, 3); None unless the mode is rgb_array."""
+        """
+        Return a picture of arm and goal, (480, 640, 3); None unless the mode is rgb_array.
+
+        On a machine without a screen, MuJoCo needs the environment variable MUJOCO_GL=egl.
+        """
         if self.render_mode != 'rgb_array':
             return None
         if self._renderer is None:
+            self.model.vis.headlight.ambient[:] = self.model.vis.headlight.diffuse[:] = 0.5
             self._renderer = self._mujoco.Renderer(self.model, *_PIXELS)
         self._renderer.update_scene(self.data)
+        scene, sphere = self._renderer.scene, self._mujoco.mjtGeom.mjGEOM_SPHERE
+        scene.ngeom += 1  # the goal
+        self._mujoco.mjv_initGeom(
+            scene.geoms[scene.ngeom - 1],
+            sphere,
+            np.full(3, 2.0 * _REACHED),
+            self._goal,
+            np.eye(3).ravel(),
+            np.array(_GOAL_COLOR, dtype=np.float32),
+        )
         return self._renderer.render()
 
     def close(self) -> None:

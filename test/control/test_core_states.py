@@ -145,10 +145,12 @@ def test_a_loop_gets_a_torque_for_every_state():
     np.testing.assert_allclose(stopped, np.tile(GRAVITY, (101, 1)), rtol=1e-12, atol=1e-12)
 
 
-def test_a_stopped_core_sends_only_after_start():
+@pytest.mark.parametrize('creeps', [0.0, 1e-3])
+def test_a_stopped_core_sends_only_after_start(creeps):
+    # A creeping arm needs another resting torque in every state.
     script = Script().running()
     script.core.stop('enough')
-    script.give(200)
+    script.give(200, creeps * np.sign(MOVING))
     assert script.core.ended
     assert 'enough' in str(script.core.status)
     count = len(script.sent)

@@ -103,3 +103,8 @@ def test_a_payload_is_read_as_set_load_in_the_flange_frame():
     np.testing.assert_allclose(body.center_of_mass, [0.0, 0.0, 0.05], rtol=0, atol=1e-14)
     # By the parallel axis theorem, 1 kg at 5 cm adds 0.0025 kg m^2 about x and y.
     np.testing.assert_allclose(np.diag(body.inertia), [3.5e-3, 3.5e-3, 1e-3], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize('gain', [40.0, [40.0], np.full(7, 40.0)])
+def test_gains_are_one_number_or_one_for_each_joint(gain):
+    np.testing.assert_array_equal(Settings(kp=gain).gains(7)[0], 40.0)

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gymnasium environment: gymnasium's own check, episodes, what feedforward is worth."""
 
+from ctypes.util import find_library
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -79,3 +84,29 @@ def test_any_actions_are_survived_and_a_wrong_one_is_refused():
         assert not truncated, info
     with pytest.raises(JointVectorError, match='action'):
         environment.unwrapped.step(np.zeros(6))
+
+
+def test_arm_and_goal_are_rendered(tmp_path):
+    if find_library('EGL') is None:
+        pytest.skip('no library EGL, with which MuJoCo renders without a screen')
+    code = (
+        'import gymnasium, numpy\n'
+        f'environment = gymnasium.make({NAME!r}, render_mode="rgb_array")\n'
+        'environment.reset(seed=0)\n'
+        'numpy.save("picture.npy", environment.render())\n'
+    )
+    # MuJoCo chooses how to render when it is imported.
+    run = subprocess.run(
+        [sys.executable, '-c', code],
+        cwd=tmp_path,
+        env={**os.environ, 'MUJOCO_GL': 'egl'},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    picture = np.load(tmp_path / 'picture.npy').astype(int)
+    assert picture.shape == (480, 640, 3)
+    red = (picture[..., 0] > 2 * picture[..., 1]) & (picture[..., 0] > 60)
+    assert 20 < red.sum() < 5000  # the goal
+    assert ((picture.max(axis=2) > 60) & ~red).sum() > 5000  # the arm
