@@ -257,7 +257,8 @@ def guided(speed: float) -> Callable[[ArmDescription], Hook]:
                 if len(turns) > 1
                 else 0.0
             )
-            moment = 20.0 * off - 3.0 * spin
+            # A hand's damping; ten times as much swings the light wrist at 1 ms a step.
+            moment = 5.0 * off - 0.3 * spin
             loop.arm.push = Push(tuple(force), 0.0, 1e9, tuple(moment))
 
         return hook

@@ -21,6 +21,10 @@ from ..arm import ArmDescription
 from ..typing import Array
 from ..urdf.source import described
 
+# kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
+# [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
+FRICTION_DAMPING, MOST_PHASE = 0.2, 0.5 * np.pi
+
 
 class ControlLaw:
     """
@@ -49,6 +53,25 @@ class ControlLaw:
         )
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
+
+    def swings(self, period: float, age: float) -> str:
+        """Return why the gains swing with states of a period and age [s], or ''."""
+        late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
+        wrong = np.flatnonzero(self.kp * late > self.kd + FRICTION_DAMPING)
+        delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
+        if wrong.size:
+            joint = int(wrong[0])
+            return (
+                f'kp of {self.description.joint_names[joint]} is {self.kp[joint]:g}, its kd '
+                f'{self.kd[joint]:g}, and {delay}; use a kd of at least '
+                f'{self.kp[joint] * late:.2g}'
+            )
+        if self.damping_rate * late <= MOST_PHASE:
+            return ''
+        return (
+            f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
+            f'{MOST_PHASE / (self.damping_rate * late):.2g} of this kd, or a shorter period'
+        )
 
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """

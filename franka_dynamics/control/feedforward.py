@@ -120,9 +120,6 @@ CLOCK_SET_BACK_S, ALL_BEHIND = 1.0, 20
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 WINDOW = 20  # number of latest states whose median period and age are taken
-# kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
-# [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
-FRICTION_DAMPING, MOST_PHASE = 0.2, 0.5 * math.pi
 
 
 class Status(NamedTuple):
@@ -233,7 +230,7 @@ class Feedforward:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
         self._period, self._periods = period, deque[float](maxlen=WINDOW)
         self._ages = deque[float](maxlen=WINDOW)
-        self.law = self._require_working(ControlLaw(arm, Settings(target=target, **settings)))
+        self.law = self._working(ControlLaw(arm, Settings(target=target, **settings)))
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
@@ -253,6 +250,9 @@ class Feedforward:
         with self._lock:
             self.reference.clear(0.0, 'reset')
             self.state, self.latest, self.sends = State.SILENT, None, False
+            # What a stop leaves behind. `started`: torques may begin; `faulty`: only after `start`;
+            # `_final`: never. `_hold`: the braked arm is held. `_to_zero`: the resting torque is
+            # zero, whatever the target needs.
             self.started, self.faulty, self._final = True, False, False
             self._hold = self._to_zero = False
             self.why = self.trouble = 'no joint state has come yet'
@@ -321,7 +321,14 @@ class Feedforward:
                 'are sent: who carries the arm is decided before the first one. Stop, change '
                 'target, and start again.'
             )
-        return self._require_working(law)
+        return self._working(law)
+
+    def _working(self, law: ControlLaw) -> ControlLaw:
+        """Return a law whose gains do not swing at the present period and age."""
+        swings = law.swings(self.period, self.age)
+        if swings:
+            raise SettingsError(f'{swings}.')
+        return law
 
     def use(self, law: ControlLaw) -> None:
         """Use a law that `prepare` returned; the torque ramps from the old law's to the new."""
@@ -553,23 +560,29 @@ class Feedforward:
                 joint = int((~np.isfinite(values)).argmax())
                 return f'the {name} of {self.names[joint]} is {values[joint]}', False
         lower, upper = self.description.limit('lower'), self.description.limit('upper')
-        outside = (q < lower - POSITION_SLACK) | (q > upper + POSITION_SLACK)
-        if outside.any():
-            joint = int(outside.argmax())
-            return (
-                f'{self.names[joint]} is at {q[joint]:.4g} rad, which this arm cannot reach; '
-                'check its driver, and that it is not in degrees'
-            ), True
-        fast = np.abs(dq) > SPEED_SLACK * self._velocity
-        if fast.any():
-            joint = int(fast.argmax())
-            return f'{self.names[joint]} moves at {dq[joint]:.4g} rad/s, faster than it can', True
-        if effort is not None and (np.abs(effort) > MOST_EFFORT * self._effort).any():
-            joint = int((np.abs(effort) / self._effort).argmax())
-            return (
-                f'{self.names[joint]} has a measured effort of {effort[joint]:.4g} N m; check the '
-                'unit in which its driver gives efforts'
-            ), True
+        torque = self.zero if effort is None else effort
+        for values, wrong, what in (
+            (
+                q,
+                (q < lower - POSITION_SLACK) | (q > upper + POSITION_SLACK),
+                'is at {:.4g} rad, which this arm cannot reach; check its driver, and that it is '
+                'not in degrees',
+            ),
+            (
+                dq,
+                np.abs(dq) > SPEED_SLACK * self._velocity,
+                'moves at {:.4g} rad/s, faster than it can',
+            ),
+            (
+                torque,
+                np.abs(torque) > MOST_EFFORT * self._effort,
+                'has a measured effort of {:.4g} N m; check the unit in which its driver gives '
+                'efforts',
+            ),
+        ):
+            if wrong.any():
+                joint = int(wrong.argmax())
+                return f'{self.names[joint]} {what.format(values[joint])}', True
         return '', False
 
     def _untimely(self, stamp: float, age: float | None) -> str:
@@ -730,7 +743,7 @@ class Feedforward:
                 f'of at most {1e3 * OLDEST_AT_BEGIN_S:.0f} ms; set max_state_age to 0 if the '
                 'clocks differ'
             )
-        swings = self._swings(self.law)
+        swings = self.law.swings(self.period, self.age)
         carried = self.law.terms.adds_gravity
         held = self._is_idle() or self.limits.held_until_commanded
         if swings or not self.measured or (held and not carried):
@@ -764,30 +777,6 @@ class Feedforward:
             f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
             'moves)'
         )
-
-    def _swings(self, law: ControlLaw) -> str:
-        """Return why the gains of a law swing at the present period and age, or ''."""
-        late = max(0.5 * self.period, self.age) + 0.5 * self.period  # half of it: torque is held
-        wrong = np.flatnonzero(law.kp * late > law.kd + FRICTION_DAMPING)
-        delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
-        if wrong.size:
-            joint = int(wrong[0])
-            return (
-                f'kp of {self.names[joint]} is {law.kp[joint]:g}, its kd {law.kd[joint]:g}, and '
-                f'{delay}; use a kd of at least {law.kp[joint] * late:.2g}'
-            )
-        if law.damping_rate * late <= MOST_PHASE:
-            return ''
-        return (
-            f'kd makes velocities decay at {law.damping_rate:.0f} 1/s, and {delay}; use at most '
-            f'{MOST_PHASE / (law.damping_rate * late):.2g} of this kd, or a shorter period'
-        )
-
-    def _require_working(self, law: ControlLaw) -> ControlLaw:
-        swings = self._swings(law)
-        if swings:
-            raise SettingsError(f'{swings}.')
-        return law
 
     # 4. Run, or brake --------------------------------------------------------------------------
 
