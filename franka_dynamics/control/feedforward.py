@@ -250,7 +250,7 @@ class Feedforward:
         with self._lock:
             self.reference.clear(0.0, 'reset')
             self.state, self.latest, self.sends = State.SILENT, None, False
-            # What a stop leaves behind. `started`: torques may begin; `faulty`: only after `start`;
+            # What a stop leaves behind. `started`: torques may begin; `faulty`: after `start`;
             # `_final`: never. `_hold`: the braked arm is held. `_to_zero`: the resting torque is
             # zero, whatever the target needs.
             self.started, self.faulty, self._final = True, False, False

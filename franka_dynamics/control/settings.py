@@ -214,6 +214,6 @@ def per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float6
     if gain.shape != (n,) or not np.isfinite(gain).all():
         raise SettingsError(
             f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
-            f'[{listed(np.ravel(values))}].'
+            f'[{listed(np.ravel(values).tolist())}].'
         )
     return gain
