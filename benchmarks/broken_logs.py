@@ -5,7 +5,8 @@ Print what the verdict says of logs that were broken on purpose, and whether it 
 
     python benchmarks/broken_logs.py BAG ... [--arm fer] [--only gain]
 
-Faults are calculated into sound logs of an arm. Each line has one of these outcomes:
+BAG is a bag of joint states; `franka-dynamics bag import` makes one of any other log. Faults are
+calculated into sound logs of an arm. Each line has one of these outcomes:
 
     named      the right cause, with its size
     unknown    not sound, without a cause
@@ -28,26 +29,26 @@ from typing import Any
 
 import numpy as np
 
-from franka_dynamics.arm import ArmDescription, available_sets, LinkInertia
+from franka_dynamics.arm import ArmDescription, available_arms, available_sets, LinkInertia
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent
-from franka_dynamics.identification.options import IdentificationOptions
+from franka_dynamics.identification.options import FRICTIONS, IdentificationOptions
 from franka_dynamics.identification.prior import Prior, PRIOR_PRECISION
 from franka_dynamics.identification.solve import common_noise, equations, friction_alone
-from franka_dynamics.identification.sums import FOLDS, Sums
+from franka_dynamics.identification.sums import directions, FOLDS, Sums
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.identification.verdict import Cause, of_motion
+from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
-from franka_dynamics.recordings.recording import read_recording
+from franka_dynamics.recordings.recording import read_recording, Recording
+from franka_dynamics.typing import Array
 from franka_dynamics.urdf.source import load
 
-GRAVITY = 9.81
 Change = Callable[[Motion], Motion]
 # A case's name, the kind and joints (from 0) that may be named or asked, a function that puts the
-# fault into a prepared motion, and the gravity that is declared.
-Case = tuple[str, str, tuple[int, ...], Change, tuple[float, float, float]]
-DOWN = (0.0, 0.0, -GRAVITY)
+# fault into a prepared motion, and the gravity that is declared [m/s^2].
+Case = tuple[str, str, tuple[int, ...], Change, Array]
 
 
 def efforts(change: Callable[[Motion], Any]) -> Change:
@@ -122,10 +123,10 @@ def pushed(arm: ArmDescription, force: float) -> Change:
     return efforts(change)
 
 
-def loaded(arm: ArmDescription, mass: float, begin: float) -> Change:
+def loaded(arm: ArmDescription, gravity: Array, mass: float, begin: float) -> Change:
     """Return a function that adds a load [kg] to the flange after a part of the log."""
     body = LinkInertia.from_center_of_mass(mass, (0.0, 0.02, 0.06), 1e-3 * np.eye(3))
-    models = [NewtonEulerModel(one) for one in (arm.with_payload(body), arm)]
+    models = [NewtonEulerModel(one, gravity) for one in (arm.with_payload(body), arm)]
 
     def change(motion: Motion) -> Any:
         held, bare = (one.inverse_dynamics(motion.q, motion.dq, motion.ddq) for one in models)
@@ -135,9 +136,19 @@ def loaded(arm: ArmDescription, mass: float, begin: float) -> Change:
     return efforts(change)
 
 
-def weightless(arm: ArmDescription) -> Change:
+def weightless(arm: ArmDescription, gravity: Array) -> Change:
     """Return a function that takes gravity out of the efforts."""
-    return efforts(lambda motion: motion.effort - NewtonEulerModel(arm).gravity(motion.q))
+    model = NewtonEulerModel(arm, gravity)
+
+    def change(motion: Motion) -> Any:
+        return motion.effort - model.gravity(motion.q)
+
+    return efforts(change)
+
+
+def rounded(step: float) -> Change:
+    """Return a function that rounds efforts to steps [N m]."""
+    return efforts(lambda motion: step * np.round(motion.effort / step))
 
 
 def unchanged(motion: Motion) -> Motion:
@@ -145,44 +156,43 @@ def unchanged(motion: Motion) -> Motion:
     return motion
 
 
-def cases(arm: ArmDescription) -> Iterator[Case]:
-    """Yield every case, first the sound log."""
+def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
+    """Yield every case, first the sound log, for an arm whose gravity is `down` (3,) [m/s^2]."""
     every = tuple(range(arm.n))
-    yield 'sound', '', (), unchanged, DOWN
+    yield 'sound', '', (), unchanged, down
     for joint in every:
         for gain in (0.5, 0.8, 0.9, 1.1, 1.3, 2.0, -1.0):
-            yield f'gain {gain:g} of {joint + 1}', 'gain', (joint,), scaled({joint: gain}), DOWN
+            yield f'gain {gain:g} of {joint + 1}', 'gain', (joint,), scaled({joint: gain}), down
         for angle in (0.1, 0.3):
-            yield f'zero {angle:g} of {joint + 1}', 'zero', (joint,), turned(joint, angle), DOWN
-        yield f'offset 2 of {joint + 1}', 'offset', (joint,), off(joint, 2.0), DOWN
-        yield f'drift 1.3 of {joint + 1}', 'drift', (joint,), drifting((joint,), 1.3), DOWN
+            yield f'zero {angle:g} of {joint + 1}', 'zero', (joint,), turned(joint, angle), down
+        yield f'offset 2 of {joint + 1}', 'offset', (joint,), off(joint, 2.0), down
+        yield f'drift 1.3 of {joint + 1}', 'drift', (joint,), drifting((joint,), 1.3), down
     for one, other in ((0.8, 1.2), (1.2, 1.3), (0.8, 0.8)):
         for pair in ((1, 3), (0, 2)):
             change = scaled(dict(zip(pair, (one, other))))
             name = f'gains {one:g} {other:g} of {pair[0] + 1} {pair[1] + 1}'
-            yield name, 'gain', pair, change, DOWN
+            yield name, 'gain', pair, change, down
     for gain in (0.8, 0.9, 1.1, 1.2, -1.0):
-        yield f'all x {gain:g}', 'gain', (), scaled(dict.fromkeys(every, gain)), DOWN
-    yield 'all drift to 1.2', 'drift', (), drifting(every, 1.2), DOWN
+        yield f'all x {gain:g}', 'gain', (), scaled(dict.fromkeys(every, gain)), down
+    yield 'all drift to 1.2', 'drift', (), drifting(every, 1.2), down
     for joint in every[:-1]:
         pair = joint, joint + 1
-        yield f'exchanged {joint + 1} {joint + 2}', 'exchanged', pair, exchanged(*pair), DOWN
+        yield f'exchanged {joint + 1} {joint + 2}', 'exchanged', pair, exchanged(*pair), down
     for delay in (0.01, 0.02, 0.05, 0.1):
-        yield f'{1e3 * delay:g} ms late', 'delay', (), late(delay), DOWN
+        yield f'{1e3 * delay:g} ms late', 'delay', (), late(delay), down
     for force in (10.0, 25.0):
-        yield f'two pushes of {force:g} N', 'contact', (), pushed(arm, force), DOWN
+        yield f'two pushes of {force:g} N', 'contact', (), pushed(arm, force), down
     for mass, begin in ((0.3, 0.5), (1.0, 0.5), (2.0, 0.5), (1.0, 0.33), (1.0, 0.8)):
         name = f'{mass:g} kg from {begin:g} on'
-        yield name, 'load later', (), loaded(arm, mass, begin), DOWN
+        yield name, 'load later', (), loaded(arm, down, mass, begin), down
     for mass in (0.5, 1.0):
-        yield f'{mass:g} kg undeclared', 'load', (), loaded(arm, mass, 0.0), DOWN
+        yield f'{mass:g} kg undeclared', 'load', (), loaded(arm, down, mass, 0.0), down
     for angle in np.radians([2.0, 10.0, 90.0]):
-        tilted = GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle)
+        tilted = np.cos(angle) * down + np.sin(angle) * directions(down)[0]
         yield f'tilted by {np.degrees(angle):.0f} degrees', 'gravity', (), unchanged, tilted
-    yield 'without gravity', 'gravity', (), weightless(arm), DOWN
+    yield 'without gravity', 'gravity', (), weightless(arm, down), down
     for step in (0.05, 0.2):
-        rounded = efforts(lambda motion, step=step: step * np.round(motion.effort / step))
-        yield f'effort in steps of {step:g}', '', (), rounded, DOWN
+        yield f'effort in steps of {step:g}', '', (), rounded(step), down
 
 
 def right(found: Cause, kind: str, joints: tuple[int, ...]) -> bool:
@@ -194,15 +204,27 @@ def right(found: Cause, kind: str, joints: tuple[int, ...]) -> bool:
     return found.kind in kinds and part
 
 
+def clipped(recording: Recording, arm: ArmDescription, share: float) -> str:
+    """Return the outcome of efforts clipped at a share of each joint's largest."""
+    most = share * np.abs(recording.effort).max(axis=0)
+    found = faults(replace(recording, effort=np.clip(recording.effort, -most, most)), arm)
+    return 'named' if any('clipped' in one for one in found) else 'HARMFUL'
+
+
 def outcome(
-    case: Case, motion: Motion, arm: ArmDescription, sets: Sequence[ArmDescription], limit: float
+    case: Case,
+    motion: Motion,
+    arm: ArmDescription,
+    sets: Sequence[ArmDescription],
+    limit: float,
+    options: IdentificationOptions,
 ) -> tuple[str, str]:
     """Return a case's outcome and figures; `limit` is the published set's E on the sound log."""
     _, kind, joints, change, gravity = case
-    model = IdentificationOptions(gravity).torque_model(arm)
+    model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
     found = of_motion(broken, model, arm, sets, 'log')
-    asked = [one for one in found.questions if one.kind != 'unusual']
+    asked = [one for one in found.questions if one.kind in ('gain', 'load')]
     figures = ', '.join(
         f'{one.kind} {[joint + 1 for joint in one.joints]} {np.round(one.values, 2).tolist()}'
         for one in (*found.causes, *found.questions)
@@ -252,19 +274,31 @@ def main() -> None:
     parser.add_argument('bags', nargs='+', help='sound recordings of the arm')
     parser.add_argument('--arm', default='fer', help='shipped arm, or its file (default: fer)')
     parser.add_argument('--hand', default='none', help='the mounted hand (default: none)')
+    parser.add_argument(
+        '--gravity', nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=('X', 'Y', 'Z')
+    )
+    parser.add_argument('--friction', choices=FRICTIONS, default=FRICTIONS[0])
     parser.add_argument('--only', default='', help='cases whose name contains this')
     arguments = parser.parse_args()
     arm = load(arguments.arm, hand=arguments.hand)
-    sets = [load(arguments.arm, one, hand=arguments.hand) for one in available_sets(arguments.arm)]
-    model = IdentificationOptions().torque_model(arm)
+    names = available_sets(arguments.arm) if arguments.arm in available_arms() else ()
+    sets = [load(arguments.arm, one, hand=arguments.hand) for one in names] or [arm]
+    options = IdentificationOptions(arguments.gravity, friction=arguments.friction)
+    model, down = options.torque_model(arm), np.array(arguments.gravity)
     for bag in arguments.bags:
-        motion = prepare(read_recording(bag, arm.joint_names), columns=model.friction.columns)
+        recording = read_recording(bag, arm.joint_names)
+        motion = prepare(recording, columns=model.friction.columns)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
-        for case in cases(arm):
+        for case in cases(arm, down):
             if arguments.only in case[0]:
-                said, figures = outcome(case, motion, arm, sets, limit)
+                said, figures = outcome(case, motion, arm, sets, limit, options)
                 counts[said] += 1
                 print(f'{case[0]:26s} {said:10s} {figures}', flush=True)
+        for share in (0.6, 0.85):
+            if arguments.only in (name := f'clipped at {share:.0%}'):
+                said = clipped(recording, arm, share)
+                counts[said] += 1
+                print(f'{name:26s} {said}', flush=True)
         print(f'{bag}: {dict(counts)}', flush=True)
 
 

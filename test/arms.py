@@ -165,3 +165,15 @@ def drawn_around(arm, seed, *, size=0.1):
         return LinkInertia(pseudo[3, 3], pseudo[:3, 3], np.trace(second) * np.eye(3) - second)
 
     return arm.map_links(drawn)
+
+
+def first_joints(arm, n):
+    """Return the first n joints of an arm, without friction."""
+    return replace(
+        arm,
+        joints=arm.joints[:n],
+        links=arm.links[:n],
+        home=arm.home[:n],
+        friction=None,
+        simulated_armature=None,
+    )

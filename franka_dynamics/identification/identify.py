@@ -39,7 +39,7 @@ from .solve import (
 )
 from .sources import labels_of, require_different, Source, Summarise, Summary
 from .sums import FOLDS, Sums
-from .torque_model import normal_residual, OFFSET, TorqueModel
+from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel
 from .verdict import judge, size, Verdict
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, RecordingError
@@ -51,9 +51,6 @@ Progress = Callable[[int, int], None]
 _STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
 _NAMED = 3  # number of parameter names listed in a sentence
 _SLOW_SHARE = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
-# An offset above _LARGE_OFFSET standard deviations of its prior is reported: above 0.5 N m at a
-# limit of 87 N m. Of two real FER the largest are 1.4.
-_LARGE_OFFSET = 3.0
 # A recording contradicts the others if its residual under the fit to all is above _TOGETHER times
 # that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
 # 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
@@ -323,7 +320,7 @@ def _offsets(theta: Array, prior: Prior) -> Iterator[str]:
     offsets = theta[b:].reshape(model.n, -1)[:, k]
     usual = prior.friction_deviations.reshape(model.n, -1)[:, k]
     arm = model.base.description
-    for joint in np.flatnonzero(np.abs(offsets) > _LARGE_OFFSET * usual):
+    for joint in np.flatnonzero(np.abs(offsets) > LARGE_OFFSET * usual):
         yield (
             f'the torque sensor of {arm.joint_names[joint]} seems to be off by '
             f'{offsets[joint]:.2f} N m: zero it, or give the offset to what uses its torque'

@@ -30,6 +30,9 @@ SLIP_REACHES = (0.004, 0.3)
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
 # not absorb gravity.
 FRICTION_SHARE, OFFSET_SHARE = 0.02, 0.002
+# An offset above LARGE_OFFSET standard deviations of its prior is a fault: above 0.5 N m at a
+# limit of 87 N m. Of two real FER the largest are 1.4.
+LARGE_OFFSET = 3.0
 # `normal_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
 # if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
 _LARGE_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE, _NORMAL_FRICTION_SHARE = 50.0, 0.006, 0.018, 0.5

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .prior import Prior
+from .prior import Prior, PRIOR_PRECISION
 from .solve import estimate, INDEPENDENT
 from .sums import directions, Fault, places, Sums
-from .torque_model import OFFSET, TorqueModel
+from .torque_model import LARGE_OFFSET, OFFSET, TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -30,13 +30,15 @@ from ..typing import Array
 # Precision of the prior of inertias beside a fault: masses to 10 %. A wider prior lets inertias
 # absorb the fault: with a gain of 1.3 at one of the joints 1 to 4 of two FER they halve it.
 FITTED = 100.0
+# Precision of a prior that nearly any arm's masses agree with: to 100 %.
+_ANY = 1.0
 # Precision of the prior of sets whose inertias are held, whatever the samples say.
 _HELD = 1e8
 # A fault is named if the residual on left-out parts is below _LESS times that without it and below
 # _MARGIN times that with any other fault. On 60 sound drawn arms one fault was named, on 272
 # drawn arms with a fault no wrong one (masses 15 % off, centres 10 mm).
 _LESS, _MARGIN = 0.8, 0.9
-# Residuals count at least as _RESOLVED normal residuals: less is not worth explaining.
+# Residuals count at least as _RESOLVED normal residuals, so that no fault is found in noise.
 _RESOLVED = 0.25
 # Each column of a fault must lower the residual by 3 % for the fault to count as the better one.
 _PER_COLUMN = 1.03
@@ -57,20 +59,25 @@ _OTHER_UNIT = 3.0  # no real arm's masses differ so much from published ones
 _USUAL = 1.75
 
 
+_SCALE: Fault = ('gain', ())
+_LOAD: Fault = ('load', ())
+
+
 @dataclass(frozen=True)
 class Cause:
     """
     A fault of the recordings that explains the residuals, or a question about them.
 
     `kind` and `joints` (indices from 0; of 'load' the quarter of the recording in which a load
-    comes or goes, or none) are those of `sums.Fault`; 'contact' and 'unusual' come beside them.
-    `values`, by kind: of 'gain' the ratio of recorded to real effort, of 'drift' this ratio at the
-    beginning and the end, of 'delay' the time by which efforts are late [s], of 'gravity' the
-    components of gravity in the space frame [m/s^2], of 'load' mass [kg] and first moment in the
-    flange frame [kg m], of 'zero' the error of the recorded position [rad], of 'offset' that of
-    the effort [N m], of 'exchanged' the share that is exchanged (1: all), of 'contact' the begin
-    of the worst second [s]; of 'unusual' the largest ratio of a published set's residual to
-    the normal one. `before` and `after` are residuals on left-out parts without and with it, as
+    comes or goes, or none) are those of `sums.Fault`; 'contact', 'unusual' and 'inertias' come
+    beside them. `values`, by kind: of 'gain' the ratio of recorded to real effort, of 'drift' this
+    ratio at the beginning and the end, of 'delay' the time by which efforts are late [s], of
+    'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass [kg] and first
+    moment in the flange frame [kg m], of 'zero' the error of the recorded position [rad], of
+    'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1: all), of
+    'contact' the begin of the worst second [s]; of 'unusual' the largest ratio of a published
+    set's residual to the normal one, of 'inertias' that of a fit with masses within 10 % of the
+    starting set's. `before` and `after` are residuals on left-out parts without and with it, as
     multiples of normal ones.
     """
 
@@ -83,9 +90,10 @@ class Cause:
 
     @property
     def asks(self) -> bool:
-        """Whether this is a common scale or a load, which a real arm's masses may look like."""
-        alike = _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT or self.kind == 'load'
-        return self.kind in ('gain', 'load') and not self.joints and alike
+        """Whether a real arm's masses may look like this: a common scale, a load, and the like."""
+        if (self.kind, self.joints) == _SCALE:
+            return _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT
+        return self.kind in ('unusual', 'inertias') or (self.kind, self.joints) == _LOAD
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,18 +126,23 @@ class Verdict:
 
 
 class _LeftOut:
-    """Fits to all folds but one with the columns of faults, and residuals on the left-out fold."""
+    """
+    Fits to all folds but one with the columns of faults, and residuals on the left-out fold.
 
-    def __init__(self, sums: Sums, prior: Prior, precision: float) -> None:
+    The other columns are base parameters and friction; of the offsets only `offsets`, indices.
+    """
+
+    def __init__(
+        self, sums: Sums, prior: Prior, precision: float, offsets: Sequence[int] = ()
+    ) -> None:
         self.prior, self.places = prior, places(prior.model)
-        symbols = prior.model.friction.symbols * prior.model.n
-        b = len(prior.root)
-        self._own = [*range(b), *(b + k for k, one in enumerate(symbols) if one != OFFSET)]
         rows, right = prior.rows(precision)
         self._information, self._pull = rows.T @ rows, rows.T @ right
         self._sums, self._samples = sums.products, sums.samples
         weights = 1.0 / (INDEPENDENT * prior.normal**2)
         self._weighted = np.einsum('j,kjab->kab', weights, sums.products)
+        left = set(_offsets(prior)) - set(offsets)
+        self._own = [k for k in range(len(right)) if k not in left]
 
     def times(self, faults: Sequence[Fault] = ()) -> tuple[Array, Array]:
         """Return residuals in normal ones, (n,), and the values of the last fault's columns."""
@@ -159,9 +172,10 @@ class _LeftOut:
         Then follow the residuals without it, with it, and with the second best.
         """
         tried = {}
-        for one in (one for one in self.places if one not in given):
-            times, values = self.times((*given, one))
-            tried[one] = size(times), values
+        for one, columns in self.places.items():
+            if one not in given and not set(columns) & set(self._own):
+                times, values = self.times((*given, one))
+                tried[one] = size(times), values
         best = min(tried, key=lambda one: tried[one][0] * _PER_COLUMN ** len(tried[one][1]))
         second = min(after for one, (after, _) in tried.items() if not _alike(one, best))
         after, values = tried[best]
@@ -197,39 +211,63 @@ def _cause(fault: Fault, raw: Array, gravity: Array, before: float, after: float
     return Cause(kind, joints, tuple(values.tolist()), before, after)
 
 
+def _offsets(prior: Prior) -> list[int]:
+    """Return the indices of the torque sensors' offsets among the parameters."""
+    first, each = len(prior.root), prior.model.friction.terms
+    k = prior.model.friction.symbols.index(OFFSET)
+    return [first + k + each * joint for joint in range(prior.model.n)]
+
+
+def _usual_offsets(sums: Sums, prior: Prior) -> list[int]:
+    """Return the indices of offsets that are within their prior, so that they are no fault."""
+    rows, right = prior.rows(FITTED)
+    every = _offsets(prior)
+    information = rows.T @ rows
+    information[every, every] = _FAINT
+    products, p = sums.weighted(1.0 / (INDEPENDENT * prior.normal**2)), len(right)
+    free = np.linalg.solve(products[:p, :p] + information, products[:p, -1] + rows.T @ right)
+    return [k for k in every if abs(free[k]) <= LARGE_OFFSET * prior.deviations[k]]
+
+
 def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], Array, bool]:
     """
     Return the faults that explain the residuals, at most two, and the residuals with them.
 
     The residuals (n,) are on left-out folds, in normal ones. The last value says whether some
-    fault explains much, but which one is not clear. `prior` is about the starting set. A fault
-    must also show beside the starting set's own inertias, by at least half its size: two faults
-    together can otherwise look like a third.
+    fault explains much, but which one is not clear. `prior` is about the starting set. No
+    fault is named that inertias explain as well which the fit allows, and what any inertias
+    explain is only asked ('inertias'). A fault must also show beside the starting set's own
+    inertias, by at least half its size: two faults together can otherwise look like a third.
     """
-    search, gravity = _LeftOut(sums, prior, FITTED), prior.model.base.gravity[0]
-    tried: list[tuple[Fault, Array]] = []
+    offsets, gravity = _usual_offsets(sums, prior), prior.model.base.gravity[0]
+    search = _LeftOut(sums, prior, FITTED, offsets)
+    times, _ = search.times()
+    allowed, any_masses = (
+        size(_LeftOut(sums, prior, precision, offsets).times()[0])
+        for precision in (PRIOR_PRECISION, _ANY)
+    )
+    faults: list[Fault] = []
     found: list[Cause] = []
-    count, unclear = 0, False
+    count, least = 0, np.inf
     for _ in range(2):
-        fault, values, before, after, second = search.likeliest([one for one, _ in tried])
-        tried.append((fault, values))
+        fault, values, before, after, second = search.likeliest(faults)
+        faults.append(fault)
         found.append(_cause(fault, values, gravity, before, after))
-        unclear |= after < _LESS * before
-        if _clear(before, after, second):
-            count = len(tried)
-    faults = [one for one, _ in tried[:count]]
-    if faults:
-        held = _LeftOut(sums, prior, _HELD)
-        for fault, values in tried[:count]:
-            _, shown = held.times([*(one for one in faults if one != fault), fault])
-            if shown @ values < _AGREES * (values @ values):
-                faults = []
-    named = tuple(found[: len(faults)])
-    return named, search.times(faults)[0], unclear and not named
-
-
-_SCALE: Fault = ('gain', ())
-_LOAD: Fault = ('load', ())
+        least = min(least, after)
+        if _clear(min(before, allowed), after, second):
+            count = len(faults)
+    held = _LeftOut(sums, prior, _HELD, offsets)
+    for fault in faults[:count]:
+        others = [one for one in faults[:count] if one != fault]
+        (_, values), (_, shown) = (one.times([*others, fault]) for one in (search, held))
+        if shown @ values < _AGREES * (values @ values):
+            count = 0
+            break
+    unclear = not count and least < _LESS * any_masses
+    if not (count or unclear) and least < _LESS * size(times):
+        joint = int(np.argmax(times))
+        return (Cause('inertias', (joint,), (times[joint],), size(times), least),), times, False
+    return tuple(found[:count]), search.times(faults[:count])[0], unclear
 
 
 def questions(
@@ -260,7 +298,7 @@ def questions(
     likeliest, values, _, left, second = search.likeliest(())
     found: list[Cause] = []
     clear = likeliest == asked and _clear(least, left, min(second, max(after.values())))
-    if clear and (then := search.times([asked])[0]).max() <= _USUAL:
+    if times.max() > _USUAL and clear and (then := search.times([asked])[0]).max() <= _USUAL:
         gravity = search.prior.model.base.gravity[0]
         found.append(_cause(asked, values, gravity, least, left))
         best, times = search, then
@@ -331,10 +369,14 @@ def judge(
     in normal ones, if measured otherwise than by fits near the starting set.
     """
     found, times, unclear = causes(sums, prior)
-    own = tuple(one for one in found if one.asks)
+    best = '', np.nan
+    asked = tuple(one for one in found if one.asks)
     found = tuple(one for one in found if not one.asks)
-    if not (found or own):
+    if not (found or asked):
         touched = [contact(*one) for one in each]
         found = tuple(one for one in touched if one is not None)
-    asked, best = ((), ('', np.nan)) if found or own or unclear else questions(sums, published)
-    return Verdict(found, own or asked, times if unseen is None else unseen, best, unclear)
+    if not (found or unclear or any(one.kind != 'inertias' for one in asked)):
+        told, best = questions(sums, published)
+        found = tuple(one for one in told if not one.asks)
+        asked = () if found else told or asked
+    return Verdict(found, asked, times if unseen is None else unseen, best, unclear)

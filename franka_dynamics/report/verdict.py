@@ -153,6 +153,13 @@ def _question(one: Cause, names: Sequence[str], effort_scale: Any) -> str:
             f'--hand, or a load with --payload {mass:.2f},{center}; otherwise it becomes part of '
             'the last link.'
         )
+    if one.kind == 'inertias':
+        return (
+            'Do masses or centres of mass differ by much more than 10 % from the starting set? '
+            f'With such masses residuals are {one.after:.1f} instead of {one.before:.1f} times '
+            'those of a good model. A fault of the recordings (an encoder, a gain) has the same '
+            'effect, and would be identified as part of the arm.'
+        )
     return (
         f'Is the arm different from all published sets? The best of them has '
         f'{one.values[0]:.1f} times the residual of a good model at {names[one.joints[0]]}; '

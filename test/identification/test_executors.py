@@ -19,18 +19,11 @@ from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.sources import Bag, Summarise
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
-from ..arms import drawn_around
+from ..arms import drawn_around, first_joints
 
 FER = load('fer')
 # The first joints of the FER only: the test is about where the work runs, not about its result.
-ARM = replace(
-    FER,
-    joints=FER.joints[:3],
-    links=FER.links[:3],
-    home=FER.home[:3],
-    friction=None,
-    simulated_armature=None,
-)
+ARM = first_joints(FER, 3)
 FRICTION = ViscousCoulombFriction(np.full(3, 0.2), np.full(3, 0.3), np.full(3, 0.1))
 SIMPLE = IdentificationOptions(friction='viscous_coulomb')
 REAL = drawn_around(ARM, 0)
@@ -136,7 +129,7 @@ def test_the_verb_writes_the_same_arm_from_two_processes_and_a_cluster(cluster, 
     start = tmp_path / 'start.yaml'
     start.write_text(arm_file_text(ARM))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
-    command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--anyway', '--output']
+    command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--output']
     assert main([*command, str(here), '--processes', '2']) == 0
     options = ['--dask', cluster.scheduler_address, '--report', str(page)]
     assert main([*command, str(there), *options]) == 0
