@@ -218,13 +218,20 @@ def outcome(
     sets: Sequence[ArmDescription],
     limit: float,
     options: IdentificationOptions,
+    usual: set[tuple[str, tuple[int, ...]]],
 ) -> tuple[str, str]:
-    """Return a case's outcome and figures; `limit` is the published set's E on the sound log."""
+    """
+    Return a case's outcome and figures.
+
+    `limit` is the published set's E on the sound log, `usual` has kinds and joints of what the
+    sound log asks.
+    """
     _, kind, joints, change, gravity = case
     model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
     found = of_motion(broken, model, arm, sets, 'log')
-    asked = [one for one in found.questions if one.kind in ('gain', 'load')]
+    asked = [one for one in found.questions if one.kind in ('gain', 'load', 'offset')]
+    asked = [one for one in asked if (one.kind, one.joints) not in usual]
     figures = ', '.join(
         f'{one.kind} {[joint + 1 for joint in one.joints]} {np.round(one.values, 2).tolist()}'
         for one in (*found.causes, *found.questions)
@@ -289,9 +296,11 @@ def main() -> None:
         recording = read_recording(bag, arm.joint_names)
         motion = prepare(recording, columns=model.friction.columns)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
+        sound = of_motion(motion, model, arm, sets, 'log')
+        usual = {(one.kind, one.joints) for one in sound.questions}
         for case in cases(arm, down):
             if arguments.only in case[0]:
-                said, figures = outcome(case, motion, arm, sets, limit, options)
+                said, figures = outcome(case, motion, arm, sets, limit, options, usual)
                 counts[said] += 1
                 print(f'{case[0]:26s} {said:10s} {figures}', flush=True)
         for share in (0.6, 0.85):

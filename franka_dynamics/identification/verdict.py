@@ -90,10 +90,20 @@ class Cause:
 
     @property
     def asks(self) -> bool:
-        """Whether a real arm's masses may look like this: a common scale, a load, and the like."""
+        """
+        Whether this is a question, and the recordings are sound.
+
+        A real arm's masses may look like a common scale or a load. An offset does no harm to the
+        inertias, because the fit has a column for it.
+        """
         if (self.kind, self.joints) == _SCALE:
             return _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT
-        return self.kind in ('unusual', 'inertias') or (self.kind, self.joints) == _LOAD
+        return self.kind in ('offset', 'unusual', 'inertias') or (self.kind, self.joints) == _LOAD
+
+    @property
+    def of_masses(self) -> bool:
+        """Whether this is the question for a common scale or a load."""
+        return self.asks and self.kind in ('gain', 'load')
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,34 +281,38 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], Array, bool]:
 
 
 def questions(
-    sums: Sums, published: Sequence[Prior]
+    sums: Sums, published: Sequence[Prior], given: Sequence[Fault] = ()
 ) -> tuple[tuple[Cause, ...], tuple[str, float]]:
     """
     Return what published sets ask, and the set that predicts best with its largest residual.
 
     `published` are priors about the published sets. Their inertias are held, and friction is
-    fitted. A common scale and a load are compared with all other faults, and the sets after
-    scaling; one is asked for if a set then predicts as published sets usually do. The residual is
-    the largest joint's on left-out folds, in normal ones.
+    fitted, and so are the faults `given`. A common scale and a load are compared with all
+    other faults, and the sets after scaling; one is asked for if a set then predicts as published
+    sets usually do. The residual is the largest joint's on left-out folds, in normal ones.
     """
     if not published:
         return (), ('', np.nan)
     searches = [_LeftOut(sums, prior, _HELD) for prior in published]
-    best = min(searches, key=lambda one: size(one.times()[0]))
-    times = best.times()[0]
+    best = min(searches, key=lambda one: size(one.times(given)[0]))
+    times = best.times(given)[0]
     least = size(times)
     # Of a load the set that predicts best without it is asked: other sets differ by a hand.
-    scaled = min(searches, key=lambda one: size(one.times([_SCALE])[0]))
+    scaled = min(searches, key=lambda one: size(one.times([*given, _SCALE])[0]))
     after = {
-        fault: size(search.times([fault])[0])
+        fault: size(search.times([*given, fault])[0])
         for fault, search in ((_SCALE, scaled), (_LOAD, best))
     }
     asked = min(after, key=lambda fault: after[fault])
     search = scaled if asked == _SCALE else best
-    likeliest, values, _, left, second = search.likeliest(())
+    likeliest, values, _, left, second = search.likeliest(given)
     found: list[Cause] = []
     clear = likeliest == asked and _clear(least, left, min(second, max(after.values())))
-    if times.max() > _USUAL and clear and (then := search.times([asked])[0]).max() <= _USUAL:
+    if (
+        times.max() > _USUAL
+        and clear
+        and (then := search.times([*given, asked])[0]).max() <= _USUAL
+    ):
         gravity = search.prior.model.base.gravity[0]
         found.append(_cause(asked, values, gravity, least, left))
         best, times = search, then
@@ -372,11 +386,14 @@ def judge(
     best = '', np.nan
     asked = tuple(one for one in found if one.asks)
     found = tuple(one for one in found if not one.asks)
-    if not (found or asked):
+    if not found and not any(one.of_masses for one in asked):
         touched = [contact(*one) for one in each]
         found = tuple(one for one in touched if one is not None)
-    if not (found or unclear or any(one.kind != 'inertias' for one in asked)):
-        told, best = questions(sums, published)
-        found = tuple(one for one in told if not one.asks)
-        asked = () if found else told or asked
+        if not (found or unclear):
+            offsets = tuple(one for one in asked if one.kind == 'offset')
+            told, best = questions(sums, published, [(one.kind, one.joints) for one in offsets])
+            found = tuple(one for one in told if not one.asks)
+            asked = (*offsets, *told) if told else asked
+    if found:
+        asked = ()
     return Verdict(found, asked, times if unseen is None else unseen, best, unclear)

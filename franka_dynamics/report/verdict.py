@@ -153,6 +153,8 @@ def _question(one: Cause, names: Sequence[str], effort_scale: Any) -> str:
             f'--hand, or a load with --payload {mass:.2f},{center}; otherwise it becomes part of '
             'the last link.'
         )
+    if one.kind == 'offset':
+        return _cause(one, names, effort_scale)
     if one.kind == 'inertias':
         return (
             'Do masses or centres of mass differ by much more than 10 % from the starting set? '

@@ -7,16 +7,7 @@ import json
 
 import numpy as np
 
-from franka_dynamics.arm import (
-    ArmDescription,
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    JointLimits,
-    LinkInertia,
-    load,
-)
+from franka_dynamics import arm as fd
 from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -39,15 +30,20 @@ GEARS = np.array([35.0, 35.0, 20.0, 5.0, 5.0, 3.0])  # [N m] of Coulomb friction
 
 
 def industrial_arm():
-    return ArmDescription(
+    return fd.ArmDescription(
         name='industrial',
-        convention=Convention.STANDARD,
+        convention=fd.Convention.STANDARD,
         joints=tuple(
-            Joint(f'axis{k}', JointKind.REVOLUTE, DHRow(a, alpha, d), JointLimits(effort=effort))
+            fd.Joint(
+                f'axis{k}',
+                fd.JointKind.REVOLUTE,
+                fd.DHRow(a, alpha, d),
+                fd.JointLimits(effort=effort),
+            )
             for k, (a, alpha, d, effort, *_) in enumerate(ROWS, start=1)
         ),
         links=tuple(
-            LinkInertia.from_center_of_mass(mass, center, mass * radius**2 * np.eye(3))
+            fd.LinkInertia.from_center_of_mass(mass, center, mass * radius**2 * np.eye(3))
             for *_, mass, center, radius in ROWS
         ),
         home=np.array([0.0, -1.2, 1.3, -1.0, -1.0, 0.3]),
@@ -66,7 +62,7 @@ def identified(folder, log, *options):
 
 def test_behind_strong_gears_the_inertias_decide(tmp_path):
     published = industrial_arm()
-    free = [replace(joint, limits=JointLimits()) for joint in published.joints]
+    free = [replace(joint, limits=fd.JointLimits()) for joint in published.joints]
     published = replace(published, joints=tuple(free))
     save(published, tmp_path / 'published.yaml')
     real = drawn_around(published, 17, size=0.2)
@@ -78,9 +74,9 @@ def test_behind_strong_gears_the_inertias_decide(tmp_path):
     # Without friction both are some 50 N m off, and the published set happens to be nearer.
     rigid = [one['test_without_friction']['E'] for one in (own, start)]
     assert rigid[0] > rigid[1] > 40.0
-    found = load(out).friction.coulomb
+    found = fd.load(out).friction.coulomb
     np.testing.assert_allclose(found[:3], GEARS[:3], rtol=0.15)
     gravity, before, truth = (
-        NewtonEulerModel(arm).gravity(published.home) for arm in (load(out), published, real)
+        NewtonEulerModel(arm).gravity(published.home) for arm in (fd.load(out), published, real)
     )
     assert np.linalg.norm(gravity - truth) < 0.5 * np.linalg.norm(before - truth)

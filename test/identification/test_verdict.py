@@ -90,7 +90,6 @@ def drifting(motion, joint, last):
         (lambda log: replace(log, effort=-log.effort), 'gain', (), -1.0, 0.15),
         (lambda log: exchanged(log, 1, 2), 'exchanged', (1, 2), 1.0, 0.15),
         (lambda log: late(log, 0.05), 'delay', (), 0.05, 0.01),
-        (lambda log: added(log, 5, 2.0), 'offset', (5,), 2.0, 0.3),
         (lambda log: turned(log, 3, 0.15), 'zero', (3,), 0.15, 0.04),
         (lambda log: drifting(log, 1, 1.3), 'drift', (1,), 1.0, 0.1),
     ],
@@ -164,6 +163,15 @@ def test_a_common_scale_and_a_load_ask_and_refuse_nothing(usual):
     assert asked.values[0] == pytest.approx(0.7, abs=0.1)
     (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--hand' in line and '--payload 0.' in line
+
+
+def test_an_offset_is_said_and_refuses_nothing(usual):
+    found = judged(added(usual, 5, 2.0))
+    (asked,) = found.questions
+    assert (asked.kind, asked.joints) == ('offset', (5,)) and found.sound
+    assert asked.values[0] == pytest.approx(2.0, abs=0.3)
+    (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert 'fer_joint6' in line and '2.0' in line
 
 
 def test_what_no_candidate_explains_stays_without_a_name(sound):
