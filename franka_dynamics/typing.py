@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
-Array = NDArray[np.float64]
+import numpy as np
+
+# Not NDArray[np.float64]: since NumPy 2.5 that is an alias whose origin is not np.ndarray, and
+# fields of files are read by their types' origins.
+Array = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
