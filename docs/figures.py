@@ -186,7 +186,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('{} filtered samples count as one', (solve.INDEPENDENT,)),
             ('(`--prior`) is {}', (PRIOR_PRECISION,)),
             (
-                'falls below {} % of that without it and below {} % of that with any other fault',
+                'falls below {} % of that without it, also of that with masses known to 32 % (the '
+                'prior of the fit), and below {} % of that with any other fault',
                 (100.0 * verdict._LESS, 100.0 * verdict._MARGIN),
             ),
             ('more than {} times the normal one', (verdict.MOST_TIMES,)),
