@@ -12,7 +12,11 @@ import rclpy
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
 
+from franka_dynamics.control.feedforward import State
 from franka_dynamics.errors import NotStartedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import (
@@ -30,6 +34,7 @@ from ..processes import TIMEOUT_S
 OVERRIDES = [
     Parameter('gravity_vector', value=[4.0, 0.0, -8.9]),
     Parameter('max_state_age', value=0.0),
+    Parameter('state_timeout', value=10.0),  # a busy machine pauses
 ]
 
 
@@ -151,6 +156,28 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     node.trigger_cleanup()
     node.trigger_configure()
     assert not node.controller.faulty
+
+
+def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(make_node, capfd):
+    node = make_node(RecordingNode)
+    node.trigger_configure()
+    node.trigger_activate()
+    node.clearance.close()
+    node.controller.start()
+    names = list(node.controller.names)
+    state = JointState(name=names, position=list(FER.home), velocity=[0.0] * 7)
+
+    def states(first, effort):
+        for k in range(first, first + 100):
+            state.header.stamp = Time(seconds=100 + 1e-3 * k).to_msg()
+            state.effort = [effort] * 7
+            node._on_joint_state(serialize_message(state))
+            node.run_beside()
+        return capfd.readouterr().err
+
+    assert states(0, 30.0).count('no torque yet: ') == 1  # the arm would leap
+    assert states(100, 0.0).count('commanding (target fci)') == 1
+    assert node.controller.state is State.RUNNING
 
 
 def test_an_exception_in_a_callback_stops_arm_and_node():
