@@ -5,6 +5,8 @@
 #ifndef @GUARD@_CONSTANTS_HPP
 #define @GUARD@_CONSTANTS_HPP
 
+#include <array>
+
 namespace @NAME@
 {
 

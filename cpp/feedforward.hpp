@@ -428,6 +428,7 @@ private:
   Vector last_{}, goal_{}, offset_{};
   double clock_ = 0.0;  // [s] sum of the cycles' times, because system clocks can be set back
   double since_ = -std::numeric_limits<double>::infinity();
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   std::atomic<State> state_{State::waiting};
   std::atomic<const char *> fault_{nullptr};
   std::atomic<std::uint64_t> timeouts_{0};

@@ -30,7 +30,7 @@ namespace @NAME@
 ///
 /// The robot knows the load set in Desk or by setLoad, and its own direction of gravity; compared
 /// is therefore the model with the payload that the settings say is known to the robot, under
-/// gravity (0, 0, -9.81). Nothing is judged: no bound is known from real robots.
+/// kGravity. Nothing is judged: no bound is known from real robots.
 class RobotModel
 {
 public:
@@ -150,6 +150,7 @@ private:
 #endif
   std::string robot_;
   std::unique_ptr<Model> model_;
+  static_assert(std::atomic<double>::is_always_lock_free);
   std::array<std::atomic<double>, 3> largest_{};
 };
 

@@ -46,8 +46,8 @@ struct Settings
   bool coriolis = true, inertia = true;
   /// Friction torque at the reference's velocity, less its uncertainty (friction.hpp).
   bool friction = false;
-  /// Gravity in the base frame [m/s^2]; targets that compensate gravity assume (0, 0, -9.81).
-  std::array<double, 3> gravity_vector{0.0, 0.0, -9.81};
+  /// Gravity in the base frame [m/s^2]; targets that compensate gravity assume kGravity.
+  std::array<double, 3> gravity_vector = kGravity;
   /// Payload as for libfranka's setLoad, in the flange frame: mass [kg], centre of mass (3) [m],
   /// inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2].
   std::array<double, 10> payload{};
@@ -74,17 +74,17 @@ inline const char * refuse_payload(const Settings & s) noexcept
     return empty ? nullptr : "payload has no mass but a centre of mass or an inertia";
   }
   if (mass > kMostCarried) {
-    return "payload: no arm carries more than 100 kg; are these grams?";
+    return "payload: no arm carries more than @CARRIED@ kg; are these grams?";
   }
   if (mass > kRatedLoad) {
     return "payload: more than the rated load of @ARM@";
   }
   if (std::hypot(s.payload[1], s.payload[2], s.payload[3]) > kMostLever) {
-    return "payload: its centre of mass is more than 1 m from the flange; are these millimetres?";
+    return "payload: its centre of mass is more than @LEVER@ m from the flange; are these millimetres?";
   }
   for (std::size_t i = 4; i < s.payload.size(); ++i) {
     if (std::abs(s.payload[i]) > mass * kMostLever * kMostLever) {
-      return "payload: its inertia is larger than that of any body within 1 m of its centre";
+      return "payload: its inertia is larger than that of any body within @LEVER@ m of its centre";
     }
   }
   // Of a real body trace(I) / 2 1 - I is positive semidefinite: no principal minor is negative.
@@ -109,7 +109,7 @@ inline const char * refuse(const Settings & s) noexcept
     if (!(s.kp[i] >= 0.0 && s.kp[i] <= kMostStiffness * kEffort[i] &&
       s.kd[i] >= 0.0 && s.kd[i] <= kMostDamping * kEffort[i]))
     {
-      return "kp and kd must be within 0 and 25 and 3 times the joint's torque limit";
+      return "kp and kd must be within 0 and @STIFFNESS@ and @DAMPING@ times the joint's torque limit";
     }
   }
 @BOUNDS@
@@ -120,13 +120,13 @@ inline const char * refuse(const Settings & s) noexcept
   for (double g : s.gravity_vector) {
     length += g * g;
     if (!(std::abs(g) <= kMostGravity)) {
-      return "gravity_vector must be three numbers of at most 30 m/s^2";
+      return "gravity_vector must be three numbers of at most @MOST_GRAVITY@ m/s^2";
     }
   }
   length = std::sqrt(length);
   if (s.target.adds_gravity && !(length >= kLeastEarth && length <= kMostEarth)) {
-    return "the target compensates gravity by itself, with 9.81 m/s^2: the length of "
-           "gravity_vector must be 9.7 to 9.9 m/s^2";
+    return "the target compensates gravity by itself, with @ASSUMED@ m/s^2: the length of "
+           "gravity_vector must be @LEAST_EARTH@ to @MOST_EARTH@ m/s^2";
   }
   if ((kBaseInclined && s.target.adds_gravity) ||
     (kBaseRotated && (s.gravity_vector[0] != 0.0 || s.gravity_vector[1] != 0.0)))

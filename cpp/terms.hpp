@@ -72,13 +72,12 @@ public:
 
   void configure(const Settings & settings) noexcept
   {
-    constexpr std::array<double, 3> assumed{0.0, 0.0, -9.81};
     const Body payload = in_last_frame(about_origin(settings.payload));
     const bool loaded = payload[0] != 0.0;
     adds_gravity_ = settings.target.adds_gravity;
     prepare(loaded ? &payload : nullptr, settings.gravity_vector, true_);
-    prepare(loaded && settings.payload_known_to_robot ? &payload : nullptr, assumed, receiver_);
-    same_ = settings.gravity_vector == assumed && (!loaded || settings.payload_known_to_robot);
+    prepare(loaded && settings.payload_known_to_robot ? &payload : nullptr, kGravity, receiver_);
+    same_ = settings.gravity_vector == kGravity && (!loaded || settings.payload_known_to_robot);
   }
 
   void gravity(const Vector & q, Vector & tau) const noexcept
@@ -130,7 +129,7 @@ public:
   }
 
   /// g, C dq and M of the model that a robot which compensates gravity has: with the payload that it
-  /// knows, under gravity (0, 0, -9.81).
+  /// knows, under kGravity.
   void known_to_robot(
     const Vector & q, const Vector & dq, Vector & gravity, Vector & coriolis,
     Matrix & M) const noexcept

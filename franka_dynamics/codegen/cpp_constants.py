@@ -11,6 +11,7 @@ from ..arm import payload
 from ..arm.friction_state import LONGEST_GAP_S
 from ..control import braking, feedforward, limits, settings, terms
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
+from ..dynamics.model import GRAVITY
 
 # Name in C++, value, and a comment with the unit. `control` explains each of them.
 _CONSTANTS = (
@@ -50,10 +51,27 @@ def constants() -> str:
     return '\n'.join((*_numbers(), '', *_targets(), '', *_states(), '', *_answers()))
 
 
+def bounds() -> dict[str, str]:
+    """Return the bounds that C++ sentences name, as texts by their placeholders."""
+    found = {
+        'STIFFNESS': settings.MOST_STIFFNESS,
+        'DAMPING': settings.MOST_DAMPING,
+        'MOST_GRAVITY': settings.MOST_GRAVITY,
+        'LEAST_EARTH': settings.EARTH[0],
+        'MOST_EARTH': settings.EARTH[1],
+        'ASSUMED': -GRAVITY[2],
+        'CARRIED': payload.MOST_CARRIED_KG,
+        'LEVER': payload.MOST_LEVER_M,
+    }
+    return {name: f'{value:g}' for name, value in found.items()}
+
+
 def _numbers() -> Iterator[str]:
     for name, value, comment in _CONSTANTS:
         kind = 'int' if isinstance(value, int) else 'double'
         yield f'constexpr {kind} {name} = {value!r};  // {comment}'
+    listed = ', '.join(map(repr, GRAVITY))
+    yield f'constexpr std::array<double, 3> kGravity{{{listed}}};  // [m/s^2] base frame'
 
 
 def _targets() -> Iterator[str]:

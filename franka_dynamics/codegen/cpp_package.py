@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .cpp_constants import constants
+from .cpp_constants import bounds, constants
 from .cpp_vectors import vectors
 from .emit import c_header, identifier
 from .equations import customised_equations, Parameters, Quantity, run_time_values
@@ -75,6 +75,7 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         'DECLARATIONS': '\n'.join(_declarations()),
         'BOUNDS': '\n'.join(_bounds()),
         'CONSTANTS': constants(),
+        **bounds(),
         'HAND': description.hand,
         **_arm_words(description),
     }
