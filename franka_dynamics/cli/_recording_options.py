@@ -8,25 +8,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
-import numpy as np
-
 from ._arm_options import NamedArm
-from ._options import arm_prefix_option, gravity_option
+from ._options import arm_prefix_option
 from ._say import ProgressBar
 from ..arm import ArmDescription, available_arms
 from ..errors import RecordingError
 from ..options import option
-from ..recordings.plausibility import require_radians, suspicions
-from ..recordings.preprocessing import Columns, Motion, prepare, SignalOptions
+from ..recordings.preprocessing import SignalOptions
 from ..recordings.recording import (
-    effort_scale_option,
     HEADER,
     read_recording,
     Recording,
     STAMPS,
 )
 from ..recordings.rosbag import names_in_bag
-from ..typing import Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,34 +109,3 @@ class RecordingOptions(SignalOptions, BagNames):
     def signal(self) -> SignalOptions:
         """The options for resampling and filtering: --rate, --cutoff, --trim."""
         return self.part(SignalOptions)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredTorques(RecordingOptions):
-    """Options for a bag whose measured efforts are compared with a model's torques."""
-
-    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
-    gravity: tuple[float, float, float] = gravity_option()
-    effort_scale: tuple[float, ...] = effort_scale_option()
-
-    def prepared(
-        self, arm: ArmDescription, bar: ProgressBar, more: Columns | None = None
-    ) -> tuple[Recording, Motion, tuple[str, ...]]:
-        """
-        Return the recording, its filtered motion, and sentences about suspicious data.
-
-        The motion's columns are those of `more`, then the torque of the arm file's friction.
-        """
-        from ..recordings.replay import replay_columns
-
-        recording = self.read(self.bag, arm, bar)
-        require_radians(recording, arm)
-        recording = recording.scaled(self.effort_scale)
-        own = replay_columns(arm.friction)
-
-        def columns(q: Array, dq: Array) -> Array:
-            every = ([] if more is None else [more(q, dq)]) + [own(q, dq)]
-            return np.concatenate(every, axis=-1)
-
-        motion = prepare(recording, self.signal, columns=columns)
-        return recording, motion, suspicions(recording, arm)

@@ -10,32 +10,35 @@ from pathlib import Path
 import shlex
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ._arm_options import suggest
 from ._external import ExternalTorque
-from ._options import file_option, folder_option, json_option
-from ._recording_options import MeasuredTorques
+from ._options import file_option, folder_option, gravity_option, json_option
+from ._recording_options import RecordingOptions
 from ._say import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_hands, available_sets
 from ..arm.arm_file import AS_LISTED, is_franka
 from ..arm.hand_file import NO_HAND
 from ..files import write_text
 from ..options import option
-from ..recordings.recording import effort_scales
+from ..recordings.plausibility import require_radians, suspicions
+from ..recordings.preprocessing import Motion, prepare
+from ..recordings.recording import effort_scale_option, effort_scales, Recording
+from ..typing import Array
 
 if TYPE_CHECKING:
-    from ..control.guard_replay import GuardReplay
     from ..identification.verdict import Verdict
-    from ..recordings.preprocessing import Motion
-    from ..recordings.recording import Recording
     from ..recordings.replay import ReplayFit
 
 _SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replay(MeasuredTorques, ExternalTorque):
+class Replay(RecordingOptions, ExternalTorque):
     """Compare a recording's measured torques with the model's, for each inertial set and hand."""
 
+    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
     sets: tuple[str, ...] = option(
         'inertial sets to try (default: all of the arm file)', 'SET', flags=('--set',), default=()
     )
@@ -46,6 +49,8 @@ class Replay(MeasuredTorques, ExternalTorque):
         flags=('--hand',),
         default=(),
     )
+    gravity: tuple[float, float, float] = gravity_option()
+    effort_scale: tuple[float, ...] = effort_scale_option()
     output: Path = folder_option('folder for plots', default=Path('replay_output'))
     all: bool = option('print all sets and hands, not only those that fit best', default=False)
     no_plots: bool = option('draw no plots', default=False)
@@ -63,10 +68,11 @@ class Replay(MeasuredTorques, ExternalTorque):
 
     def run(self) -> int:
         """Print tables and verdict; return 1 only if the best set's error E is above --require."""
+        from ..control.guard_replay import replay_guard
         from ..identification.options import IdentificationOptions
         from ..identification.sources import LEAST_S
         from ..identification.verdict import of_motion
-        from ..recordings.replay import equally_good, fit_all
+        from ..recordings.replay import equally_good, fit_all, replay_columns
         from ..report.replay import guard_parameters, guard_sentence, replay_as_data
 
         if self.no_plots:
@@ -76,12 +82,29 @@ class Replay(MeasuredTorques, ExternalTorque):
         arms = self._candidates()
         model = IdentificationOptions(self.gravity).torque_model(arms[0])
         with ProgressBar() as bar:
-            # The friction torque in `motion` is that of arms[0]; all candidates have the same
-            # friction model.
-            recording, motion, warnings = self.prepared(arms[0], bar, model.friction.columns)
+            recording = self.read(self.bag, arms[0], bar)
+            require_radians(recording, arms[0])
+            recording = recording.scaled(self.effort_scale)
+            # Beside those of a friction to be fitted, the torque of the arm file's friction, which
+            # is the same for all candidates.
+            of_file = replay_columns(arms[0].friction)
+
+            def columns(q: Array, dq: Array) -> Array:
+                return np.concatenate([model.friction.columns(q, dq), of_file(q, dq)], axis=-1)
+
+            motion = prepare(recording, self.signal, columns=columns)
+            warnings = suspicions(recording, arms[0])
             each = bar.track(arms, description='predicting')
             fits = fit_all(each, motion, gravity=self.gravity)
-            guarded = self._guarded(fits[0].arm, recording, bar)
+            guarded = replay_guard(
+                fits[0].arm,
+                recording.time,
+                recording.q,
+                recording.dq,
+                recording.effort,
+                gravity=self.gravity,
+                progress=bar.follow('observing torques'),
+            )
         others = equally_good(fits, motion)
         long_enough = recording.duration >= LEAST_S
         name = Path(recording.source).name
@@ -109,20 +132,6 @@ class Replay(MeasuredTorques, ExternalTorque):
             words = [self.bag, '--arm', self.arm, '--hand', fits[0].arm.hand]
             suggest(f'identify arm {shlex.join(words)} --output arm.yaml')
         return 0
-
-    def _guarded(self, arm: ArmDescription, recording: Recording, bar: ProgressBar) -> GuardReplay:
-        """Run the feedforward node's guard over the recording with the arm that fits best."""
-        from ..control.guard_replay import replay_guard
-
-        return replay_guard(
-            arm,
-            recording.time,
-            recording.q,
-            recording.dq,
-            recording.effort,
-            gravity=self.gravity,
-            progress=bar.follow('observing torques'),
-        )
 
     def _plot(self, recording: Recording, motion: Motion, fits: Sequence[ReplayFit]) -> None:
         """Write a plot of measured torques, the predictions of the best fit, and differences."""
