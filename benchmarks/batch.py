@@ -46,7 +46,7 @@ TURN_SECONDS = 0.03  # [s] for a candidate in a round; at least one call
 ROUNDS_SECONDS = 10.0  # [s] for all rounds at one size; at least three rounds
 QUIET = 0.1  # cores kept busy by other processes above which the table says so
 LOOP, PARALLEL = 'loop of pin.rnea', 'pin.rneaInParallel'
-OURS, SINGLE = 'ours', 'ours, float32'
+GENERATED, SINGLE = 'BatchModel', 'BatchModel, float32'
 FRAX = 'frax (JAX, jit and vmap)'
 # Methods of BatchModel, and how many of the arrays q, dq and ddq each is given.
 METHODS = {
@@ -96,7 +96,7 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
     singles = [array.astype(np.float32) for array in states]
     kept: list[object] = [None]
 
-    def ours() -> None:
+    def generated() -> None:
         # Keep the result until the next call, as a user does, so that its memory is not reused.
         kept[0] = generated.inverse_dynamics(*states)
 
@@ -113,7 +113,7 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
         **({FRAX: Candidate(with_frax(rows), looped)} if has_frax() else {}),
         SINGLE: Candidate(lambda: generated.inverse_dynamics(*singles), count),
-        OURS: Candidate(ours, count),
+        GENERATED: Candidate(generated, count),
     }
 
 
@@ -140,7 +140,7 @@ def with_frax(rows: list[np.ndarray]) -> Callable[[], object]:
     expected = BatchModel(arm).inverse_dynamics(*rows)
     error = np.abs(np.asarray(torques(*given)) - expected).max()
     if error > 1e-6:
-        raise SystemExit(f'frax computes another torque than ours, by {error:.3g} N m.')
+        raise SystemExit(f'frax computes another torque than BatchModel, by {error:.3g} N m.')
     return lambda: torques(*given).block_until_ready()
 
 
@@ -197,14 +197,14 @@ def main() -> None:
             print(
                 '| states | '
                 + ' | '.join(f'{name} [ns]' for name in listed)
-                + f' | {PARALLEL} / {OURS} '
+                + f' | {PARALLEL} / {GENERATED} '
                 '| peak memory [MiB] | others busy [cores] |'
             )
             print('|---' * (len(listed) + 4) + '|')
         print(
             f'| {count:,} | '
             + ' | '.join(f'{np.median(found[name]):,.0f}' for name in listed)
-            + f' | {np.median(found[PARALLEL] / found[OURS]):.1f}'
+            + f' | {np.median(found[PARALLEL] / found[GENERATED]):.1f}'
             + f' | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f}'
             f' | {foreign:.2f}{" (not quiet)" if foreign > QUIET else ""} |',
             flush=True,

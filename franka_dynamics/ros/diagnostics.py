@@ -94,7 +94,7 @@ class PublicationTimes:
         """Make diagnostics due within 0.1 s; further changes until then do not postpone them."""
         self._next = min(self._next, time.monotonic() + _SOON_S)
 
-    def run(self, publish: Callable[[], None]) -> float:
+    def publish_if_due(self, publish: Callable[[], None]) -> float:
         """Call `publish` if diagnostics are due; return the time until the next call [s]."""
         now = time.monotonic()
         if now >= self._next:

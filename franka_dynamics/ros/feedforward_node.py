@@ -410,7 +410,7 @@ class FeedforwardNode(LifecycleNode):
             diagnostics.publish_status(status)
             diagnostics.times.note_change()
         diagnostics.report_references()
-        return diagnostics.times.run(diagnostics.publish_all)
+        return diagnostics.times.publish_if_due(diagnostics.publish_all)
 
     def _log(self, status: Status, waits: bool) -> None:
         logger = self.get_logger()

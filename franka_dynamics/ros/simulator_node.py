@@ -144,7 +144,7 @@ class SimulatorNode(Node):
                 self._steps_commanded += 1
                 self._missed += not self._fresh
             self._fresh = False
-            self._diagnostics_times.run(self._publish_diagnostics)
+            self._diagnostics_times.publish_if_due(self._publish_diagnostics)
         return 0
 
     def destroy_node(self) -> None:
