@@ -96,7 +96,7 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
     singles = [array.astype(np.float32) for array in states]
     kept: list[object] = [None]
 
-    def generated() -> None:
+    def run_batch() -> None:
         # Keep the result until the next call, as a user does, so that its memory is not reused.
         kept[0] = generated.inverse_dynamics(*states)
 
@@ -113,7 +113,7 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
         ROLLOUT: Candidate(lambda: rollout.rollout(simulated, copies, initial, nstep=1), looped),
         **({FRAX: Candidate(with_frax(rows), looped)} if has_frax() else {}),
         SINGLE: Candidate(lambda: generated.inverse_dynamics(*singles), count),
-        GENERATED: Candidate(generated, count),
+        GENERATED: Candidate(run_batch, count),
     }
 
 
