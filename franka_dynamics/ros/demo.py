@@ -222,7 +222,7 @@ class _Session:
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         arm = {**self._plan.arm_parameters, **self._plan.payload}
         self._nodes.start_arm_and_node(
-            {**arm, 'ideal': True, 'step_log': str(log), 'lockstep_timeout': 1.0},
+            {**arm, 'ideal': True, 'step_log': str(log)},
             {**arm, 'target': 'mujoco'},
             1000.0 if self._pacing == LOCKSTEP else None,
         )

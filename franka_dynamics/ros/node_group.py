@@ -88,7 +88,10 @@ class NodeGroup:
         `plant` and `node` are their parameters. With `lockstep_rate` [steps/s at most] simulated
         time waits for each torque.
         """
-        pacing = {'pacing': 'lockstep', 'lockstep_rate': lockstep_rate} if lockstep_rate else {}
+        pacing: dict[str, Any] = {}
+        if lockstep_rate:
+            pacing = {'pacing': 'lockstep', 'lockstep_rate': lockstep_rate}
+            pacing['lockstep_timeout'] = 1.0  # the node of a busy machine may need long
         self.start('simulator_node', {**plant, **pacing})
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.
