@@ -22,7 +22,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import NotStartedError, ReferenceRefusedError
 
-from .closed_loop import core, FER, KD, KP, MUJOCO
+from .closed_loop import core, FER, KD, KP, MUJOCO, sent_at_rest
 
 STILL, HOME = np.zeros(7), np.array(FER.home)
 GRAVITY = NewtonEulerModel(FER).gravity(HOME)
@@ -268,6 +268,26 @@ def test_velocities_that_contradict_positions_are_a_fault():
         script.core.step(script.q, 0.4 * np.ones(7), script.time)
     assert script.core.status.faulty
     assert 'velocity' in script.core.status.why
+    # The way of a small offset of the velocity is forgotten, or it would grow to a fault.
+    script = Script().running()
+    for _ in range(1000):
+        script.time += 1e-3
+        script.core.step(script.q, 0.05 * np.ones(7), script.time)
+    assert script.core.state is State.RUNNING
+
+
+@pytest.mark.parametrize('side', ['lower', 'upper'])
+def test_a_state_at_a_limit_of_position_is_sound(side):
+    script = Script()
+    script.q = FER.limit(side)
+    assert script.running().core.trouble == ''
+
+
+def test_states_that_cease_while_the_arm_is_braked_leave_the_reason_of_the_stop():
+    script = Script().running().give(3, MOVING)
+    script.core.stop('the reason')
+    script.tick(100)
+    assert script.core.state is not State.BRAKING and 'the reason' in script.core.status.why
 
 
 @pytest.mark.parametrize('effort', [np.full(7, 900.0), np.array([0.0] * 6 + [-121.0])])
@@ -335,6 +355,12 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
     assert script.core.state is State.RUNNING
     script.core.tick(script.time + 10.0, silence=0.1)
     assert script.core.state is State.STOPPING
+    # Three periods of slow states are allowed, though a gap in their stamps may be shorter.
+    slow = core(MUJOCO, limits=Limits(min_input_rate=50.0, max_state_age=0.0, state_timeout=0.02))
+    sent_at_rest(slow, 60, period=0.015)
+    for silence, running in ((0.044, True), (0.046, False)):
+        slow.tick(10.0, silence)
+        assert (slow.state is State.RUNNING) is running
 
 
 def test_a_reference_is_followed_only_while_torques_are_sent():

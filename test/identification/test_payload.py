@@ -129,3 +129,13 @@ def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
     found = identify_payload(*motions, replace(FER, joints=tuple(joints)))
     assert found.values[0] == pytest.approx(0.3, abs=0.03)
     assert found.deviations[0] < 0.03
+
+
+def test_the_vibration_after_a_stop_is_no_part_of_a_static_sample():
+    still, effort = np.zeros((200, 7)), np.ones((200, 7))
+    effort[:20] = 50.0  # for 0.2 s
+    given = {'joint_names': FER.joint_names, 'rate': 100.0}
+    (sample,) = static_samples(
+        recording_from_arrays(still + FER.home, still, effort, **given)
+    ).effort
+    np.testing.assert_allclose(sample, 1.0, rtol=1e-12, atol=0.0)
