@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
-_LEAST_LABEL = 12  # width to which labels are folded before a table is split into blocks
-_BOXED, _BARE = 3, 1  # width beside a column's text: two blanks and a line, or one blank
+_BOXED = 3  # width beside a column's text: two blanks and a line
 
 
 class Head(NamedTuple):
@@ -101,63 +100,34 @@ class Table:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
         """
-        Yield one table of rich for each block of columns; each block begins with the first column.
+        Yield a table of rich, without lines between columns if the terminal is narrow.
 
-        If the terminal is too narrow for the table, the lines between columns are left out, texts
-        are wrapped, and the columns are split into blocks. A number is shortened only if its
-        column does not fit beside the first.
+        The widest texts are folded first; no digit is cut.
         """
-        texts, labels = self.texts(), self._labels()
-        widths = []
-        for column, head in enumerate(self._heads()):
-            need = _widest(texts, column)
-            word = max(map(len, head.text.split()), default=0)
-            need = min(need, _LEAST_LABEL) if labels[column] else need
-            widths.append(max(need, min(word, _LEAST_LABEL)))
-        lines = sum(widths) + _BOXED * len(widths) + 1 <= options.max_width
-        blocks, room = [[0]], options.max_width
-        used = first = widths[0] + _BARE
-        for column, width in enumerate(widths[1:], start=1):
-            used += width + _BARE
-            if not lines and used > room and len(blocks[-1]) > 1:
-                blocks.append([0])
-                used = first + width + _BARE
-            blocks[-1].append(column)
-        for number, columns in enumerate(blocks):
-            yield self._rich(texts, columns, self.title if number == 0 else '', lines)
-
-    def _heads(self) -> list[Head]:
-        return [Head(head) if isinstance(head, str) else head for head in self.heads]
-
-    def _labels(self) -> list[bool]:
-        """Return which columns hold words: the first column, and every column without a number."""
-        return [
-            column == 0 or not any(_numeric(_value(row[column])) for row in self.rows)
-            for column in range(len(self.heads))
-        ]
-
-    def _rich(
-        self, texts: Sequence[Sequence[str]], columns: Sequence[int], title: str, lines: bool
-    ) -> RichTable:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        labels, heads = self._labels(), self._heads()
+        texts, heads = self.texts(), self._heads()
+        widths = [
+            max((len(row[column]) for row in texts), default=0) for column in range(len(heads))
+        ]
+        narrow = sum(widths) + _BOXED * len(widths) + 1 > options.max_width
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
-        shape: dict[str, Any] = {} if lines else {'box': None, 'padding': (0, _BARE, 0, 0)}
-        table = RichTable(title=Text(title) if title else None, title_justify='left', **shape)
-        for column in columns:
-            head = Text(heads[column].text)
-            if labels[column]:
-                table.add_column(head, overflow='fold')
-            else:
-                least = _widest(texts, column)
-                table.add_column(head, justify='right', overflow='fold', min_width=least)
+        shape: dict[str, Any] = {'box': None, 'padding': (0, 1, 0, 0)} if narrow else {}
+        title = Text(self.title) if self.title else None
+        table = RichTable(title=title, title_justify='left', **shape)
+        for column, head in enumerate(heads):
+            words = column == 0 or not any(_numeric(_value(row[column])) for row in self.rows)
+            justify: Literal['left', 'right'] = 'left' if words else 'right'
+            table.add_column(Text(head.text), justify=justify, overflow='fold')
         for row, shown in zip(self.rows, texts):
             table.add_row(
-                *(Text(shown[column], _STYLES.get(_mark(row[column]), '')) for column in columns)
+                *(Text(text, _STYLES.get(_mark(cell), '')) for cell, text in zip(row, shown))
             )
-        return table
+        yield table
+
+    def _heads(self) -> list[Head]:
+        return [Head(head) if isinstance(head, str) else head for head in self.heads]
 
 
 def _value(cell: Any) -> Any:
@@ -186,12 +156,6 @@ def _numeric(value: Any) -> bool:
     if isinstance(value, (int, float, np.number)):
         return True
     return isinstance(value, str) and re.match(r'[-+]?\d', value) is not None
-
-
-def _widest(texts: Sequence[Sequence[str]], column: int) -> int:
-    from rich.cells import cell_len
-
-    return max((cell_len(row[column]) for row in texts), default=0)
 
 
 def plain(value: Any) -> Any:
