@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.preprocessing import (
+    prepare,
+    SignalOptions,
+    without_idle_effort,
+)
 from franka_dynamics.recordings.recording import Recording
 
 INSIDE = slice(30, -30)
@@ -82,6 +86,20 @@ def test_no_samples_are_made_up_inside_a_gap():
         'bag has 2 gaps, the longest of 1.50 s at 8.00 s; its pieces are filtered separately',
     )
     np.testing.assert_allclose(motion.ddq, truth(motion)[2], rtol=0.0, atol=0.25)
+
+
+def test_one_lost_message_is_no_gap_however_high_the_cutoff():
+    whole = sinusoid()
+    kept = np.arange(len(whole)) != 300
+    assert prepare(whole.part(kept), SignalOptions(cutoff=12.0)).remarks == ()
+
+
+@pytest.mark.parametrize(('zeros', 'left_out'), [(2, 0), (3, 3)])  # 0.08 and 0.12 s
+def test_zero_efforts_are_idle_from_a_tenth_of_a_second_on(zeros, left_out):
+    whole = sinusoid(rate=25.0)
+    effort = whole.effort.copy()
+    effort[100 : 100 + zeros] = 0.0
+    assert len(without_idle_effort(replace(whole, effort=effort))) == len(whole) - left_out
 
 
 def test_a_short_piece_between_gaps_is_left_out_and_said():
