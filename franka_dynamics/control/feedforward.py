@@ -5,7 +5,7 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 
 `Feedforward.step` takes one joint state through five parts, in the order of this file:
 
-1. Can the state be used?                     `_impossible`, `_untimely`, `_leaps`
+1. Can the state be used?                     `StateCheck`, `_lose`
 2. Which torque does the model not explain?   `_observe`
 3. May the first torque go out? Is a torque   `_not_yet`, `_misbehaves`
    or a speed beyond its bound?
@@ -19,7 +19,7 @@ the reason of the present state, and what makes torques begin again.
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 import logging
 import math
@@ -37,6 +37,7 @@ from .joint_trial import JointTrial
 from .limits import TorqueLimiter
 from .reference import Reference
 from .settings import per_joint, Settings
+from .state_check import Limits, StateCheck
 from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
@@ -106,20 +107,9 @@ PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
 # A start and a change of settings are ramps of RAMP_S [s]. For OPENING_S [s] after the first
 # torque brakes may still be opening, and bounds do not count.
 RAMP_S, OPENING_S = 0.2, 0.05
-# A position may be POSITION_SLACK [rad] beyond its limit, a velocity SPEED_SLACK times its limit,
-# a step of position JUMP_SLACK [rad] more than that velocity allows. Position and integrated
-# velocity may differ by DRIFT [rad] and the way of DRIFT_DELAY_S [s]; the difference fades with
-# DRIFT_FADES_S [s]. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
-POSITION_SLACK, SPEED_SLACK, JUMP_SLACK = 0.2, 2.0, 1e-2
-DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
-MOST_EFFORT = 10.0  # a measured effort beyond this many torque limits is not in N m
 IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
-# A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
-# ALL_BEHIND-th in a row: then the clock was set back.
-CLOCK_SET_BACK_S, ALL_BEHIND = 1.0, 20
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
-WINDOW = 20  # number of latest states whose median period and age are taken
 
 
 class Status(NamedTuple):
@@ -134,29 +124,6 @@ class Status(NamedTuple):
         """Return state, reason and remedy in one sentence."""
         remedy = f'; to command again: {self.remedy}' if self.remedy else ''
         return f'{self.state.value}: {self.why}{remedy}'
-
-
-@dataclass(frozen=True)
-class Limits:
-    """
-    What the core asks of joint states and efforts.
-
-    `min_input_rate` is the lowest rate of states [Hz], `state_timeout` the longest time between
-    two [s], `max_state_age` their largest age [s] (0: ages are not used). `joint_factors` multiply
-    the bounds on unexplained torque, one for all joints or one each; `bag replay --learn` finds
-    them. `effort_friction` says whether measured torques contain friction: included, excluded or
-    auto. `held_until_commanded`: a receiver that adds no gravity carries the arm until the first
-    torque comes. `try_joints`: before anything is followed, each joint is pushed until it moves by
-    2 mrad, so that swapped or reversed joints are found.
-    """
-
-    min_input_rate: float = 95.0
-    state_timeout: float = 0.02
-    max_state_age: float = 0.1
-    joint_factors: tuple[float, ...] = (1.0,)
-    effort_friction: str = 'auto'
-    held_until_commanded: bool = False
-    try_joints: bool = False
 
 
 class Feedforward:
@@ -228,8 +195,7 @@ class Feedforward:
         self.reference, self._brake, self._lock = Reference(arm), Brake(arm), threading.RLock()
         if not 0.5e-3 <= period <= 0.01:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
-        self._period, self._periods = period, deque[float](maxlen=WINDOW)
-        self._ages = deque[float](maxlen=WINDOW)
+        self._check = StateCheck(arm, self.limits, period)
         self.law = self._working(ControlLaw(arm, Settings(target=target, **settings)))
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
@@ -372,7 +338,7 @@ class Feedforward:
             measured = None
             if not self.law.has_gains:  # a person may have guided the arm away
                 self.reference.hold(None)
-                measured = self._q
+                measured = self._check.q
         return self.reference.follow(q, times, dq, ddq, start=start, mark=mark, measured=measured)
 
     @property
@@ -409,12 +375,12 @@ class Feedforward:
     @property
     def period(self) -> float:
         """Median time between the latest states [s]; before any, the period that was given."""
-        return _median(self._periods) or self._period
+        return self._check.period
 
     @property
     def age(self) -> float:
         """Median age of the latest states [s]; 0 if unknown."""
-        return _median(self._ages)
+        return self._check.median_age
 
     # One joint state ---------------------------------------------------------------------------
 
@@ -456,20 +422,24 @@ class Feedforward:
             measured = None  # hardware without an effort interface
         now = time if now is None else now
         with self._lock:
-            if self._is_late(time):
+            order = self._check.order(time)
+            if order == 'late':
                 self.sends = False
                 return self.torque
-            wrong, faulty = self._impossible(q, dq, measured)
+            if order:
+                if self.state not in (State.SILENT, State.STOPPING):
+                    self._change(Event.LOST, 'the clock of the joint states was set back')
+                self._forget()
+            wrong, faulty = self._check.impossible(q, dq, measured)
             if wrong:
                 self.latest = None
                 return self._lose(wrong, now, faulty)
-            late = self._untimely(time, age)
-            leaps = '' if late else self._leaps(q, dq)
-            self._q, self._dq, self._heard = q, dq, now
+            wrong, faulty = self._check.take(time, q, dq, age)
+            self._heard = now
             reference = self.reference.at(time)
             state = self.latest = self._terms(time, q, dq, reference)
-            if late or leaps:
-                return self._lose(late or leaps, now, bool(leaps))
+            if wrong:
+                return self._lose(wrong, now, faulty)
             self._good, self.trouble = self._good + 1, ''
             self._observe(state, measured)
             self._judge(state, reference)
@@ -524,12 +494,9 @@ class Feedforward:
 
     def _forget(self) -> None:
         """Forget all joint states."""
-        self._stamp: float | None = None
-        self._q = self._dq = self._drift = self.zero
-        self._good = self._behind = 0
-        self._elapsed = self._age = self._heard = self._sent_at = 0.0
-        self._periods.clear()
-        self._ages.clear()
+        self._check.forget()
+        self._good = 0
+        self._heard = self._sent_at = 0.0
         self._commands = deque[Array](maxlen=64)  # an old state answers an old command
         self._observer = MomentumObserver(self.law.terms.true)
         self._friction = self._friction_in_effort()
@@ -540,105 +507,11 @@ class Feedforward:
         self._pick_up = self._before = None
         self._blend, self._blend_at = self.zero, -math.inf
 
-    def _is_late(self, stamp: float) -> bool:
-        """Return whether a state is no newer than the last, and the clock was not set back."""
-        if self._stamp is None or stamp > self._stamp:
-            self._behind = 0
-            return False
-        self._behind += stamp < self._stamp
-        if self._behind < ALL_BEHIND and self._stamp - stamp <= CLOCK_SET_BACK_S:
-            return True
-        if self.state not in (State.SILENT, State.STOPPING):
-            self._change(Event.LOST, 'the clock of the joint states was set back')
-        self._forget()
-        return False
-
-    def _impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
-        """Return which value no state of this arm can have, or '', and whether it is a fault."""
-        for name, values in (('position', q), ('velocity', dq), ('effort', effort)):
-            if values is not None and not np.isfinite(values).all():
-                joint = int((~np.isfinite(values)).argmax())
-                return f'the {name} of {self.names[joint]} is {values[joint]}', False
-        lower, upper = self.description.limit('lower'), self.description.limit('upper')
-        torque = self.zero if effort is None else effort
-        for values, wrong, what in (
-            (
-                q,
-                (q < lower - POSITION_SLACK) | (q > upper + POSITION_SLACK),
-                'is at {:.4g} rad, which this arm cannot reach; check its driver, and that it is '
-                'not in degrees',
-            ),
-            (
-                dq,
-                np.abs(dq) > SPEED_SLACK * self._velocity,
-                'moves at {:.4g} rad/s, faster than it can',
-            ),
-            (
-                torque,
-                np.abs(torque) > MOST_EFFORT * self._effort,
-                'has a measured effort of {:.4g} N m; check the unit in which its driver gives '
-                'efforts',
-            ),
-        ):
-            if wrong.any():
-                joint = int(wrong.argmax())
-                return f'{self.names[joint]} {what.format(values[joint])}', True
-        return '', False
-
-    def _untimely(self, stamp: float, age: float | None) -> str:
-        """Return why states are too rare, too late or missing, or ''; note period and age."""
-        limits, before, self._stamp = self.limits, self._stamp, stamp
-        age = age if age is not None and limits.max_state_age > 0.0 else 0.0
-        self._age = max(0.0, age)
-        self._ages.append(self._age)
-        self._elapsed = 0.0 if before is None else stamp - before
-        if before is None:
-            return ''
-        self._periods.append(self._elapsed)
-        if len(self._periods) == WINDOW and self.period * limits.min_input_rate > 1.0:
-            return (
-                f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
-                f'{limits.min_input_rate:.0f} Hz are needed; use the full-rate topic '
-                '(franka_ros2: franka/joint_states)'
-            )
-        if self._elapsed > limits.state_timeout:
-            return f'{1e3 * self._elapsed:.0f} ms of joint states are missing'
-        if abs(age) > limits.max_state_age > 0.0:
-            return (
-                f'joint states are {1e3 * age:.0f} ms old ({1e3 * limits.max_state_age:.0f} are '
-                'allowed); synchronise the clocks, or set max_state_age to 0'
-            )
-        return ''
-
-    def _leaps(self, q: Array, dq: Array) -> str:
-        """Return which joint moved as it cannot, or not as its velocity says; or ''."""
-        gap = self._elapsed
-        if gap == 0.0:  # the first state
-            return ''
-        moved = q - self._q
-        far = np.abs(moved) > SPEED_SLACK * self._velocity * gap + JUMP_SLACK
-        keep = max(0.0, 1.0 - gap / DRIFT_FADES_S)
-        drift = keep * self._drift + moved - 0.5 * gap * (dq + self._dq)
-        drifts = np.abs(drift) > DRIFT + (DRIFT_DELAY_S + gap) * np.abs(dq)
-        self._drift = drift
-        if far.any():
-            joint = int(far.argmax())
-            what = f'moved by {moved[joint]:.3g} rad in {gap:.3g} s, faster than it can'
-        elif drifts.any():
-            joint = int(drifts.argmax())
-            what = (
-                f'is {drift[joint]:.3g} rad from where its velocity ({dq[joint]:.3g} rad/s) takes '
-                'it'
-            )
-        else:
-            return ''
-        cause = 'check its driver, and whether two sources send joint states'
-        return f'{self.names[joint]} {what}; {cause}'
-
     def _lose(self, why: str, now: float, faulty: bool) -> Array:
         """Take note that the arm's present state is unknown; return the torque."""
         self._good, self.trouble = 0, why
-        self._drift, self._over_s = self.zero, 0.0
+        self._check.forget_drift()
+        self._over_s = 0.0
         self.counts['unusable states'] += 1
         if self.state in (State.RUNNING, State.BRAKING, State.HOLDING):
             self.counts['stops'] += 1
@@ -669,7 +542,7 @@ class Feedforward:
         """Compare commanded and measured torque with the torque that the motion needs."""
         terms, sent = self.law.terms, self._commands
         carried = state.gravity - terms.gravity_to_command(state.q, state.gravity)
-        late = round(self._age / self._elapsed) if self._elapsed > 0.0 else 0
+        late = round(self._check.age / self._check.elapsed) if self._check.elapsed > 0.0 else 0
         believed = carried + sent[-1 - min(late, len(sent) - 1)] if sent else carried
         # Some receivers that add gravity report the command as effort, which measures nothing.
         echoed = (
@@ -756,7 +629,7 @@ class Feedforward:
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        speed, elapsed = np.abs(state.dq), self._elapsed
+        speed, elapsed = np.abs(state.dq), self._check.elapsed
         if self._pick_up is not None:
             late = state.stamp - self._pick_up[0] > PICK_UP_S
             self._pick_up = None if late or speed.max() > PICK_UP_SPEED else self._pick_up
@@ -797,7 +670,7 @@ class Feedforward:
         self._moved_at, self._before, self._pick_up = -math.inf, None, None
         self._trial = None
         self._blend_at = math.inf  # the next torque begins a ramp from the last one
-        self.reference.clear(self._stamp or 0.0, 'torques begin')
+        self.reference.clear(self._check.stamp or 0.0, 'torques begin')
         self._change(event, '')
 
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array | None:
@@ -838,7 +711,7 @@ class Feedforward:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
         trial = self._trial
         assert trial is not None
-        torque = trial.torque(state, self.law.terms, self._elapsed, self._age)
+        torque = trial.torque(state, self.law.terms, self._check.elapsed, self._check.age)
         if trial.joint == len(self.names):
             self._trial, self._blend_at = None, math.inf
         if trial.wrong:
@@ -848,7 +721,7 @@ class Feedforward:
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
         terms, brake = self.law.terms, self._brake
-        slowed = brake.torque(state, terms, self.unexplained, self._elapsed, self._age)
+        slowed = brake.torque(state, terms, self.unexplained, self._check.elapsed, self._check.age)
         if self.state is State.BRAKING and brake.driven:
             self._hold = False
             self._change(Event.DRIVEN, f'{self.why}; {brake.driven}')
@@ -860,18 +733,18 @@ class Feedforward:
         """Change the state as TRANSITIONS says, and log it."""
         before, self.state, self.why = self.state, TRANSITIONS[self.state, event], why
         if before is State.RUNNING:
-            self.reference.clear(self._stamp or 0.0, why)
+            self.reference.clear(self._check.stamp or 0.0, why)
         if self.state is State.BRAKING:
             self._brake.begin(self.unexplained)
         if self.state is State.STOPPING:
-            self._goal = self._resting(self._q)
+            self._goal = self._resting(self._check.q)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
     # 5. Limit the torque and its rate ----------------------------------------------------------
 
     def _send(self, desired: Array, now: float) -> Array:
-        self._last = self._limiter.limit(desired, self._last, self._elapsed)
+        self._last = self._limiter.limit(desired, self._last, self._check.elapsed)
         self.counts['commands'] += 1
         self.counts['limited'] += bool((self._last != desired).any())
         np.maximum(self.largest_share, np.abs(self._last) / self._effort, out=self.largest_share)
@@ -896,14 +769,16 @@ class Feedforward:
     def _resting(self, q: Array) -> Array:
         """Return the torque that holds the arm at q if the target needs one, else zero, (n,)."""
         terms = self.law.terms
-        unneeded = terms.adds_gravity or self._to_zero or self._stamp is None
+        unneeded = terms.adds_gravity or self._to_zero or self._check.stamp is None
         return self.zero if unneeded else self._limiter.clipped(terms.gravity(q))
 
     def _rest(self, q: Array) -> Array:
         """Return the resting torque in state SILENT."""
         self.torque, self.sends = self._resting(q), False
         if self._applied_when_silent:
-            self.torque = self._last = self._limiter.limit(self.torque, self._last, self._elapsed)
+            self.torque = self._last = self._limiter.limit(
+                self.torque, self._last, self._check.elapsed
+            )
             self._commands.append(self.torque)
         return self.torque
 
@@ -933,7 +808,3 @@ def less_load(difference: Array, lifted: Array) -> Array:
     square = float(lifted @ lifted)
     share = min(max(-float(difference @ lifted) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return difference + share * lifted
-
-
-def _median(values: deque[float]) -> float:
-    return sorted(values)[len(values) // 2] if values else 0.0

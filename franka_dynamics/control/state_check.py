@@ -1,0 +1,201 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Whether joint states can be used: possible, in time, and in agreement with the last one."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arm import ArmDescription
+from ..typing import Array
+
+# A position may be POSITION_SLACK [rad] beyond its limit, a velocity SPEED_SLACK times its limit,
+# a step of position JUMP_SLACK [rad] more than that velocity allows. Position and integrated
+# velocity may differ by DRIFT [rad] and the way of DRIFT_DELAY_S [s]; the difference fades with
+# DRIFT_FADES_S [s]. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
+POSITION_SLACK, SPEED_SLACK, JUMP_SLACK = 0.2, 2.0, 1e-2
+DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
+MOST_EFFORT = 10.0  # a measured effort beyond this many torque limits is not in N m
+# A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
+# ALL_BEHIND-th in a row: then the clock was set back.
+CLOCK_SET_BACK_S, ALL_BEHIND = 1.0, 20
+WINDOW = 20  # number of latest states whose median period and age are taken
+
+
+@dataclass(frozen=True)
+class Limits:
+    """
+    What the core asks of joint states and efforts.
+
+    `min_input_rate` is the lowest rate of states [Hz], `state_timeout` the longest time between
+    two [s], `max_state_age` their largest age [s] (0: ages are not used). `joint_factors` multiply
+    the bounds on unexplained torque, one for all joints or one each; `bag replay --learn` finds
+    them. `effort_friction` says whether measured torques contain friction: included, excluded or
+    auto. `held_until_commanded`: a receiver that adds no gravity carries the arm until the first
+    torque comes. `try_joints`: before anything is followed, each joint is pushed until it moves by
+    2 mrad, so that swapped or reversed joints are found.
+    """
+
+    min_input_rate: float = 95.0
+    state_timeout: float = 0.02
+    max_state_age: float = 0.1
+    joint_factors: tuple[float, ...] = (1.0,)
+    effort_friction: str = 'auto'
+    held_until_commanded: bool = False
+    try_joints: bool = False
+
+
+class StateCheck:
+    """
+    Judges the joint states of one arm, one after the other; `limits` says what is asked of them.
+
+    `period` is the time between two states that is assumed until some have come [s].
+
+    Attributes
+    ----------
+    stamp : float or None
+        Stamp of the latest possible state [s].
+    q, dq : ndarray, shape (n,)
+        Its position [rad] and velocity [rad/s].
+    elapsed, age : float
+        Time between it and the one before, and its age [s].
+
+    """
+
+    def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
+        self._limits, self._period, self._names = limits, period, arm.joint_names
+        self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
+        self._velocity, self._effort = arm.limit('velocity'), arm.limit('effort')
+        self._zero = np.zeros(arm.n)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all joint states."""
+        self.stamp: float | None = None
+        self.q = self.dq = self._drift = self._zero
+        self.elapsed = self.age = 0.0
+        self._behind = 0
+        self._periods = deque[float](maxlen=WINDOW)
+        self._ages = deque[float](maxlen=WINDOW)
+
+    def forget_drift(self) -> None:
+        """Take position and integrated velocity for equal, as after a state is missing."""
+        self._drift = self._zero
+
+    @property
+    def period(self) -> float:
+        """Median time between the latest states [s]; before any, the period that was given."""
+        return _median(self._periods) or self._period
+
+    @property
+    def median_age(self) -> float:
+        """Median age of the latest states [s]; 0 if unknown."""
+        return _median(self._ages)
+
+    def order(self, stamp: float) -> str:
+        """Return 'late' for a state no newer than the last, 'set back' if the clock was; or ''."""
+        if self.stamp is None or stamp > self.stamp:
+            self._behind = 0
+            return ''
+        self._behind += stamp < self.stamp
+        late = self._behind < ALL_BEHIND and self.stamp - stamp <= CLOCK_SET_BACK_S
+        return 'late' if late else 'set back'
+
+    def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
+        """Return which value no state of this arm can have, or '', and whether it is a fault."""
+        for name, values in (('position', q), ('velocity', dq), ('effort', effort)):
+            if values is not None and not np.isfinite(values).all():
+                joint = int((~np.isfinite(values)).argmax())
+                return f'the {name} of {self._names[joint]} is {values[joint]}', False
+        torque = self._zero if effort is None else effort
+        for values, wrong, what in (
+            (
+                q,
+                (q < self._lower - POSITION_SLACK) | (q > self._upper + POSITION_SLACK),
+                'is at {:.4g} rad, which this arm cannot reach; check its driver, and that it is '
+                'not in degrees',
+            ),
+            (
+                dq,
+                np.abs(dq) > SPEED_SLACK * self._velocity,
+                'moves at {:.4g} rad/s, faster than it can',
+            ),
+            (
+                torque,
+                np.abs(torque) > MOST_EFFORT * self._effort,
+                'has a measured effort of {:.4g} N m; check the unit in which its driver gives '
+                'efforts',
+            ),
+        ):
+            if wrong.any():
+                joint = int(wrong.argmax())
+                return f'{self._names[joint]} {what.format(values[joint])}', True
+        return '', False
+
+    def take(self, stamp: float, q: Array, dq: Array, age: float | None) -> tuple[str, bool]:
+        """
+        Note a possible state; return why it cannot be used, or '', and whether that is a fault.
+
+        `stamp` and `age` are in seconds.
+        """
+        late = self._untimely(stamp, age)
+        leaps = '' if late else self._leaps(q, dq)
+        self.q, self.dq = q, dq
+        return late or leaps, bool(leaps)
+
+    def _untimely(self, stamp: float, age: float | None) -> str:
+        """Return why states are too rare, too late or missing, or ''; note period and age."""
+        limits, before, self.stamp = self._limits, self.stamp, stamp
+        age = age if age is not None and limits.max_state_age > 0.0 else 0.0
+        self.age = max(0.0, age)
+        self._ages.append(self.age)
+        self.elapsed = 0.0 if before is None else stamp - before
+        if before is None:
+            return ''
+        self._periods.append(self.elapsed)
+        if len(self._periods) == WINDOW and self.period * limits.min_input_rate > 1.0:
+            return (
+                f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
+                f'{limits.min_input_rate:.0f} Hz are needed; use the full-rate topic '
+                '(franka_ros2: franka/joint_states)'
+            )
+        if self.elapsed > limits.state_timeout:
+            return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'
+        if abs(age) > limits.max_state_age > 0.0:
+            return (
+                f'joint states are {1e3 * age:.0f} ms old ({1e3 * limits.max_state_age:.0f} are '
+                'allowed); synchronise the clocks, or set max_state_age to 0'
+            )
+        return ''
+
+    def _leaps(self, q: Array, dq: Array) -> str:
+        """Return which joint moved as it cannot, or not as its velocity says; or ''."""
+        gap = self.elapsed
+        if gap == 0.0:  # the first state
+            return ''
+        moved = q - self.q
+        far = np.abs(moved) > SPEED_SLACK * self._velocity * gap + JUMP_SLACK
+        keep = max(0.0, 1.0 - gap / DRIFT_FADES_S)
+        drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
+        drifts = np.abs(drift) > DRIFT + (DRIFT_DELAY_S + gap) * np.abs(dq)
+        self._drift = drift
+        if far.any():
+            joint = int(far.argmax())
+            what = f'moved by {moved[joint]:.3g} rad in {gap:.3g} s, faster than it can'
+        elif drifts.any():
+            joint = int(drifts.argmax())
+            what = (
+                f'is {drift[joint]:.3g} rad from where its velocity ({dq[joint]:.3g} rad/s) takes '
+                'it'
+            )
+        else:
+            return ''
+        cause = 'check its driver, and whether two sources send joint states'
+        return f'{self._names[joint]} {what}; {cause}'
+
+
+def _median(values: deque[float]) -> float:
+    return sorted(values)[len(values) // 2] if values else 0.0
