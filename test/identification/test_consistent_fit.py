@@ -70,10 +70,13 @@ def test_an_impossible_arms_torques_give_a_possible_arm(simulate):
     assert min(link.consistency_margin() for link in arm.links) > 0.0
 
 
-def test_masses_of_a_heavier_arm_stop_at_their_bound(simulate):
-    arm = fitted(simulate, FER.map_links(lambda link: link + link + link + link))
-    ratios = np.array([link.mass / own.mass for link, own in zip(arm.links, FER.links)])
-    assert 1.0 / 3.0 - 1e-6 <= ratios.min() and 2.99 < ratios.max() <= 3.0 + 1e-6
+@pytest.mark.parametrize(('times', 'bound', 'extreme'), [(4.0, 3.0, max), (0.2, 1 / 3, min)])
+def test_masses_of_a_heavier_or_lighter_arm_stop_at_their_bound(simulate, times, bound, extreme):
+    other = FER.map_links(lambda link: LinkInertia.from_parameters(times * link.parameters()))
+    arm = fitted(simulate, other)
+    ratios = [link.mass / own.mass for link, own in zip(arm.links, FER.links)]
+    assert extreme(ratios) == pytest.approx(bound, rel=4e-3)
+    assert 1 / 3 - 1e-6 <= min(ratios) and max(ratios) <= 3.0 + 1e-6
 
 
 def test_centres_of_mass_stop_where_their_links_end(simulate):

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.verdict import of_motion
+from franka_dynamics.identification.verdict import Cause, of_motion, Verdict
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
@@ -188,6 +188,13 @@ def test_every_cause_has_a_sentence_with_what_to_do(sound):
     first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert 'fer_joint2' in first and '--effort-scale 1 0.7' in first
     assert 'NOT' in headline(found)
+
+
+@pytest.mark.parametrize(('seconds', 'word'), [(0.05, '50 ms late'), (-0.05, '50 ms early')])
+def test_efforts_behind_positions_are_late_and_before_them_early(seconds, word):
+    found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5),), (), np.ones(7))
+    first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
+    assert word in first
 
 
 def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
