@@ -45,7 +45,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.child import default_signals
 from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_group import ros_value, use_isolated_network
@@ -99,13 +98,11 @@ class Bench:
     def start(self, name: str, module: str, *renamed: str, **parameters) -> None:
         """Start a node; NAME.log gets the node's output."""
         words = [f'{key.replace("__", ".")}:={ros_value(one)}' for key, one in parameters.items()]
-        command = [sys.executable, '-m', f'franka_dynamics.ros.{module}', '--ros-args']
+        command = [sys.executable, '-m', 'franka_dynamics.ros.child', module, '--ros-args']
         for option, texts in (('-p', words), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self.folder / f'{name}.log').open('wb') as log:
-            self._running[name] = subprocess.Popen(
-                command, stdout=log, stderr=log, preexec_fn=default_signals
-            )
+            self._running[name] = subprocess.Popen(command, stdout=log, stderr=log)
 
     def feedforward(self, target: str, name: str = 'feedforward') -> None:
         """Start a feedforward node that commands the arm, even while another node does."""

@@ -12,8 +12,6 @@ import subprocess
 import sys
 import time
 
-from franka_dynamics.ros.child import default_signals
-
 # Tests wait this long only if processes are left; a browser's processes end late.
 GRACE_S = 20.0
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
@@ -31,7 +29,6 @@ def start_python(*words, environment=(), **options) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, *map(str, words)],
         text=True,
-        preexec_fn=default_signals,
         env={**os.environ, 'PYTHONPATH': PYTHONPATH, **dict(environment)},
         **{**pipes, **options},
     )

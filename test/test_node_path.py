@@ -70,7 +70,7 @@ arm = node.controller.description
 for step in range(3):
     message = JointState(name=arm.joint_names, position=arm.home.tolist(), velocity=[0.0] * 7)
     message.header.stamp = node.get_clock().now().to_msg()
-    node.arm.on_joint_state(bytes(serialize_message(message)))
+    node._on_joint_state(bytes(serialize_message(message)))
 assert node.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
 node.destroy_node()
 rclpy.shutdown()
