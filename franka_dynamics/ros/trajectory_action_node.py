@@ -11,7 +11,6 @@ sentence.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 import math
 import sys
@@ -206,7 +205,7 @@ class TrajectoryActionNode(Node):
         The subscription exists only during the wait, because reading 1 kHz states without a goal
         would be wasted work.
         """
-        reader, states = JointStateReader(self._description.joint_names), deque[bytes]()
+        reader, states = JointStateReader(self._description.joint_names), list[bytes]()
         subscription = self.create_subscription(
             JointState, 'joint_states', states.append, STATE_QOS, raw=True
         )
@@ -219,7 +218,7 @@ class TrajectoryActionNode(Node):
             while time.monotonic() < give_up:
                 while states:
                     try:
-                        reading = reader.read(states.popleft())
+                        reading = reader.read(states.pop(0))
                     except JointStateError as error:
                         problem = str(error)
                         continue
