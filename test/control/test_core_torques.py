@@ -182,6 +182,13 @@ def test_gains_that_a_slow_loop_cannot_bear_are_refused_with_its_period():
     core(replace(MUJOCO, **gains), period=1e-3)
     with pytest.raises(SettingsError):
         core(replace(MUJOCO, **gains), period=0.01)
+    # States that come old are as bad.
+    fresh, old = (core(MUJOCO, limits=Limits(max_state_age=0.1)) for _ in range(2))
+    for controller, age in ((fresh, 0.0), (old, 0.012)):
+        assert sent_at_rest(controller, 30, age=age)
+    fresh.change(**gains)
+    with pytest.raises(SettingsError):
+        old.change(**gains)
 
 
 def test_the_target_stays_while_torques_are_sent():

@@ -276,6 +276,16 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
 
 
+def test_a_sender_that_dies_between_two_resets_of_the_clock_times_out():
+    receiver, still = fci_receiver(), np.zeros(7)
+    for stamp in (10.0, 5.0):
+        receiver.step(stamp, FER.home, still)
+        assert receiver.take(np.full(7, 2.0), None) is None
+    for k in range(round(2e3 * TIMEOUT_S)):
+        receiver.step(1e-3 * k, FER.home, still)
+    assert receiver.timeouts == 1
+
+
 def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_senders_torque():
     # As the direct Gazebo node does.
     receiver = fci_receiver()
