@@ -232,6 +232,7 @@ BROKEN = {
     'not finite velocity': (lambda q, dq: (q, dq + np.inf), False),
     'beyond its limit': (lambda q, dq: (q + 4.0, dq), True),
     'too fast': (lambda q, dq: (q, dq + 5.3), True),
+    'too fast backwards': (lambda q, dq: (q, dq - 5.3), True),
     'a leap': (lambda q, dq: (q + 0.1, dq), True),
 }
 
