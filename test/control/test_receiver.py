@@ -276,6 +276,17 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
 
 
+def test_a_held_arm_that_something_drives_is_braked_again():
+    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S)
+    one, carried = np.eye(7)[0], NewtonEulerModel(FER).gravity(FER.home)
+    receiver.step(0.0, FER.home, np.zeros(7))
+    receiver.take(carried, None)
+    for k in range(400):  # faster and faster, although it is braked, then at one speed
+        torque = receiver.step(1e-3 * k, FER.home, min(2.0, 0.01 * k) * one)
+    assert receiver.state is ReceiverState.HOLDING
+    assert torque[0] < carried[0] - 1.0
+
+
 def test_a_sender_that_dies_between_two_resets_of_the_clock_times_out():
     receiver, still = fci_receiver(), np.zeros(7)
     for stamp in (10.0, 5.0):
