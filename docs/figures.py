@@ -24,6 +24,7 @@ from franka_dynamics.control import (
     reference,
     request,
     settings,
+    state_check,
     terms,
 )
 from franka_dynamics.control import feedforward as core
@@ -79,9 +80,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'at most {} times within {} s',
                 (core.MOST_RESTARTS, core.RESTART_WINDOW_S),
             ),
-            ('positions more than {} rad beyond the limits', (core.POSITION_SLACK,)),
-            ('an effort of more than {} times the limit', (core.MOST_EFFORT,)),
-            ('a velocity beyond {} times the velocity limit', (core.SPEED_SLACK,)),
+            ('positions more than {} rad beyond the limits', (state_check.POSITION_SLACK,)),
+            ('an effort of more than {} times the limit', (state_check.MOST_EFFORT,)),
+            ('a velocity beyond {} times the velocity limit', (state_check.SPEED_SLACK,)),
             ('needs states of at most {} ms', (1e3 * core.OLDEST_AT_BEGIN_S,)),
             ('first point at time zero, more than {} rad away', (planning.MOST_START_DISTANCE,)),
             (

@@ -104,9 +104,10 @@ GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
 # For PICK_UP_S [s] after a change of payload the arm may carry the old load, the new one or a
 # part of the change, as long as no joint is faster than PICK_UP_SPEED [rad/s].
 PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
-# A start and a change of settings are ramps of RAMP_S [s]. For OPENING_S [s] after the first
-# torque brakes may still be opening, and bounds do not count.
-RAMP_S, OPENING_S = 0.2, 0.05
+# A start and a change of settings are ramps of RAMP_S [s]. A receiver may take the first torque
+# up to TAKEN_S [s] late, while brakes hold the arm; for OPENING_S [s] after that they may still be
+# opening. Until then bounds do not count.
+RAMP_S, TAKEN_S, OPENING_S = 0.2, 1.0, 0.05
 IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
@@ -504,6 +505,7 @@ class Feedforward:
         self.unexplained = self.external = self._acting = self.zero
         self._over_s = self._fast_s = 0.0
         self._moved_at = -math.inf  # stamp at which the reference moved last
+        self._taken_by = -math.inf  # stamp at which the receiver must have taken a torque
         self._pick_up = self._before = None
         self._blend, self._blend_at = self.zero, -math.inf
 
@@ -634,6 +636,11 @@ class Feedforward:
             late = state.stamp - self._pick_up[0] > PICK_UP_S
             self._pick_up = None if late or speed.max() > PICK_UP_SPEED else self._pick_up
         wrong = self._departs(self.wide)
+        if self.measured and self._is_idle() and speed.max() <= REST_SPEED:
+            if state.stamp <= self._taken_by:
+                wrong, self._over_s = '', -OPENING_S
+        else:
+            self._taken_by = -math.inf  # a torque is taken, or nothing holds the arm
         self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
         if self._over_s >= HELD_S:
             return wrong
@@ -661,7 +668,7 @@ class Feedforward:
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
         self._observer.forget_torque()
         self._run(Event.BEGIN)
-        self._over_s = -OPENING_S
+        self._over_s, self._taken_by = -OPENING_S, state.stamp + TAKEN_S
         if self.limits.try_joints:
             self._trial = JointTrial(self.description, self.wide[0])
 
