@@ -636,11 +636,12 @@ class Feedforward:
             late = state.stamp - self._pick_up[0] > PICK_UP_S
             self._pick_up = None if late or speed.max() > PICK_UP_SPEED else self._pick_up
         wrong = self._departs(self.wide)
-        if self.measured and self._is_idle() and speed.max() <= REST_SPEED:
-            if state.stamp <= self._taken_by:
+        if state.stamp <= self._taken_by:
+            share, sent = self._acting / self._effort, self._commands[-1] / self._effort
+            if self.measured and share @ sent < 0.5 * sent @ sent and speed.max() <= REST_SPEED:
                 wrong, self._over_s = '', -OPENING_S
-        else:
-            self._taken_by = -math.inf  # a torque is taken, or nothing holds the arm
+            else:
+                self._taken_by = -math.inf  # a torque is taken, or nothing holds the arm
         self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
         if self._over_s >= HELD_S:
             return wrong

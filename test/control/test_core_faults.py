@@ -296,21 +296,18 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
 
 @pytest.mark.parametrize(
     ('taken', 'falls', 'state'),
-    [(0.4, False, State.RUNNING), (2.0, False, State.HOLDING), (0.4, True, State.RUNNING)],
+    [(0.4, False, State.RUNNING), (2.0, False, State.HOLDING), (0.4, True, State.BRAKING)],
     ids=['late', 'never', 'falling'],
 )
 def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(taken, falls, state):
     # Given an arm that measures only noise until its receiver takes torques.
-    controller, noise = core(replace(MUJOCO, **GENTLE)), np.full(7, 0.01)
-    effort, speed, torque = noise, 0.0, NOTHING
-    for step in range(int(1e3 * min(taken + 0.2, 1.5))):
+    controller, draw = core(replace(MUJOCO, **GENTLE)), np.random.default_rng(1).normal
+    effort, speed, seen = draw(0.0, 0.2, 7), NOTHING, set()
+    for step in range(1500):
         time = 1e-3 * step
-        torque = controller.step(FER.home, np.full(7, speed), time, effort=effort)
-        began = controller.state is not State.SILENT
-        effort = torque + noise if time > taken else noise
-        speed = 0.03 if falls and began else 0.0
-        if falls and controller.state in (State.BRAKING, State.HOLDING):
-            assert time < taken  # without brakes an arm falls that nobody carries
-            return
-    assert not falls
-    assert controller.state is state
+        torque = controller.step(FER.home, speed, time, effort=effort)
+        seen.add((controller.state, time < taken))
+        effort = draw(0.0, 0.2, 7) + (torque if time > taken else 0.0)
+        # Without brakes an arm falls that nobody carries.
+        speed = np.full(7, 0.03) if falls and controller.state is State.RUNNING else NOTHING
+    assert (controller.state is state) or (falls and (state, True) in seen)
