@@ -164,7 +164,9 @@ def cases(arm: ArmDescription, down: Array) -> Iterator[Case]:
         for gain in (0.5, 0.8, 0.9, 1.1, 1.3, 2.0, -1.0):
             yield f'gain {gain:g} of {joint + 1}', 'gain', (joint,), scaled({joint: gain}), down
         for angle in (0.1, 0.3):
-            yield f'zero {angle:g} of {joint + 1}', 'zero', (joint,), turned(joint, angle), down
+            # That of the first joint is a turn of the base.
+            named = ('zero', (joint,)) if joint else ('gravity', ())
+            yield f'zero {angle:g} of {joint + 1}', *named, turned(joint, angle), down
         yield f'offset 2 of {joint + 1}', 'offset', (joint,), off(joint, 2.0), down
         yield f'drift 1.3 of {joint + 1}', 'drift', (joint,), drifting((joint,), 1.3), down
     for one, other in ((0.8, 1.2), (1.2, 1.3), (0.8, 0.8)):

@@ -99,7 +99,9 @@ def places(model: TorqueModel) -> dict[Fault, list[int]]:
     for j, offset in enumerate(offsets.tolist()):
         own = joints + 3 * j
         found['gain', (j,)], found['drift', (j,)] = [own], [own, own + 1]
-        found['zero', (j,)], found['offset', (j,)] = [own + 2], [offset]
+        found['offset', (j,)] = [offset]
+        if j:  # an error of the first joint's zero is a turn of the base, which gravity names
+            found['zero', (j,)] = [own + 2]
     for k, pair in enumerate(combinations(range(n), 2)):
         found['exchanged', pair] = [joints + 3 * n + k]
     return found

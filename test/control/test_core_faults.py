@@ -275,7 +275,7 @@ def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint):
     loop.run(1.5)
     assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
     assert 'fer_joint' in loop.controller.why
-    assert loop.fastest < 1.0  # without the trial 7 rad/s
+    assert loop.fastest < 1.0
 
 
 @pytest.mark.parametrize('gains', [{}, FIRM])

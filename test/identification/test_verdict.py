@@ -140,6 +140,17 @@ def test_gravity_of_an_arm_on_a_wall_is_found(sound, simulate):
     assert cause.kind == 'gravity' and np.linalg.norm(cause.values) < 2.0
 
 
+def test_a_zero_of_the_first_joint_of_an_arm_on_a_wall_is_a_turn_of_its_base(sound):
+    wall, angle = np.array([9.81, 0.0, 0.0]), 0.15
+    on_wall = NewtonEulerModel(FER, wall).gravity(sound.q) - NewtonEulerModel(FER).gravity(sound.q)
+    motion = replace(sound, effort=sound.effort + on_wall)
+    assert judged(motion, tuple(wall)).sound
+    (cause,) = judged(turned(motion, 0, angle), tuple(wall)).causes
+    assert cause.kind == 'gravity'
+    turn = np.array([np.cos(angle), np.sin(angle), 0.0])
+    np.testing.assert_allclose(cause.values, 9.81 * turn, rtol=0.0, atol=0.5)
+
+
 def test_a_load_that_comes_and_a_push_are_named_with_their_time(sound):
     (cause,) = judged(held_later(sound, 1.0)).causes
     assert (cause.kind, cause.joints) == ('load', (2,))
