@@ -167,6 +167,7 @@ def run(event: str, target: str, folder: Path) -> Result:
             '__ns:=/',
             robot_type=FER.name,
             gravity_compensation=target == 'fci',
+            ideal=True,  # or the logged efforts would not be the applied torques
             brake_release_after=0.1,
             step_log=str(steps),
             pacing='lockstep',
