@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs Python, waits for processes, finds and ends those that tests leave behind."""
+"""Runs Python, waits for processes, and ends processes that a test left running."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -79,7 +79,7 @@ class Verb(click.Command):
         self.params = [param for section in self.sections.values() for param in section if param]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; refuse those that belong to no option."""
+        """Parse the command line; refuse a word that no option takes."""
         many = [param for param in self.params if getattr(param, 'multiple', False)]
         lists = {flag for param in many for flag in param.opts}
         words = _spread(args, lists)

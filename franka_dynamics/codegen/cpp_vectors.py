@@ -13,7 +13,7 @@ A file of vectors has these rows; empty columns are left out:
 - `cycle`, seconds since the last cycle, q (n), dq (n), state, torque (n): what comes out
 
 The joint states are scripted and not those of an arm that obeys, so that nothing has to be
-simulated; the Python controller is told not to mind that.
+simulated. The Python controller's bounds on unexplained torque are so wide that it accepts them.
 """
 
 from __future__ import annotations

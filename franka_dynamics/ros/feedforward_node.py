@@ -430,7 +430,8 @@ class FeedforwardNode(LifecycleNode):
         """Start the controller, or stop it if a receiver is not the target's."""
         controller, refused = self.controller, self.clearance.look()
         if refused:
-            # Whoever takes these torques must not go on with those that would hold the target.
+            # The torque goes to zero: gravity torques are right for the target only, and this
+            # receiver is another one.
             if not controller.faulty:
                 controller.stop(refused, to_zero=True)
         elif not (

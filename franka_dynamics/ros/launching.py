@@ -65,7 +65,7 @@ def simulation_arguments(target: str) -> list[Any]:
 
 
 def namespace_argument(of: str) -> Any:
-    """Return the argument for the namespace of a simulation; `of` is what it contains."""
+    """Return the argument for the namespace of a simulation; its help names `of`, the nodes."""
     return argument(
         'namespace',
         SIMULATION,

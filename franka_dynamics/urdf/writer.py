@@ -71,7 +71,7 @@ def urdf_text(
     Returns
     -------
     str
-        The XML of the URDF. URDF has no rotor inertias; a comment names those that the text lacks.
+        The XML of the URDF. URDF has no rotor inertias; a comment lists the arm's.
 
     Raises
     ------

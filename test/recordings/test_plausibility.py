@@ -105,20 +105,20 @@ def test_a_clipped_effort_is_told_far_below_its_limit(sound, share):
     assert faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
 
 
-@pytest.mark.parametrize(('wander', 'told'), [(0.03, False), (0.12, True)])
-def test_a_stuck_encoder_is_told_by_what_its_velocity_adds_up_to(sound, wander, told):
+@pytest.mark.parametrize(('wander', 'refused'), [(0.03, False), (0.12, True)])
+def test_a_stuck_encoder_is_found_by_the_integral_of_its_velocity(sound, wander, refused):
     # Over windows of 0.3 s a velocity of `wander` adds up to 9 and to 36 mrad; 20 are allowed.
     stuck = at('q', 2, 0.3)(at('dq', 2, wander)(sound))
-    assert any('fer_joint3' in one for one in faults(stuck, FER)) is told
+    assert any('fer_joint3' in one for one in faults(stuck, FER)) is refused
 
 
-@pytest.mark.parametrize(('share', 'told'), [(0.98, False), (0.995, True)])
-def test_saturation_begins_just_below_the_limit(sound, share, told):
+@pytest.mark.parametrize(('share', 'reported'), [(0.98, False), (0.995, True)])
+def test_saturation_begins_just_below_the_limit(sound, share, reported):
     effort = sound.effort.copy()
     near = share * 87.0 + 1e-3 * np.random.default_rng(0).uniform(-1.0, 1.0, 60)
     effort[:60, 3] = near
     said = suspicions(replace(sound, effort=effort), FER)
-    assert any('fer_joint4 is at its limit' in one for one in said) is told
+    assert any('fer_joint4 is at its limit' in one for one in said) is reported
 
 
 @pytest.mark.parametrize(

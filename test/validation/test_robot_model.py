@@ -113,10 +113,10 @@ def test_a_pose_elsewhere_and_another_gravity_of_the_base_are_told():
     assert '[9.81, 0.0, 0.0] m/s^2' in found['gravity in the base frame']
 
 
-@pytest.mark.parametrize(('level', 'told'), [(0.4, False), (0.6, True)])
-def test_gravity_of_the_base_may_differ_by_half_a_metre_per_second_squared(level, told):
+@pytest.mark.parametrize(('level', 'refuses'), [(0.4, False), (0.6, True)])
+def test_gravity_of_the_base_may_differ_by_half_a_metre_per_second_squared(level, refuses):
     found = refused(ServedModel(), read_state(gravity=[level, 0.0, -9.81]))
-    assert ('gravity in the base frame' in found) is told
+    assert ('gravity in the base frame' in found) is refuses
 
 
 @pytest.mark.parametrize('value', [0.0, float('nan')])
