@@ -67,6 +67,7 @@ class Probe:
     """
 
     def __init__(self) -> None:
+        from diagnostic_msgs.msg import DiagnosticStatus
         import rclpy
         from rclpy.experimental import EventsExecutor
         from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -76,9 +77,11 @@ class Probe:
 
         from franka_dynamics.arm import load
 
-        arm = load('fer')
+        arm = load('fr3')
         rclpy.init()
         self._node = rclpy.create_node('latency_probe')
+        # The node knows a simulated arm, the only receiver it accepts here, by its status.
+        self._status = self._node.create_publisher(DiagnosticStatus, '~/status', 1)
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
         qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -89,7 +92,6 @@ class Probe:
                         name=list(arm.joint_names),
                         position=[q + 1e-6 * k for q in arm.home],
                         velocity=[0.0] * 7,
-                        effort=[0.0] * 7,
                     )
                 )
             )

@@ -67,8 +67,11 @@ class StateCheck:
 
     def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
         self._limits, self._period, self._names = limits, period, arm.joint_names
-        self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
-        self._velocity, self._effort = arm.limit('velocity'), arm.limit('effort')
+        self._velocity = arm.limit('velocity')
+        most = np.concatenate((SPEED_SLACK * self._velocity, MOST_EFFORT * arm.limit('effort')))
+        # Bounds of position, velocity and effort, (3 n,).
+        self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
+        self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))
         self._zero = np.zeros(arm.n)
         self.forget()
 
@@ -106,6 +109,11 @@ class StateCheck:
 
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
         """Return which value no state of this arm can have, or '', and whether it is a fault."""
+        values = np.concatenate((q, dq, self._zero if effort is None else effort))
+        # NaN is not within bounds either.
+        if ((values >= self._lowest) & (values <= self._highest)).all():
+            return '', False
+        n = len(self._names)
         for name, values in (('position', q), ('velocity', dq), ('effort', effort)):
             if values is not None and not np.isfinite(values).all():
                 joint = int((~np.isfinite(values)).argmax())
@@ -114,18 +122,18 @@ class StateCheck:
         for values, wrong, what in (
             (
                 q,
-                (q < self._lower - POSITION_SLACK) | (q > self._upper + POSITION_SLACK),
+                (q < self._lowest[:n]) | (q > self._highest[:n]),
                 'is at {:.4g} rad, which this arm cannot reach; check its driver, and that it is '
                 'not in degrees',
             ),
             (
                 dq,
-                np.abs(dq) > SPEED_SLACK * self._velocity,
+                np.abs(dq) > self._highest[n : 2 * n],
                 'moves at {:.4g} rad/s, faster than it can',
             ),
             (
                 torque,
-                np.abs(torque) > MOST_EFFORT * self._effort,
+                np.abs(torque) > self._highest[2 * n :],
                 'has a measured effort of {:.4g} N m; check the unit in which its driver gives '
                 'efforts',
             ),

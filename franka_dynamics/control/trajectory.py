@@ -88,9 +88,15 @@ class Trajectory:
         since = stamp - self.zero
         segment = int(self.times.searchsorted(since, 'right')) - 1
         if not 0 <= segment < len(self.times) - 1:
-            return ReferencePoint.at_rest(self.states[max(segment, 0), 0])
+            return self._ends[segment >= 0]
         powers = _powers(since - float(self.times[segment]))
         return ReferencePoint(*(powers @ self._coefficients[segment]))
+
+    @cached_property
+    def _ends(self) -> tuple[ReferencePoint, ReferencePoint]:
+        """The desired states before the first and after the last time."""
+        first, last = (ReferencePoint.at_rest(self.states[k, 0]) for k in (0, -1))
+        return first, last
 
     def at_times(self, times: Array) -> Array:
         """Return states, (m, 3, n), at m times after `zero`, none before the first [s]."""
