@@ -74,12 +74,16 @@ class Probe:
         from rclpy.serialization import serialize_message
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
+        from std_srvs.srv import Trigger
 
         from franka_dynamics.arm import load
 
         arm = load('fr3')
         rclpy.init()
         self._node = rclpy.create_node('latency_probe')
+        # The node stops while the relay is measured, because it gets no states; after six such
+        # stops within a minute it needs to be told to go on.
+        self._clear = self._node.create_client(Trigger, '/feedforward/clear_fault')
         # The node knows a simulated arm, the only receiver it accepts here, by its status.
         self._status = self._node.create_publisher(DiagnosticStatus, '~/status', 1)
         self._executor = EventsExecutor()
@@ -150,7 +154,8 @@ class Probe:
         # Ask until the node commands again: it stopped after its last round and first needs
         # several good states.
         while self._ask(device, 0) is None and time.monotonic() < until:
-            pass
+            if device == 'node':
+                self._clear.call_async(self._clear.srv_type.Request())
         not_counted, count = round(warm_up * rate), round((seconds + warm_up) * rate)
         made = Round(np.zeros(count), np.full(count, np.nan))
         line, deadline = self._line[device], time.perf_counter()

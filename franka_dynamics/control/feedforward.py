@@ -3,14 +3,17 @@
 """
 The core: joint states in, torques out. It alone decides whether a torque may go out.
 
-`Feedforward.step` takes one joint state through five parts, in the order of this file:
+`Feedforward.step` takes one joint state through six parts, in the order of this file:
 
-1. Can the state be used?                     `StateCheck`, `_lose`
-2. Which torque does the model not explain?   `_observe`
-3. May the first torque go out? Is a torque   `_not_yet`, `_misbehaves`
-   or a speed beyond its bound?
-4. Run, or brake.                             `_desired`
-5. Limit the torque and its rate.             `_send`
+1. Can the state be used?                        `StateCheck`, `_lose`
+2. May torques begin?                            `_may_begin`, `_not_yet`
+3. Run, or brake.                                `_answer`, `_desired`
+4. Limit the torque and its rate, and send it.   `_limited`, `_give`
+5. Which torque does the model not explain?      `_observe`
+6. Is a torque or a speed beyond its bound?      `_judge`, `_misbehaves`
+
+The torque is sent before the state is judged, so that judging does not delay it: what is found
+changes the next torque.
 
 The five states, and all that leads from one to another, stand in TRANSITIONS. `status` gives
 the reason of the present state, and what makes torques begin again.
@@ -19,6 +22,7 @@ the reason of the present state, and what makes torques begin again.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 import logging
@@ -149,6 +153,8 @@ class Feedforward:
     applied_when_silent : bool
         Whether the caller applies the torque that `step` returns in state SILENT, as a loop does.
         A node publishes nothing then, and its last torque may go on acting.
+    send : callable, optional
+        Called with each new torque (n,) [N m] that is to be applied, before the state is judged.
     **settings
         The other fields of Settings: kp, kd, payload, gravity_vector, terms, ...
 
@@ -185,9 +191,11 @@ class Feedforward:
         period: float = 1e-3,
         limits: Limits | None = None,
         applied_when_silent: bool = True,
+        send: Callable[[Array], object] | None = None,
         **settings: Any,
     ) -> None:
         self.description = arm = described(arm)
+        self._send = send
         self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._velocity = arm.limit('effort'), arm.limit('velocity')
@@ -442,14 +450,15 @@ class Feedforward:
             if wrong:
                 return self._lose(wrong, now, faulty)
             self._good, self.trouble = self._good + 1, ''
-            self._observe(state, measured)
-            self._judge(state, reference)
-            desired = self._desired(state, reference)
-            if self.state is State.STOPPING:
-                self._goal = self._resting(q)
-                falls = not self.law.terms.adds_gravity and np.abs(dq).max() > REST_SPEED
-                return self._stop_step(now, moves=bool(falls))
-            return self._rest(q) if desired is None else self._send(desired, now)
+            sent = list(self._commands)
+            if self.state is State.SILENT:
+                self._may_begin(state)
+            torque = self._answer(state, reference, now)
+            # The torque is on its way; what is found from here on changes the next one.
+            self._observe(state, measured, sent)
+            if self.state is State.RUNNING:
+                self._judge(state, reference)
+            return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
         """
@@ -532,78 +541,13 @@ class Feedforward:
         self.sends = False
         return self.torque
 
-    # 2. Which torque does the model not explain? -----------------------------------------------
+    # 2. May torques begin? ---------------------------------------------------------------------
 
-    def _friction_in_effort(self) -> FrictionState:
-        profile = self.law.terms.profile
-        return FrictionState(
-            friction_in_effort(self.limits.effort_friction, self.description, profile)
-        )
-
-    def _observe(self, state: StateTerms, effort: Array | None) -> None:
-        """Compare commanded and measured torque with the torque that the motion needs."""
-        terms, sent = self.law.terms, self._commands
-        carried = state.gravity - terms.gravity_to_command(state.q, state.gravity)
-        late = round(self._check.age / self._check.elapsed) if self._check.elapsed > 0.0 else 0
-        believed = carried + sent[-1 - min(late, len(sent) - 1)] if sent else carried
-        # Some receivers that add gravity report the command as effort, which measures nothing.
-        echoed = (
-            terms.adds_gravity
-            and effort is not None
-            and any(np.array_equal(effort, one) for one in list(sent)[-3:])
-        )
-        self.measured = effort is not None and bool(effort.any()) and not echoed
-        torque = believed
-        if self.measured and effort is not None:
-            self._friction.follow(state.stamp, state.q)
-            torque = effort - self._friction.torque(state.dq)
-            self._acting = effort - carried
-        self.unexplained, self.external = self._observer.update(
-            state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
-        )
-
-    def _departs(self, bound: Array) -> str:
-        """Return which joint's torque departs from the model by more than its bound, or ''."""
-        by_motion, by_command = self.external, self.external - self.unexplained
-        if self._pick_up is not None:
-            lifted = self._pick_up[1]
-            by_motion, by_command = less_load(by_motion, lifted), less_load(by_command, lifted)
-        allowed = bound[0 if self.measured else 1]
-        shares = np.maximum(np.abs(by_motion) / allowed, np.abs(by_command) / bound[1])
-        if self.state is State.RUNNING:
-            np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
-        joint = int(shares.argmax())
-        if shares[joint] <= 1.0:
-            return ''
-        torque = (
-            f'the {"measured" if self.measured else "commanded"} torque of {self.names[joint]}'
-        )
-        if abs(by_motion[joint]) > allowed[joint]:
-            return (
-                f'{torque} departs by {by_motion[joint]:+.1f} N m from what its motion needs '
-                f'({allowed[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
-                'target, or something touches the arm'
-            )
-        return (
-            f'{torque} departs by {by_command[joint]:+.1f} N m from what is commanded and target '
-            f'{self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check target, '
-            'payload and gravity_vector'
-        )
-
-    # 3. May the first torque go out? Is a torque or a speed beyond its bound? ------------------
-
-    def _judge(self, state: StateTerms, reference: ReferencePoint | None) -> None:
-        if self.state is State.RUNNING:
-            wrong = self._misbehaves(state, reference)
-            if wrong:
-                self.counts['faults'] += 1
-                if self._trial is None:
-                    self.stop(wrong, hold=True)
-                else:
-                    self._give_up(wrong)
-        elif self.state is State.SILENT and self._hold and self.usable:
+    def _may_begin(self, state: StateTerms) -> None:
+        """Change from SILENT to RUNNING, or to BRAKING if a fault is to be cleared."""
+        if self._hold and self.usable:
             self._change(Event.BACK, self.why)
-        elif self.state is State.SILENT and self.started:
+        elif self.started:
             self.why = f'{self._good} of {GOOD_STATES} good joint states have come'
             if self.usable:
                 self.why = self._not_yet(state)
@@ -629,38 +573,6 @@ class Feedforward:
         """Return whether no torque is measured, as while brakes hold the arm."""
         return not self.measured or bool((np.abs(self._acting) <= IDLE * self._effort).all())
 
-    def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
-        """Return why the arm must be braked, or ''."""
-        speed, elapsed = np.abs(state.dq), self._check.elapsed
-        if self._pick_up is not None:
-            late = state.stamp - self._pick_up[0] > PICK_UP_S
-            self._pick_up = None if late or speed.max() > PICK_UP_SPEED else self._pick_up
-        wrong = self._departs(self.wide)
-        if state.stamp <= self._taken_by:
-            share, sent = self._acting / self._effort, self._commands[-1] / self._effort
-            if self.measured and share @ sent < 0.5 * sent @ sent and speed.max() <= REST_SPEED:
-                wrong, self._over_s = '', -OPENING_S
-            else:
-                self._taken_by = -math.inf  # a torque is taken, or nothing holds the arm
-        self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
-        if self._over_s >= HELD_S:
-            return wrong
-        if reference is not None and np.abs(reference.dq).max() > MOVES:
-            self._moved_at = state.stamp
-        follows = state.stamp - self._moved_at < FOLLOWING_S
-        allowed = (SPEED_FOLLOWING if follows else SPEED_FREE) * self._velocity
-        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
-        if self._fast_s < FAST_S:
-            return ''
-        joint = int((speed / allowed).argmax())
-        return (
-            f'{self.names[joint]} moves at {state.dq[joint]:.2f} rad/s, and {allowed[joint]:.2f} '
-            f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
-            'moves)'
-        )
-
-    # 4. Run, or brake --------------------------------------------------------------------------
-
     def _begin(self, state: StateTerms) -> None:
         """Begin at the last torque, else at the measured one, or at g(q) if none is measured."""
         terms = self.law.terms
@@ -673,6 +585,8 @@ class Feedforward:
         if self.limits.try_joints:
             self._trial = JointTrial(self.description, self.wide[0])
 
+    # 3. Run, or brake --------------------------------------------------------------------------
+
     def _run(self, event: Event) -> None:
         self._over_s = self._fast_s = 0.0
         self._moved_at, self._before, self._pick_up = -math.inf, None, None
@@ -680,6 +594,15 @@ class Feedforward:
         self._blend_at = math.inf  # the next torque begins a ramp from the last one
         self.reference.clear(self._check.stamp or 0.0, 'torques begin')
         self._change(event, '')
+
+    def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
+        """Return the torque for a usable state."""
+        desired = self._desired(state, reference)
+        if self.state is State.STOPPING:
+            self._goal = self._resting(state.q)
+            falls = not self.law.terms.adds_gravity and np.abs(state.dq).max() > REST_SPEED
+            return self._stop_step(now, moves=bool(falls))
+        return self._rest(state.q) if desired is None else self._limited(desired, now)
 
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array | None:
         """Return the torque before its limits, (n,) [N m]; None in SILENT and STOPPING."""
@@ -749,18 +672,22 @@ class Feedforward:
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
-    # 5. Limit the torque and its rate ----------------------------------------------------------
+    # 4. Limit the torque and its rate ----------------------------------------------------------
 
-    def _send(self, desired: Array, now: float) -> Array:
-        self._last = self._limiter.limit(desired, self._last, self._check.elapsed)
+    def _limited(self, desired: Array, now: float) -> Array:
+        """Send a torque within its limits; return it."""
+        torque = self._last = self._limiter.limit(desired, self._last, self._check.elapsed)
+        self._give(torque, now)
         self.counts['commands'] += 1
-        self.counts['limited'] += bool((self._last != desired).any())
-        np.maximum(self.largest_share, np.abs(self._last) / self._effort, out=self.largest_share)
-        return self._give(self._last, now)
+        self.counts['limited'] += bool((torque != desired).any())
+        np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
+        return torque
 
     def _give(self, torque: Array, now: float) -> Array:
         self._commands.append(torque)
         self.torque, self._sent_at, self.sends = torque, now, True
+        if self._send is not None:
+            self._send(torque)
         return torque
 
     def _stop_step(self, now: float, *, moves: bool = False) -> Array:
@@ -789,6 +716,110 @@ class Feedforward:
             )
             self._commands.append(self.torque)
         return self.torque
+
+    # 5. Which torque does the model not explain? -----------------------------------------------
+
+    def _friction_in_effort(self) -> FrictionState:
+        profile = self.law.terms.profile
+        return FrictionState(
+            friction_in_effort(self.limits.effort_friction, self.description, profile)
+        )
+
+    def _observe(self, state: StateTerms, effort: Array | None, sent: list[Array]) -> None:
+        """
+        Compare commanded and measured torque with the torque that the motion needs.
+
+        `sent` are the torques sent before this state, (n,) each [N m].
+        """
+        terms = self.law.terms
+        carried = state.gravity - terms.gravity_to_command(state.q, state.gravity)
+        late = round(self._check.age / self._check.elapsed) if self._check.elapsed > 0.0 else 0
+        believed = carried + sent[-1 - min(late, len(sent) - 1)] if sent else carried
+        # Some receivers that add gravity report the command as effort, which measures nothing.
+        echoed = (
+            terms.adds_gravity
+            and effort is not None
+            and any(np.array_equal(effort, one) for one in sent[-3:])
+        )
+        self.measured = effort is not None and bool(effort.any()) and not echoed
+        torque = believed
+        if self.measured and effort is not None:
+            self._friction.follow(state.stamp, state.q)
+            torque = effort - self._friction.torque(state.dq)
+            self._acting = effort - carried
+        self.unexplained, self.external = self._observer.update(
+            state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
+        )
+
+    def _departs(self, bound: Array) -> str:
+        """Return which joint's torque departs from the model by more than its bound, or ''."""
+        by_motion, by_command = self.external, self.external - self.unexplained
+        if self._pick_up is not None:
+            lifted = self._pick_up[1]
+            by_motion, by_command = less_load(by_motion, lifted), less_load(by_command, lifted)
+        allowed = bound[0 if self.measured else 1]
+        shares = np.maximum(np.abs(by_motion) / allowed, np.abs(by_command) / bound[1])
+        if self.state is State.RUNNING:
+            np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
+        joint = int(shares.argmax())
+        if shares[joint] <= 1.0:
+            return ''
+        torque = (
+            f'the {"measured" if self.measured else "commanded"} torque of {self.names[joint]}'
+        )
+        if abs(by_motion[joint]) > allowed[joint]:
+            return (
+                f'{torque} departs by {by_motion[joint]:+.1f} N m from what its motion needs '
+                f'({allowed[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
+                'target, or something touches the arm'
+            )
+        return (
+            f'{torque} departs by {by_command[joint]:+.1f} N m from what is commanded and target '
+            f'{self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check target, '
+            'payload and gravity_vector'
+        )
+
+    # 6. Is a torque or a speed beyond its bound? ----------------------------------------------
+
+    def _judge(self, state: StateTerms, reference: ReferencePoint | None) -> None:
+        """Brake an arm that does not do what the model says."""
+        wrong = self._misbehaves(state, reference)
+        if wrong:
+            self.counts['faults'] += 1
+            if self._trial is None:
+                self.stop(wrong, hold=True)
+            else:
+                self._give_up(wrong)
+
+    def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
+        """Return why the arm must be braked, or ''."""
+        speed, elapsed = np.abs(state.dq), self._check.elapsed
+        if self._pick_up is not None:
+            late = state.stamp - self._pick_up[0] > PICK_UP_S
+            self._pick_up = None if late or speed.max() > PICK_UP_SPEED else self._pick_up
+        wrong = self._departs(self.wide)
+        if state.stamp <= self._taken_by:
+            share, sent = self._acting / self._effort, self._commands[-1] / self._effort
+            if self.measured and share @ sent < 0.5 * sent @ sent and speed.max() <= REST_SPEED:
+                wrong, self._over_s = '', -OPENING_S
+            else:
+                self._taken_by = -math.inf  # a torque is taken, or nothing holds the arm
+        self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
+        if self._over_s >= HELD_S:
+            return wrong
+        if reference is not None and np.abs(reference.dq).max() > MOVES:
+            self._moved_at = state.stamp
+        follows = state.stamp - self._moved_at < FOLLOWING_S
+        allowed = (SPEED_FOLLOWING if follows else SPEED_FREE) * self._velocity
+        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
+        if self._fast_s < FAST_S:
+            return ''
+        joint = int((speed / allowed).argmax())
+        return (
+            f'{self.names[joint]} moves at {state.dq[joint]:.2f} rad/s, and {allowed[joint]:.2f} '
+            f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
+            'moves)'
+        )
 
 
 def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Array, Array]:

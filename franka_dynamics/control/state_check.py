@@ -109,9 +109,9 @@ class StateCheck:
 
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
         """Return which value no state of this arm can have, or '', and whether it is a fault."""
-        values = np.concatenate((q, dq, self._zero if effort is None else effort))
+        every = np.concatenate((q, dq, self._zero if effort is None else effort))
         # NaN is not within bounds either.
-        if ((values >= self._lowest) & (values <= self._highest)).all():
+        if ((every >= self._lowest) & (every <= self._highest)).all():
             return '', False
         n = len(self._names)
         for name, values in (('position', q), ('velocity', dq), ('effort', effort)):

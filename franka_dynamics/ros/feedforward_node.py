@@ -109,7 +109,7 @@ class FeedforwardNode(LifecycleNode):
         self._simulated_time, self._clock_shown = False, -1.0
         self._clock_moved = self._arrival = self._clock_arrival = self._begun = 0.0
         self._got_state = False
-        self._next_stop_step = self._next_look = 0.0
+        self._next_stop_step = self._next_look = self._published = 0.0
         states, unserved = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
         self.control_part = NodePart(self, lambda entity: entity.callback_group is states)
         self.service_part = NodePart(
@@ -178,7 +178,7 @@ class FeedforwardNode(LifecycleNode):
     def _configure(self) -> None:
         parameters = values(self, table(NODE_NAME))
         model = resolve_model(self, parameters, self.should_stop)
-        controller, residual = make_controller(self, parameters, model)
+        controller, residual = make_controller(self, parameters, model, self._publish)
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         external = ExternalWatch(controller, frame, parameters['tool_center'])
@@ -276,10 +276,10 @@ class FeedforwardNode(LifecycleNode):
         with self._cycle:
             self._active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
-            self._publish(controller.lose(controller.why, time.monotonic()))
+            controller.lose(controller.why, time.monotonic())
         while controller.state is not State.SILENT:
             time.sleep(LONGEST_STEP_S)
-            self._publish(controller.tick(time.monotonic()))
+            controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self.clearance.close()
         self._note()
@@ -329,22 +329,20 @@ class FeedforwardNode(LifecycleNode):
             age=None if unknown else self._clock_arrival - reading.stamp,
             now=self._arrival,
         )
-        sent = self._publish(torque)
-        if sent:
-            self._diagnostics.latency.add(time.perf_counter() - began)
+        if controller.sends:
+            self._diagnostics.latency.add(self._published - began)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp and self._terms.has_listeners:
-            self._terms.publish(state, torque if sent else None, reading.stamp_message)
+            self._terms.publish(state, torque if controller.sends else None, reading.stamp_message)
         self._note()
 
-    def _publish(self, torque: Array) -> bool:
-        """Publish a torque, (n,) [N m], if the controller sends it; return whether it did."""
-        if self.controller.sends:
-            self.commands.publish(Float64MultiArray(data=doubles(torque)))
-        return self.controller.sends
+    def _publish(self, torque: Array) -> None:
+        """Publish a torque, (n,) [N m]; the controller calls it."""
+        self.commands.publish(Float64MultiArray(data=doubles(torque)))
+        self._published = time.perf_counter()
 
     def _lose(self, why: str, *, faulty: bool = False) -> None:
-        self._publish(self.controller.lose(why, self._arrival, faulty=faulty))
+        self.controller.lose(why, self._arrival, faulty=faulty)
         self._note()
 
     def _now(self) -> float:
@@ -374,14 +372,14 @@ class FeedforwardNode(LifecycleNode):
             stopping = controller.state is State.STOPPING
             if stopping and now >= self._next_stop_step:
                 self._next_stop_step = now + LONGEST_STEP_S
-                self._publish(controller.tick(now))
+                controller.tick(now)
                 self._note()
             elif not (stopping or self._got_state):
                 # Simulated time does not pass in a pause.
                 silence = (
                     max(0.0, self._now() - self._clock_arrival) if self._simulated_time else None
                 )
-                self._publish(controller.tick(now, silence))
+                controller.tick(now, silence)
                 self._note()
             self._got_state = False
             return LONGEST_STEP_S if controller.state is State.STOPPING else _SILENCE_S

@@ -32,6 +32,7 @@ from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, Limits
 from ..errors import DescriptionError, SettingsError, UrdfError
+from ..typing import Array
 from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import model_from_urdf
@@ -82,11 +83,12 @@ def resolve_model(
 
 
 def make_controller(
-    node: Any, parameters: dict[str, Any], model: ResolvedModel
+    node: Any, parameters: dict[str, Any], model: ResolvedModel, send: Callable[[Array], object]
 ) -> tuple[Feedforward, float]:
     """
     Return a controller for an arm, and the largest difference found by the cross-check.
 
+    The controller calls `send` with each torque, (n,) [N m].
     If `default_gains` is true and all gains are zero, sets the node's parameters kp and kd, also
     in `parameters`. Raises InertiaError if the arm's inertias are physically impossible,
     SettingsError if the parameters cannot be used on this arm, CrosscheckError if the two models
@@ -104,6 +106,7 @@ def make_controller(
         description,
         limits=replace(made_of(Limits, parameters), joint_factors=factors),
         applied_when_silent=False,
+        send=send,
         **vars(settings_from(parameters)),
     )
     controller.stop('not activated')

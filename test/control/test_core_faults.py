@@ -80,7 +80,7 @@ LOADED = FER.with_payload(body(3.0))  # while the settings declare no load
         (FR3, 'gz_ros2_control', {'gravity_compensation': True}, 2.1),
         (FER, 'mujoco', {'gravity_compensation': True}, 2.1),
         (FER, 'fci', {}, 2.1),
-        (FER, 'mujoco', {'payload': body(3.0)}, 1.4),
+        (FER, 'mujoco', {'payload': body(3.0)}, 1.45),
     ],
 )
 def test_a_wrong_target_or_load_without_measured_effort_is_held(arm, target, simulation, most):
