@@ -19,18 +19,26 @@ OF_ROS = {'use_sim_time', 'start_type_description_service'}
 
 @pytest.fixture
 def launched(monkeypatch, tmp_path):
-    """Return a function: what a launch file starts, by executable; of two alike the last."""
+    """
+    Return a function: what a launch file starts, by executable; of two alike the last.
+
+    Its attribute `all` is a function that returns all that is started, in order.
+    """
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
     monkeypatch.setattr('tempfile.tempdir', str(tmp_path))
 
-    def launch(name, **given):
+    def launch_all(name, **given):
         found = launching.started(LAUNCH / f'{name}.launch.py', monkeypatch, **given)
         for one in found:
             if one.executable.removesuffix('_node') in ('feedforward', 'simulator'):
                 declared = {spec.name for spec in table(one.executable.removesuffix('_node'))}
                 assert set(one.values) <= declared | OF_ROS
-        return {one.executable: one for one in found}
+        return found
 
+    def launch(name, **given):
+        return {one.executable: one for one in launch_all(name, **given)}
+
+    launch.all = launch_all
     return launch
 
 

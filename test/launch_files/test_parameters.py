@@ -5,7 +5,6 @@
 import pytest
 
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
-from franka_dynamics.resources import share_directory
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -118,10 +117,35 @@ def test_both_nodes_of_the_simulation_have_one_arm_and_clock(launched):
     assert node.remappings[COMMAND] == COMMAND_TOPIC
 
 
-def test_two_arms_have_an_arm_a_prefix_and_a_clock_each(monkeypatch, tmp_path):
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(launching.ament_prefix(tmp_path)))
-    path = share_directory() / 'launch' / 'two_arms.launch.py'
-    found = launching.started(path, monkeypatch, left_robot_type='fer')
+SIMULATED = {
+    'simulation': {'params_file'},
+    'two_arms': {'left_params_file', 'right_params_file'},
+    'gazebo': {'params_file'},
+    'mujoco_ros2_control': {'params_file'},
+}
+
+
+@pytest.mark.parametrize('name', [*SIMULATED, 'franka_ros2'])
+def test_a_simulated_arm_has_simulated_stamps_and_a_real_one_those_of_the_system(
+    launched, tmp_path, name
+):
+    simulated = name in SIMULATED
+    file = tmp_path / 'own.yaml'
+    file.write_text(f'/**:\n  ros__parameters: {{use_sim_time: {str(not simulated).lower()}}}\n')
+    found = launched.all(name, **dict.fromkeys(SIMULATED.get(name, {'params_file'}), str(file)))
+    nodes = [one for one in found if one.executable == 'feedforward_node']
+    assert [one.values['use_sim_time'] for one in nodes] == [simulated] * (
+        1 + (name == 'two_arms')
+    )
+    for arm in (one for one in found if one.executable == 'simulator_node'):
+        assert arm.values['publish_clock'] is True
+        # Each of two arms has a clock of its own, in the namespace of its node.
+        (node,) = (one for one in nodes if one.remappings['__ns'] == arm.remappings['__ns'])
+        assert node.remappings['/clock'] == 'clock'
+
+
+def test_two_arms_have_an_arm_and_a_prefix_each(launched):
+    found = launched.all('two_arms', left_robot_type='fer')
     assert [
         (one.executable, one.remappings['__ns'], one.values['robot_type']) for one in found
     ] == [
@@ -131,6 +155,3 @@ def test_two_arms_have_an_arm_a_prefix_and_a_clock_each(monkeypatch, tmp_path):
     ]
     for one in found:
         assert one.values['arm_prefix'] == f'{one.remappings["__ns"].rpartition("/")[2]}_'
-        assert one.values.get('publish_clock') or one.values['use_sim_time']
-        # The simulated arm publishes clock in its namespace.
-        assert one.executable == 'simulator_node' or one.remappings['/clock'] == 'clock'
