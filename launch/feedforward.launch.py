@@ -7,14 +7,7 @@ The node's parameters come from config/feedforward/<target>.yaml, then params_fi
 arguments; the last value of a parameter wins.
 """
 
-from franka_dynamics.ros.launching import (
-    argument,
-    given_file,
-    launch_description,
-    own_node,
-    target_file,
-    text,
-)
+from franka_dynamics.ros.launching import feedforward_node, launch_description, text
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
 UNSET = ''  # an argument that was not given leaves its parameter to the files
@@ -24,73 +17,58 @@ PARAMETERS = {
     'target': text,
     'use_sim_time': lambda value: value == 'true',
 }
+ARGUMENTS = {
+    'robot_type': (
+        UNSET,
+        'The arm: a file name of config/arms, or the path of an arm file. If empty, that of '
+        'params_file, or else fr3.',
+    ),
+    'arm_prefix': (
+        UNSET,
+        "Put in front of every joint name, verbatim: 'left_' if the joints are left_fr3_joint1 "
+        'and so on.',
+    ),
+    'namespace': ('', 'Namespace of the node and of its relative topics.'),
+    'target': (
+        UNSET,
+        'The receiver of the torques, and hence who adds gravity and friction. If empty, that of '
+        'params_file, or else fci.',
+        [UNSET, *TARGETS],
+    ),
+    'params_file': (
+        '',
+        'A parameter file of your own; config/feedforward/default.yaml of this package lists all '
+        'parameters.',
+    ),
+    'command_topic': (
+        '~/command',
+        'Where the torques go, such as effort_controller/commands. By default nobody listens '
+        'there, so nothing moves.',
+    ),
+    'joint_states_topic': (
+        'joint_states',
+        'The full-rate joint states; with franka_ros2 franka/joint_states.',
+    ),
+    'use_sim_time': (
+        UNSET,
+        "Whether the node's clock is /clock. If empty, as the parameter files say; those of the "
+        'Gazebo targets say true.',
+        [UNSET, 'true', 'false'],
+    ),
+}
 
 
 def generate_launch_description():
     """Return the launch arguments and the node."""
-    arguments = [
-        argument(
-            'robot_type',
-            UNSET,
-            'The arm: a file name of config/arms, or the path of an arm file. If empty, that of '
-            'params_file, or else fr3.',
-        ),
-        argument(
-            'arm_prefix',
-            UNSET,
-            "Put in front of every joint name, verbatim: 'left_' if the joints are "
-            'left_fr3_joint1 and so on.',
-        ),
-        argument('namespace', '', 'Namespace of the node and of its relative topics.'),
-        argument(
-            'target',
-            UNSET,
-            'The receiver of the torques, and hence who adds gravity and friction. If empty, that '
-            'of params_file, or else fci.',
-            [UNSET, *TARGETS],
-        ),
-        argument(
-            'params_file',
-            '',
-            'A parameter file of your own; config/feedforward/default.yaml of this package lists '
-            'all parameters.',
-        ),
-        argument(
-            'command_topic',
-            '~/command',
-            'Where the torques go, such as effort_controller/commands. By default nobody listens '
-            'there, so nothing moves.',
-        ),
-        argument(
-            'joint_states_topic',
-            'joint_states',
-            'The full-rate joint states; with franka_ros2 franka/joint_states.',
-        ),
-        argument(
-            'use_sim_time',
-            UNSET,
-            "Whether the node's clock is /clock. If empty, as the parameter files say; those of "
-            'the Gazebo targets say true.',
-            [UNSET, 'true', 'false'],
-        ),
-    ]
-    return launch_description(arguments, feedforward_node)
+    return launch_description(ARGUMENTS, node)
 
 
-def feedforward_node(given):
+def node(given):
     """Return the node."""
     parameters = {
         name: as_parameter(value)
         for name, as_parameter in PARAMETERS.items()
         if (value := getattr(given, name)) != UNSET
     }
-    own_file = given_file('params_file', given.params_file)
-    topics = [('~/command', given.command_topic), ('joint_states', given.joint_states_topic)]
-    return [
-        own_node(
-            'feedforward',
-            given.namespace,
-            parameters=[target_file(given.target or TARGETS[0]), *own_file, parameters],
-            remappings=topics,
-        )
-    ]
+    topics = {'~/command': given.command_topic, 'joint_states': given.joint_states_topic}
+    return [feedforward_node(given, given.target or TARGETS[0], parameters, topics)]

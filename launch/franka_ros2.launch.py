@@ -9,73 +9,64 @@ When the launch file ends, the controller is unloaded. Controller and node are n
 prefix, so that two arms can have one controller manager. See docs/howto/franka_ros2.md.
 """
 
+from franka_dynamics.arm import load
 from franka_dynamics.ros.launching import (
-    argument,
     controllers_text,
+    feedforward_node,
     generated_files,
     given_file,
     launch_description,
-    own_node,
     parameters_argument,
     receiver,
-    receiver_argument,
+    RECEIVER_ARGUMENT,
     required,
     spawner,
-    target_file,
     text,
 )
 
 TORQUES, TRAJECTORY = 'torques', 'feedforward_trajectory_controller'
+ARGUMENTS = {
+    'robot_type': (
+        'fr3',
+        'An arm of the FR3 generation: a file name of config/arms, or an arm file.',
+    ),
+    'arm_prefix': (
+        '',
+        'Prefix of every joint name, verbatim; franka_ros2 adds an underscore to its own, so left '
+        'there is left_ here. Node and controller get it, too.',
+    ),
+    'namespace': ('', "The namespace of franka_ros2's bringup."),
+    'controller': (
+        TORQUES,
+        'Where the torques go: to a controller that takes them every cycle (torques), or to '
+        'feedforward_trajectory_controller, which adds them to its own feedback.',
+        [TORQUES, TRAJECTORY],
+    ),
+    'receiver': RECEIVER_ARGUMENT,
+    'controllers_file': (
+        '',
+        'Parameters of the controllers. If empty, receiver.yaml of the generated package, or else '
+        'config/franka_ros2_controllers.yaml with the joint names of the arm.',
+    ),
+    'joint_states_topic': (
+        'franka/joint_states',
+        "The full-rate stream; franka_ros2's joint_states has 30 Hz only.",
+    ),
+    'params_file': parameters_argument('fci'),
+}
 
 
 def generate_launch_description():
     """Return the launch arguments, and the actions that start controller and node."""
-    arguments = [
-        argument(
-            'robot_type',
-            'fr3',
-            'An arm of the FR3 generation: a file name of config/arms, or an arm file.',
-        ),
-        argument(
-            'arm_prefix',
-            '',
-            'Prefix of every joint name, verbatim; franka_ros2 adds an underscore to its own, so '
-            'left there is left_ here. Node and controller get it, too.',
-        ),
-        argument('namespace', '', "The namespace of franka_ros2's bringup."),
-        argument(
-            'controller',
-            TORQUES,
-            'Where the torques go: to a controller that takes them every cycle (torques), or to '
-            'feedforward_trajectory_controller, which adds them to its own feedback.',
-            [TORQUES, TRAJECTORY],
-        ),
-        receiver_argument(),
-        argument(
-            'controllers_file',
-            '',
-            'Parameters of the controllers. If empty, receiver.yaml of the generated package, or '
-            'else config/franka_ros2_controllers.yaml with the joint names of the arm.',
-        ),
-        argument(
-            'joint_states_topic',
-            'franka/joint_states',
-            "The full-rate stream; franka_ros2's joint_states has 30 Hz only.",
-        ),
-        parameters_argument('fci'),
-    ]
-    return launch_description(arguments, everything)
+    return launch_description(ARGUMENTS, everything)
 
 
 def everything(given):
     """Return the actions that load the controller and start the node."""
-    from franka_dynamics.arm import load
-
-    own_file = given_file('params_file', given.params_file)
     controllers_file = given_file('controllers_file', given.controllers_file)
     prefix = given.arm_prefix
     arm = load(given.robot_type, prefix=prefix)
-    require_fr3(given.robot_type, load(given.robot_type).joint_names[0])
+    require_fr3(given.robot_type, arm.joint_names[0].removeprefix(prefix))
     forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
     chosen = receiver(arm, given.robot_type, given.receiver, 'fci', forward, prefix)
     if given.controller == TORQUES:
@@ -83,35 +74,29 @@ def everything(given):
     else:
         controller, parameters, said = f'{prefix}{TRAJECTORY}', forward, []
     folder, removal = generated_files({'controllers.yaml': parameters})
-    file = controllers_file[0] if controllers_file else str(folder / 'controllers.yaml')
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = spawner(
         given.namespace,
-        controller,
-        '--param-file',
-        file,
         '--unload-on-kill',
+        controller,
+        file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
         on_exit=required(f'the spawner of {controller}'),
     )
-    feedforward = own_node(
-        'feedforward',
-        given.namespace,
+    feedforward = feedforward_node(
+        given,
+        'fci',
+        {
+            'robot_type': text(given.robot_type),
+            'arm_prefix': text(prefix),
+            'target': 'fci',
+            'use_sim_time': False,
+        },
+        {
+            'joint_states': given.joint_states_topic,
+            '~/command': chosen.command,
+            '~/feedforward_trajectory': f'{prefix}{TRAJECTORY}/joint_trajectory',
+        },
         name=f'{prefix}feedforward',
-        parameters=[
-            target_file('fci'),
-            *own_file,
-            {
-                'robot_type': text(given.robot_type),
-                'arm_prefix': text(prefix),
-                'target': 'fci',
-                'use_sim_time': False,
-            },
-        ],
-        remappings=[
-            ('joint_states', given.joint_states_topic),
-            ('~/command', chosen.command),
-            ('~/feedforward_trajectory', f'{prefix}{TRAJECTORY}/joint_trajectory'),
-        ],
     )
     return [removal, *said, active, feedforward]
 

@@ -16,55 +16,50 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
+from franka_dynamics.arm import available_hands, load
+from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
     after,
-    argument,
-    controllers_text,
+    CONFIG,
     FORWARD,
     generated_files,
     given_file,
     launch_description,
     own_node,
-    receiver,
     robot_state_publisher,
     simulated_feedforward,
+    simulated_hardware,
     simulation_arguments,
-    spawner,
 )
+from franka_dynamics.simulation import gazebo
 
-SHARE = FindPackageShare('franka_dynamics')
 TARGET = 'gz_ros2_control'
+ARGUMENTS = {
+    **simulation_arguments(TARGET),
+    'control': (
+        'direct',
+        "What drives the joints: Gazebo's own joint systems, or gz_ros2_control.",
+        ['direct', 'ros2_control'],
+    ),
+    'gui': (
+        'true',
+        'Whether to show Gazebo; false runs the physics server alone.',
+        ['true', 'false'],
+    ),
+    'world': (
+        str(CONFIG / 'gazebo_world.sdf'),
+        'An SDF world named franka, with gravity 0 0 -9.81.',
+    ),
+}
 
 
 def generate_launch_description():
     """Return the launch arguments, and the actions that start Gazebo, the arm and the node."""
-    arguments = [
-        *simulation_arguments(TARGET),
-        argument(
-            'control',
-            'direct',
-            "What drives the joints: Gazebo's own joint systems, or gz_ros2_control.",
-            ['direct', 'ros2_control'],
-        ),
-        argument(
-            'gui',
-            'true',
-            'Whether to show Gazebo; false runs the physics server alone.',
-            ['true', 'false'],
-        ),
-        argument(
-            'world',
-            PathJoinSubstitution([SHARE, 'config', 'gazebo_world.sdf']),
-            'An SDF world named franka, with gravity 0 0 -9.81.',
-        ),
-    ]
-    return launch_description(arguments, everything)
+    return launch_description(ARGUMENTS, everything)
 
 
 def everything(given):
     """Return the actions for the argument control; refuse absent files."""
-    from franka_dynamics.arm import load
-
     for name in ('params_file', 'world'):
         given_file(name, getattr(given, name))
     arm = load(given.robot_type, hand=given.hand)
@@ -104,62 +99,31 @@ def bridge(given, folder):
 
 def spawned(given, *source):
     """Return the process that spawns the arm in Gazebo."""
-    from franka_dynamics.simulation.gazebo import MODEL
-
-    return of_gazebo(given, 'ros_gz_sim', 'create', arguments=[*source, '-name', MODEL])
+    return of_gazebo(given, 'ros_gz_sim', 'create', arguments=[*source, '-name', gazebo.MODEL])
 
 
 def ros2_control_way(given, arm):
     """Return the actions that start Gazebo and the node, spawn the arm, then its controllers."""
-    from franka_dynamics.simulation import gazebo
-
-    controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
-    chosen = receiver(arm, given.robot_type, given.receiver, TARGET, controllers)
-    folder, removal = generated_files(
-        {
-            'bridge.yaml': yaml.safe_dump(gazebo.bridges()),
-            'controllers.yaml': controllers,
-            'receiver.yaml': chosen.parameters,
-        }
-    )
-    start = gazebo.start_of(arm)
-    publisher = robot_state_publisher(
-        given,
-        {
-            'ros2_control': 'gz_ros2_control/GazeboSimSystem',
-            'controllers': folder / 'controllers.yaml',
-            'namespace': f'/{given.namespace.strip("/")}',
-            'initial_positions': gazebo.numbers(start.position),
-            'initial_efforts': gazebo.numbers(start.torque),
-        },
-    )
+    folder, removal = generated_files({'bridge.yaml': yaml.safe_dump(gazebo.bridges())})
+    hardware = {
+        'ros2_control': 'gz_ros2_control/GazeboSimSystem',
+        'controllers': folder / 'controllers.yaml',
+        'namespace': f'/{given.namespace.strip("/")}',
+    }
+    active, others = simulated_hardware(given, arm, TARGET, folder, hardware)
     spawn = spawned(given, '-topic', 'robot_description')
-    active = spawner(
-        given.namespace,
-        'joint_state_broadcaster',
-        chosen.controller,
-        '--param-file',
-        str(folder / 'receiver.yaml'),
-    )
     return [
         removal,
         server(given, '-r'),  # controllers cannot be activated while Gazebo is paused
         bridge(given, folder),
-        chosen.said,
-        publisher,
         spawn,
-        simulated_feedforward(given, TARGET, chosen.command),
         after(spawn, 'spawning the arm', active),
-        after(active, 'the spawner of the controllers'),
+        *others,
     ]
 
 
 def direct_way(given, arm):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
-    from franka_dynamics.arm import available_hands
-    from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
-    from franka_dynamics.simulation import gazebo
-
     shapes = load_shapes(arm.name)
     if given.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
         flange = arm.flange_transform()

@@ -7,7 +7,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 
-from franka_dynamics.ros.launching import argument, launch_description, namespace_argument
+from franka_dynamics.ros.launching import launch_description, namespace_argument
 
 SIDES = ('left', 'right')
 # Arguments of simulation.launch.py that each arm has for itself.
@@ -16,20 +16,20 @@ PER_ARM = {
     'params_file': ('', 'A parameter file for the feedforward node of the {} arm.'),
     'simulator_params_file': ('', 'A parameter file for the simulation of the {} arm.'),
 }
+ARGUMENTS = {
+    **{
+        f'{side}_{name}': (default, sentence.format(side))
+        for side in SIDES
+        for name, (default, sentence) in PER_ARM.items()
+    },
+    'namespace': namespace_argument('the namespaces left and right'),
+    'arm_prefix': ('', 'Put before left_ and right_ in every joint name, verbatim.'),
+}
 
 
 def generate_launch_description():
     """Return the launch arguments and a group of actions for each arm."""
-    arguments = [
-        argument(f'{side}_{name}', default, sentence.format(side))
-        for side in SIDES
-        for name, (default, sentence) in PER_ARM.items()
-    ]
-    names = [
-        namespace_argument('the namespaces left and right'),
-        argument('arm_prefix', '', 'Put before left_ and right_ in every joint name, verbatim.'),
-    ]
-    return launch_description([*arguments, *names], both_arms)
+    return launch_description(ARGUMENTS, both_arms)
 
 
 def both_arms(given):

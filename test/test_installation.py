@@ -126,7 +126,7 @@ def test_nodes_that_colcon_built_give_the_arm_its_gravity_torque(colcon):
     # brakes hold the arm until they do.
     try:
         with NodeClient('feedforward', TIMEOUT_S) as client:
-            client.listen(Float64MultiArray, COMMANDS, received.append, qos_profile_sensor_data)
+            client.subscribe(Float64MultiArray, COMMANDS, received.append, qos_profile_sensor_data)
             assert client.until(holds, TIMEOUT_S), (received[-1:], expected)
     finally:
         for process in processes:

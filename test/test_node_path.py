@@ -22,8 +22,8 @@ ALLOWED = {'rclpy', 'numpy', 'pinocchio', 'yaml', 'franka_dynamics', 'builtin_in
 OURS = 'franka_dynamics'
 ROOMS = ('arm', 'dynamics', 'control', 'ros')
 # Tools around the node: the simulated arm, the demonstration, its recorder, the monitor, the
-# action in front of a controller.
-NOT_THE_NODE = {'simulator_node', 'demo', 'recording_session', 'monitor_feed',
+# action in front of a controller, launch files.
+NOT_THE_NODE = {'simulator_node', 'demo', 'recording_session', 'launching',
                 'trajectory_action_node'}
 original = builtins.__import__
 

@@ -19,7 +19,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.callback_groups import CallbackGroup
 from std_msgs.msg import Float64MultiArray
 
-from .messages import publisher_names, STATE_QOS, taken
+from .messages import publisher_names, response, STATE_QOS, taken
 
 _STATUS_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus'
 _LIST_CONTROLLERS = 'controller_manager/list_controllers'
@@ -243,11 +243,9 @@ class Clearance:
             client = self._node.create_client(GetParameters, service, callback_group=self._group)
             self._asked[manager] = client, 0.0
         client, asked = self._asked[manager]
-        with client.handle:
-            header, answer = client.handle.take_response(GetParameters.Response)
-            if header is not None:
-                self._times[manager] = bool(answer.values) and answer.values[0].bool_value
-            elif time.monotonic() - asked > _ASKS_EVERY_S and client.service_is_ready():
-                client.handle.send_request(GetParameters.Request(names=['use_sim_time']))
-                self._asked[manager] = client, time.monotonic()
+        for answer in response(client):
+            self._times[manager] = bool(answer.values) and answer.values[0].bool_value
+        if time.monotonic() - asked > _ASKS_EVERY_S and client.service_is_ready():
+            client.handle.send_request(GetParameters.Request(names=['use_sim_time']))
+            self._asked[manager] = client, time.monotonic()
         return self._times.get(manager)

@@ -24,7 +24,6 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
-from rclpy.qos import QoSProfile
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
@@ -226,15 +225,15 @@ class _Session:
             {**arm, 'target': 'mujoco'},
             1000.0 if self._pacing == LOCKSTEP else None,
         )
-        self._client.listen(
+        self._client.subscribe(
             DiagnosticStatus, f'/{SIMULATION}/simulator/status', self._on_status, DESCRIPTION_QOS
         )
-        self._client.listen(DiagnosticArray, '/diagnostics', self._on_diagnostics)
-        self._client.listen(
+        self._client.subscribe(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._client.subscribe(
             JointTrajectory,
             f'/{NODE}/feedforward_trajectory',
             self._planned.append,
-            QoSProfile(depth=10),
+            10,
         )
 
     def _hold(self, text: str, duration: float) -> tuple[float, float]:

@@ -5,95 +5,105 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 import re
 import shutil
 import tempfile
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
+from launch import LaunchDescription  # type: ignore[attr-defined]
+from launch.actions import (
+    DeclareLaunchArgument,
+    LogInfo,
+    OpaqueFunction,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit, OnShutdown
+from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
 import yaml
 
 from . import SIMULATION
 from ..arm import ArmDescription
 from ..errors import SettingsError
+from ..resources import share_directory
+from ..simulation.gazebo import numbers, start_of
 
 PACKAGE = 'franka_dynamics'
 RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
+CONFIG = share_directory() / 'config'
+# A launch argument: its default, its description and, if they are limited, its choices.
+Argument = tuple[Any, str] | tuple[Any, str, Sequence[str]]
 
 
 def launch_description(
-    arguments: Sequence[Any], function: Callable[[SimpleNamespace], Sequence[Any]]
-) -> Any:
+    arguments: Mapping[str, Argument], function: Callable[[SimpleNamespace], Sequence[Any]]
+) -> LaunchDescription:
     """
-    Return a launch description with these arguments and the actions that a function returns.
+    Return a launch description with arguments, by name, and the actions that a function returns.
 
     The function receives the arguments' values, all strings, as attributes of one object. Unlike
     launch's substitutions, a function can omit a parameter whose argument was not given.
     """
-    from launch import LaunchDescription  # type: ignore[attr-defined]
-    from launch.actions import OpaqueFunction
-    from launch.substitutions import LaunchConfiguration
-
-    names = [one.name for one in arguments]
 
     def start(context: Any) -> Sequence[Any]:
-        values = {name: LaunchConfiguration(name).perform(context) for name in names}
+        values = {name: LaunchConfiguration(name).perform(context) for name in arguments}
         return function(SimpleNamespace(**values))
 
-    return LaunchDescription([*arguments, OpaqueFunction(function=start)])
-
-
-def argument(name: str, default: Any, description: str, choices: Sequence[str] = ()) -> Any:
-    """Return the declaration of a launch argument."""
-    from launch.actions import DeclareLaunchArgument
-
-    limited = {'choices': list(choices)} if choices else {}
-    return DeclareLaunchArgument(name, default_value=default, description=description, **limited)
-
-
-def simulation_arguments(target: str) -> list[Any]:
-    """Return the arguments of an arm that others simulate, and of its node."""
-    return [
-        argument('robot_type', 'fr3', 'The arm: a file name of config/arms.'),
-        argument('hand', 'none', 'The hand: none, franka_hand, or another of config/hands.'),
-        namespace_argument('nodes, controllers and topics'),
-        receiver_argument(),
-        parameters_argument(target),
+    declared = [
+        DeclareLaunchArgument(
+            name,
+            default_value=default,
+            description=description,
+            **({'choices': list(choices[0])} if choices else {}),
+        )
+        for name, (default, description, *choices) in arguments.items()
     ]
+    return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def namespace_argument(of: str) -> Any:
+def namespace_argument(of: str) -> Argument:
     """Return the argument for the namespace of a simulation; its help names `of`, the nodes."""
-    return argument(
-        'namespace',
+    return (
         SIMULATION,
         f"Namespace of {of}. With / they have a real arm's names: a real arm's controller in the "
         'same ROS domain would then take the torques.',
     )
 
 
-def receiver_argument() -> Any:
-    """Return the argument for the package of the controller that receives the torques."""
-    return argument(
-        'receiver',
-        '',
-        'A package that franka-dynamics codegen generated for this arm; its controller takes the '
-        'torques, and brakes the arm when they cease. If empty, fr3_feedforward (fr3: the arm; '
-        'with a hand fr3_franka_hand_feedforward) where it is installed; otherwise, or with none, '
-        'a forward controller, which holds the last torque for ever.',
-    )
+# The argument for the package of the controller that receives the torques.
+RECEIVER_ARGUMENT = (
+    '',
+    'A package that franka-dynamics codegen generated for this arm; its controller takes the '
+    'torques, and brakes the arm when they cease. If empty, fr3_feedforward (fr3: the arm; with a '
+    'hand fr3_franka_hand_feedforward) where it is installed; otherwise, or with none, a forward '
+    'controller, which holds the last torque for ever.',
+)
 
 
-def parameters_argument(target: str) -> Any:
+def parameters_argument(target: str) -> Argument:
     """Return the argument params_file: a file whose parameters override those of the target."""
-    return argument(
-        'params_file',
+    return (
         '',
         'A file with parameters of the feedforward node, which override those of '
         f'config/feedforward/{target}.yaml; the target stays {target}.',
     )
+
+
+def simulation_arguments(target: str) -> dict[str, Argument]:
+    """Return the arguments of an arm that others simulate, and of its node."""
+    return {
+        'robot_type': ('fr3', 'The arm: a file name of config/arms.'),
+        'hand': ('none', 'The hand: none, franka_hand, or another of config/hands.'),
+        'namespace': namespace_argument('nodes, controllers and topics'),
+        'receiver': RECEIVER_ARGUMENT,
+        'params_file': parameters_argument(target),
+    }
 
 
 def given_file(argument: str, name: str) -> list[str]:
@@ -110,16 +120,7 @@ def given_file(argument: str, name: str) -> list[str]:
 
 def text(value: str) -> Any:
     """Return a parameter value of type string; launch_ros would make a bool of 'on'."""
-    from launch_ros.parameter_descriptions import ParameterValue
-
     return ParameterValue(value, value_type=str)
-
-
-def target_file(target: str) -> str:
-    """Return the path of the parameter file of a target."""
-    from ..resources import share_directory
-
-    return str(share_directory() / 'config' / 'feedforward' / f'{target}.yaml')
 
 
 def required(name: str) -> Any:
@@ -128,7 +129,6 @@ def required(name: str) -> Any:
 
     After a failure `ros2 launch` then exits with 1, which it does for no reason but an exception.
     """
-    from launch.actions import Shutdown
 
     def end(event: Any, context: Any) -> list[Any]:
         if event.returncode and not context.is_shutdown:
@@ -138,7 +138,17 @@ def required(name: str) -> Any:
     return end
 
 
-def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -> Any:
+def after(process: Any, what: str, *following: Any) -> Any:
+    """Return a handler that starts actions if a process succeeds, and else ends launch."""
+    end = required(what)
+
+    def start(event: Any, context: Any) -> list[Any]:
+        return end(event, context) if event.returncode else list(following)
+
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
+
+
+def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -> Node:
     """
     Return one of this package's nodes; if it ends, so does everything else.
 
@@ -146,8 +156,6 @@ def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -
     Otherwise the section is for all nodes (/**), and a parameter file that names the node, as
     `ros2 param dump` writes it, would override that section.
     """
-    from launch_ros.actions import Node
-
     return Node(
         package=PACKAGE,
         executable=f'{executable}_node',
@@ -160,13 +168,33 @@ def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -
     )
 
 
-def simulated_feedforward(given: Any, target: str, command: str) -> Any:
+def feedforward_node(
+    given: SimpleNamespace,
+    target: str,
+    parameters: Mapping[str, Any],
+    topics: Mapping[str, str],
+    name: str = 'feedforward',
+) -> Node:
     """
-    Return the feedforward node, which commands a simulated arm on the topic `command`.
+    Return the feedforward node: with the target's file, then params_file, then `parameters`.
 
-    Until the node's first command, the simulated hardware or another node holds the arm. `given`
-    has the launch arguments robot_type, hand, namespace and params_file, whose parameters override
-    the target's file; the other arguments override both files.
+    `given` has the launch arguments namespace and params_file. `topics` remaps the node's topics.
+    """
+    own_file = given_file('params_file', given.params_file)
+    return own_node(
+        'feedforward',
+        given.namespace,
+        name=name,
+        parameters=[str(CONFIG / 'feedforward' / f'{target}.yaml'), *own_file, parameters],
+        remappings=list(topics.items()),
+    )
+
+
+def simulated_feedforward(given: SimpleNamespace, target: str, command: str) -> Node:
+    """
+    Return the feedforward node, which commands an arm that others simulate on topic `command`.
+
+    Until the node's first command, the simulated hardware or another node holds the arm.
     """
     parameters = {
         'robot_type': given.robot_type,
@@ -175,42 +203,26 @@ def simulated_feedforward(given: Any, target: str, command: str) -> Any:
         'use_sim_time': True,
         'held_until_commanded': True,
     }
-    own_file = given_file('params_file', given.params_file)
-    return own_node(
-        'feedforward',
-        given.namespace,
-        parameters=[target_file(target), *own_file, parameters],
-        remappings=[('~/command', command)],
-    )
+    return feedforward_node(given, target, parameters, {'~/command': command})
 
 
-def robot_state_publisher(given: Any, values: Mapping[str, Any]) -> Any:
+def robot_state_publisher(given: SimpleNamespace, values: Mapping[str, Any]) -> Node:
     """Return robot_state_publisher with this package's xacro, expanded with `values`."""
-    from launch.substitutions import Command, PathJoinSubstitution
-    from launch_ros.actions import Node
-    from launch_ros.parameter_descriptions import ParameterValue
-    from launch_ros.substitutions import FindPackageShare
-
-    share = FindPackageShare(PACKAGE)
     every = {'robot_type': given.robot_type, 'hand': given.hand, 'connected_to': 'world', **values}
     words = [word for name, value in every.items() for word in (' ', f'"{name}:={value}"')]
-    urdf = Command(['xacro ', PathJoinSubstitution([share, 'urdf', 'franka.urdf.xacro']), *words])
+    file = PathJoinSubstitution([FindPackageShare(PACKAGE), 'urdf', 'franka.urdf.xacro'])
+    urdf = ParameterValue(Command(['xacro ', file, *words]), value_type=str)
     return Node(
         package='robot_state_publisher',
         executable='robot_state_publisher',
         namespace=given.namespace,
         output='screen',
-        parameters=[
-            {'robot_description': ParameterValue(urdf, value_type=str), 'use_sim_time': True}
-        ],
+        parameters=[{'robot_description': urdf, 'use_sim_time': True}],
     )
 
 
 def generated_files(texts: Mapping[str, str]) -> tuple[Path, Any]:
     """Write files to a new folder; return it, and the handler that removes it when launch ends."""
-    from launch.actions import RegisterEventHandler
-    from launch.event_handlers import OnShutdown
-
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_launch_'))
     for name, content in texts.items():
         (folder / name).write_text(content, encoding='utf-8')
@@ -220,35 +232,23 @@ def generated_files(texts: Mapping[str, str]) -> tuple[Path, Any]:
     return folder, RegisterEventHandler(removal)
 
 
-def spawner(namespace: str, *arguments: Any, **given: Any) -> Any:
-    """Return the process that loads and activates controllers."""
-    from launch_ros.actions import Node
+def spawner(namespace: str, *words: str, file: str, **given: Any) -> Node:
+    """
+    Return the process that loads and activates controllers with the parameters of a file.
 
+    `words` are its options, then the controllers' names.
+    """
     return Node(
         package='controller_manager',
         executable='spawner',
         namespace=namespace,
         output='screen',
-        arguments=[*arguments, '--controller-manager-timeout', '30'],
+        arguments=[*words, '--param-file', file, '--controller-manager-timeout', '30'],
         **given,
     )
 
 
-def after(process: Any, what: str, *following: Any) -> Any:
-    """Return a handler that starts actions if a process succeeds, and else ends launch."""
-    from launch.actions import RegisterEventHandler
-    from launch.event_handlers import OnProcessExit
-
-    end = required(what)
-
-    def start(event: Any, context: Any) -> list[Any]:
-        return end(event, context) if event.returncode else list(following)
-
-    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
-
-
-@dataclass(frozen=True)
-class Receiver:
+class Receiver(NamedTuple):
     """A ros2_control controller that receives torques."""
 
     controller: str  # its name in the controller manager
@@ -263,9 +263,7 @@ def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') ->
 
     `prefix` is put before the controllers' names, so that two arms can have one manager.
     """
-    from ..resources import share_directory
-
-    template = (share_directory() / 'config' / name).read_text(encoding='utf-8')
+    template = (CONFIG / name).read_text(encoding='utf-8')
     named = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], template)
     return named.replace('/**/effort', f'/**/{prefix}effort').replace(
         '/**/feedforward', f'/**/{prefix}feedforward'
@@ -292,9 +290,6 @@ def receiver(
     SettingsError if the package was generated for other joint names; the arm's names may have a
     prefix that the package's lack.
     """
-    from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
-    from launch.actions import LogInfo
-
     hand = '' if arm.hand == 'none' else arm.hand
     generated = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
     build = (
@@ -331,3 +326,42 @@ def receiver(
     said = f'{name} takes the torques, and brakes the arm when they cease.'
     parameters = yaml.safe_dump({f'/**/{controller}': section, **table})
     return Receiver(controller, f'{controller}/reference', parameters, LogInfo(msg=said))
+
+
+def simulated_hardware(
+    given: SimpleNamespace,
+    arm: ArmDescription,
+    target: str,
+    folder: Path,
+    hardware: Mapping[str, Any],
+) -> tuple[Node, list[Any]]:
+    """
+    Return the spawner of an arm's controllers under ros2_control, and all else but the simulator.
+
+    That is the robot description with `hardware`, the feedforward node, and what is logged.
+    `folder` receives the parameter files: controllers.yaml is the controller manager's.
+    """
+    controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
+    chosen = receiver(arm, given.robot_type, given.receiver, target, controllers)
+    (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
+    (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
+    # The initial efforts must hold the arm, because the physics runs before any controller.
+    start = start_of(arm)
+    initial = {
+        'initial_positions': numbers(start.position),
+        'initial_efforts': numbers(start.torque),
+    }
+    # One process activates both controllers, to save time: until both run, the constant initial
+    # efforts hold the arm in an unstable equilibrium.
+    active = spawner(
+        given.namespace,
+        'joint_state_broadcaster',
+        chosen.controller,
+        file=str(folder / 'receiver.yaml'),
+    )
+    return active, [
+        chosen.said,
+        robot_state_publisher(given, {**hardware, **initial}),
+        simulated_feedforward(given, target, chosen.command),
+        after(active, 'the spawner of the controllers'),
+    ]

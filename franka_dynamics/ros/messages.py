@@ -125,6 +125,13 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
     return None if waiting is None else (waiting[0], waiting[1])
 
 
+def response(client: Any) -> list[Any]:
+    """Take a service's answer, if one waits, without an executor; return it in a list, or []."""
+    with client.handle:
+        header, answer = client.handle.take_response(client.srv_type.Response)
+    return [] if header is None else [answer]
+
+
 def publisher_names(node: Any, topic: str) -> list[str]:
     """
     Return the full names of the nodes that publish on a topic, without one publisher of `node`.

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 import math
-import time
 from typing import Any
 import uuid
 
@@ -24,9 +23,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .messages import DESCRIPTION_QOS, REFERENCE_QOS, REFERENCE_STATE_QOS
-from .node_process import guest_node
-from .observer import find, read_status, read_statuses
+from .messages import DESCRIPTION_QOS, REFERENCE_QOS, REFERENCE_STATE_QOS, response
+from .observer import Observer, read_status, read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0
@@ -35,6 +33,7 @@ _ANSWER_S = 10.0
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _DISCOVERY_S = 0.5
+_PERIOD_S = 0.02  # between two looks while waiting [s]
 _REPORT_S = 2.0  # wait for the latest status [s]
 # States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
@@ -78,7 +77,7 @@ def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
     return value
 
 
-class NodeClient:
+class NodeClient(Observer):
     """
     Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
 
@@ -94,40 +93,15 @@ class NodeClient:
         patience: float = _PATIENCE_S,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        self._patience, self._meanwhile = patience, meanwhile
-        self._guest = guest_node('client')
-        self._node, self._executor = self._guest.__enter__()
-        self._given, self._found = name, ''
+        super().__init__('client', meanwhile, _PERIOD_S)
+        self._patience, self._given, self._found = patience, name, ''
 
     @property
     def name(self) -> str:
         """The node's full name, once it is discovered or the time to wait for it is over."""
         if not self._found:
-            self._found, _ = find(self._node, self._spin, self._patience, self._given)
+            self._found, _ = self.find(self._patience, self._given)
         return self._found
-
-    def __enter__(self) -> NodeClient:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._guest.__exit__(None, None, None)
-
-    def listen(self, kind: Any, topic: str, take: Callable[[Any], None], qos: Any = 10) -> None:
-        """Subscribe to a topic; `take` is called with its messages during later waits."""
-        self._node.create_subscription(kind, topic, take, qos)
-
-    def until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait at most `seconds` until `done` returns True; return whether it did."""
-        give_up = time.monotonic() + seconds
-        while not done():
-            self._spin()
-            if time.monotonic() > give_up:
-                return False
-        return True
-
-    def _spin(self) -> None:
-        self._executor.spin_once(timeout_sec=0.02)
-        self._meanwhile()
 
     def get(self, parameter: str) -> Any:
         """Return the value of a parameter."""
@@ -209,7 +183,7 @@ class NodeClient:
             way = f'; to command again: {remedy}' if remedy else ''
             report = f'{one.values.get("state", one.level)}: {one.message}{way}'
 
-        self.listen(DiagnosticStatus, f'{self.name}/status', take, DESCRIPTION_QOS)
+        self.subscribe(DiagnosticStatus, f'{self.name}/status', take, DESCRIPTION_QOS)
         self.until(lambda: bool(report), _REPORT_S)
         return report
 
@@ -260,23 +234,21 @@ class NodeClient:
 
         message.header.frame_id = mark
         events = f'{self.name}/reference_state'
-        reports = self._node.create_subscription(
-            DiagnosticArray, events, take, REFERENCE_STATE_QOS
-        )
+        self.subscribe(DiagnosticArray, events, take, REFERENCE_STATE_QOS)
         topic = f'{self.name}/reference'
-        publisher = self._node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
+        publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
             if not self.until(lambda: publisher.get_subscription_count() > 0, self._patience):
                 raise NodeClientError(
                     f'nobody listens to {topic}; is the node running, and active?'
                 )
             # Without the node's reports `play` would take a motion for lost and send it again.
-            if not self.until(lambda: self._node.count_publishers(events) > 0, self._patience):
+            if not self.until(lambda: self.node.count_publishers(events) > 0, self._patience):
                 raise NodeClientError(
                     f'nobody publishes {events}, which reports the state of a motion; nothing was '
                     f'sent. Is {self.name} a feedforward node of this package?'
                 )
-            self.until(lambda: False, _DISCOVERY_S)
+            self.wait(_DISCOVERY_S)
             sent = True
             publisher.publish(message)  # once: a second copy would interrupt the first
             self.until(lambda: bool(state) or self._has_gone(events), self._patience + _ANSWER_S)
@@ -290,33 +262,38 @@ class NodeClient:
                 publisher.wait_for_all_acked(Duration(seconds=_PATIENCE_S))
             raise
         finally:
-            self._node.destroy_publisher(publisher)
-            self._node.destroy_subscription(reports)
+            self.node.destroy_publisher(publisher)
         if state != _FINISHED:
             raise NodeClientError(f'the motion was {state}: {reason}')
         return state
 
     def ask(self, kind: Any, service: str, request: Any) -> Any:
         """Call one of the node's services and return its answer; NodeClientError without one."""
-        client = self._node.create_client(kind, f'{self.name}/{service}')
+        client = self.node.create_client(kind, f'{self.name}/{service}')
         try:
             if not self.until(client.service_is_ready, self._patience):
                 raise NodeClientError(
                     f'{self.name} does not answer within {self._patience:g} s; is it running, in '
                     'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
                 )
-            self.until(lambda: False, _DISCOVERY_S)
+            self.wait(_DISCOVERY_S)
             # Once: a transition would otherwise be triggered twice.
-            future = client.call_async(request)
-            if not self.until(future.done, self._patience + _ANSWER_S):
+            client.handle.send_request(request)
+            answers: list[Any] = []
+
+            def answered() -> bool:
+                answers.extend(response(client))
+                return bool(answers)
+
+            if not self.until(answered, self._patience + _ANSWER_S):
                 raise NodeClientError(
                     f'{self.name} took {service} and did not answer within '
                     f'{self._patience + _ANSWER_S:g} s.'
                 )
-            return future.result()
+            return answers[0]
         finally:
-            self._node.destroy_client(client)
+            self.node.destroy_client(client)
 
     def _has_gone(self, topic: str) -> bool:
         """Return whether nobody publishes a topic of the node any more."""
-        return bool(self._node.count_publishers(topic) == 0)
+        return bool(self.node.count_publishers(topic) == 0)

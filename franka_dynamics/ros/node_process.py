@@ -12,8 +12,7 @@ trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 import gc
 import math
 import os
@@ -29,12 +28,10 @@ from typing import Any
 
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
-from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from .realtime import lower_priority, ON, request_realtime
@@ -302,39 +299,3 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
         if rclpy.ok():
             node.shut_down()
         cycles.shutdown()
-
-
-def _enclave(arguments: list[str]) -> list[str]:
-    """Return the ROS arguments that name the enclave of SROS 2, or an empty list."""
-    ros = arguments[arguments.index('--ros-args') :] if '--ros-args' in arguments else []
-    at = next((i for i, one in enumerate(ros) if one in ('-e', '--enclave')), None)
-    return [] if at is None else ['--ros-args', *ros[at : at + 2]]
-
-
-@contextmanager
-def guest_node(
-    name: str, make_executor: Callable[..., Any] = SingleThreadedExecutor
-) -> Iterator[tuple[Node, Any]]:
-    """
-    Yield a node in a separate context, and its executor; destroy both at exit.
-
-    No signal handlers are installed. The node has neither a log topic nor parameter services. With
-    SROS 2 the node uses the keys and permissions of the process's enclave.
-    """
-    context = Context()
-    rclpy.init(
-        args=_enclave(sys.argv),
-        context=context,
-        signal_handler_options=SignalHandlerOptions.NO,
-    )
-    node = rclpy.create_node(
-        name, context=context, enable_rosout=False, start_parameter_services=False
-    )
-    executor = make_executor(context=context)
-    executor.add_node(node)
-    try:
-        yield node, executor
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        context.try_shutdown()

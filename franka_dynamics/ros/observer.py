@@ -18,10 +18,12 @@ import time
 from typing import Any, NamedTuple, Self
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import rclpy
+from rclpy.context import Context
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from .messages import DESCRIPTION_QOS, HELD, seconds, SIMULATED_ARM, STATE_QOS, taken
-from .node_process import guest_node
 from ..errors import listed, SettingsError
 
 # Severities; the index of each is its level number in diagnostic_msgs.
@@ -97,16 +99,31 @@ def resolved(name: str, present: set[str], what: str) -> str:
 
 class Observer:
     """
-    A node of its own whose topics are read when `poll` is called; a context manager.
+    A node of its own in a context of its own; use as a context manager.
 
-    The messages are taken without an executor: of a topic at 1 kHz that is subscribed with depth
-    1, a poll costs one message, because the middleware overwrites older ones.
+    It installs no signal handlers, and has neither a log topic nor parameter services. With SROS 2
+    it uses the keys and permissions of the process's enclave.
+
+    Messages and answers are taken without an executor when `poll` is called: of a topic at 1 kHz
+    that is subscribed with depth 1, a poll costs one message, because the middleware overwrites
+    older ones. `meanwhile` is called after each poll of a wait; an exception that it raises ends
+    the wait. Between two polls of a wait `period` seconds pass.
     """
 
-    def __init__(self, name: str) -> None:
-        self._guest = guest_node(name)
-        self.node, _ = self._guest.__enter__()
+    def __init__(
+        self, name: str, meanwhile: Callable[[], None] = lambda: None, period: float = _POLL_S
+    ) -> None:
+        self._meanwhile, self._period = meanwhile, period
         self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
+        self._context = Context()
+        rclpy.init(
+            args=_enclave(sys.argv),
+            context=self._context,
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        self.node = rclpy.create_node(
+            name, context=self._context, enable_rosout=False, start_parameter_services=False
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -115,16 +132,18 @@ class Observer:
         self.close()
 
     def close(self) -> None:
-        """Destroy the node."""
-        self._guest.__exit__(None, None, None)
+        """Destroy the node and its context."""
+        self.node.destroy_node()
+        self._context.try_shutdown()
 
     def subscribe(
         self, kind: type, topic: str, take: Callable[[Any], None], qos: Any, *, raw: bool = False
-    ) -> None:
+    ) -> Any:
         """Call `take` with each message of a topic, or its bytes, in later polls."""
         subscription = self.node.create_subscription(kind, topic, take, qos, raw=raw)
         depth = qos if isinstance(qos, int) else qos.depth
         self._subscriptions.append((subscription, depth, take))
+        return subscription
 
     def poll(self) -> None:
         """Read the messages that wait now, of each topic at most as many as are queued."""
@@ -135,54 +154,61 @@ class Observer:
                     break
                 take(waiting[0])
 
-    def wait(self, seconds: float) -> None:
-        """Poll for `seconds`, at least once."""
+    def until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Poll until `done` returns True, at most `seconds`; return whether it did."""
         end = time.monotonic() + seconds
         self.poll()
-        while (left := end - time.monotonic()) > 0.0:
-            time.sleep(min(left, _POLL_S))
+        while not done():
+            left = end - time.monotonic()
+            if left <= 0.0:
+                return False
+            self._meanwhile()
+            time.sleep(min(left, self._period))
             self.poll()
+        return True
+
+    def wait(self, seconds: float) -> None:
+        """Poll for `seconds`, at least once."""
+        self.until(lambda: False, seconds)
 
     def find(
         self, seconds: float, node: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
-        """Return the full names of a node and of topics that a user named, as `find` does."""
-        return find(self.node, partial(time.sleep, _POLL_S), seconds, node, topics)
+        """
+        Return the full names of a node and of topics that a user named.
 
+        A name without a leading slash is looked up among the nodes or the published topics that
+        are discovered: until all are found, but for at most `seconds` [s].
+        """
+        present: dict[str, set[str]] = {}
+        asked = [(node, 'node'), *((topic, 'topic') for topic in topics)]
 
-def find(
-    own: Any,
-    spin: Callable[[], object],
-    seconds: float,
-    node: str = '',
-    topics: Sequence[str] = (),
-) -> tuple[str, list[str]]:
-    """
-    Return the full names of a node and of topics that a user named.
+        def found() -> bool:
+            own = self.node
+            present['node'] = {
+                f'{space.rstrip("/")}/{name}'
+                for name, space in own.get_node_names_and_namespaces()
+            }
+            present['topic'] = {
+                name for name, _ in own.get_topic_names_and_types() if own.count_publishers(name)
+            }
+            return all(
+                name[:1] in ('', '/') or any(one.endswith(f'/{name}') for one in present[what])
+                for name, what in asked
+            )
 
-    A name without a leading slash is looked up among the nodes or the published topics that the
-    node `own` discovers: until all are found, but for at most `seconds` [s]. `spin` is called
-    while waiting.
-    """
-    end = time.monotonic() + seconds
-    while True:
-        nodes = {
-            f'{space.rstrip("/")}/{name}' for name, space in own.get_node_names_and_namespaces()
-        }
-        published = {
-            name for name, _ in own.get_topic_names_and_types() if own.count_publishers(name)
-        }
-        sought = [(node, nodes, 'node'), *((topic, published, 'topic') for topic in topics)]
-        missing = (
-            name
-            for name, present, _ in sought
-            if name and name[0] != '/' and not any(one.endswith(f'/{name}') for one in present)
+        self.until(found, seconds)
+        full, *others = (
+            resolved(name, present[what], what) if name else '' for name, what in asked
         )
-        if not any(missing) or time.monotonic() > end:
-            break
-        spin()
-    found, *others = (resolved(*one) if one[0] else '' for one in sought)
-    return found, others
+        return full, others
+
+
+def _enclave(arguments: list[str]) -> list[str]:
+    """Return the ROS arguments that name the enclave of SROS 2, or an empty list."""
+    ros = arguments[arguments.index('--ros-args') :] if '--ros-args' in arguments else []
+    at = next((i for i, one in enumerate(ros) if one in ('-e', '--enclave')), None)
+    return [] if at is None else ['--ros-args', *ros[at : at + 2]]
 
 
 @dataclass

@@ -8,26 +8,24 @@ The bag is MCAP; messages are stored as the bytes received.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from operator import itemgetter
 from pathlib import Path
 import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
-from rclpy.experimental import EventsExecutor
 from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointStateReader
-from .node_process import guest_node
-from .observer import find
+from .messages import JointStateReader, taken
+from .observer import Observer
 from ..errors import JointStateError, MissingDependencyError
 from ..typing import Array
 
@@ -39,11 +37,10 @@ class BagRecorder:
     """
     Records topics until closed; use as a context manager.
 
-    `topics` maps names to message classes; the folder `path` must not exist. Raises
-    MissingDependencyError if rosbags is not installed.
+    The folder `path` must not exist. Raises MissingDependencyError if rosbags is not installed.
     """
 
-    def __init__(self, node: Any, path: Path, topics: Mapping[str, type]) -> None:
+    def __init__(self, node: Any, path: Path) -> None:
         try:
             from rosbags.rosbag2 import StoragePlugin, Writer
             from rosbags.typesys import get_typestore, Stores
@@ -52,14 +49,14 @@ class BagRecorder:
                 "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
             ) from error
         self._node, self._types = node, get_typestore(Stores.ROS2_JAZZY)
-        # By topic: number of messages, arrival of the first (system time [s]), newest message.
-        self.counts: dict[str, int] = {}
-        self.first: dict[str, float | None] = {}
+        self._sources: dict[str, tuple[Any, Any]] = {}  # by topic: subscription and connection
+        self.counts = Counter[str]()
+        self.first: dict[
+            str, float
+        ] = {}  # by topic: arrival of the first message, system time [s]
         self.newest: dict[str, bytes] = {}
         self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
         self._writer.open()
-        for topic, kind in topics.items():
-            self.add(topic, kind)
 
     def __enter__(self) -> BagRecorder:
         return self
@@ -69,34 +66,36 @@ class BagRecorder:
 
     def add(self, topic: str, kind: type) -> None:
         """Record one more topic from now on, unless it is recorded already."""
-        if topic in self.counts:
-            return
-        self.counts[topic], self.first[topic] = 0, None
-        package, *_ = kind.__module__.split('.')
-        connection = self._writer.add_connection(
-            topic, f'{package}/msg/{kind.__name__}', typestore=self._types
-        )
-        self._node.create_subscription(
-            kind, topic, self._sink(topic, connection), _RECORDER_QOS, raw=True
-        )
+        if topic not in self._sources:
+            name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
+            self._sources[topic] = (
+                self._node.create_subscription(
+                    kind, topic, lambda _: None, _RECORDER_QOS, raw=True
+                ),
+                self._writer.add_connection(topic, name, typestore=self._types),
+            )
 
-    def _sink(self, topic: str, connection: Any) -> Any:
-        def record(data: bytes) -> None:
-            now = time.time_ns()
-            self._writer.write(connection, now, data)
-            if not self.counts[topic]:
-                self.first[topic] = now * 1e-9
-            self.counts[topic] += 1
-            self.newest[topic] = data
-
-        return record
+    def poll(self) -> None:
+        """Write the messages that have come, with the times of their arrival."""
+        come = []
+        for topic, (subscription, connection) in self._sources.items():
+            while (waiting := taken(subscription)) is not None:
+                data, info = waiting
+                # Not every middleware tells the arrival.
+                arrival = info['received_timestamp'] or time.time_ns()
+                come.append((arrival, connection, data))
+                self.first.setdefault(topic, arrival * 1e-9)
+                self.counts[topic] += 1
+                self.newest[topic] = data
+        for arrival, connection, data in sorted(come, key=itemgetter(0)):
+            self._writer.write(connection, arrival, data)
 
 
 # Joint states below 100 Hz are too coarse for identification; franka_ros2's merged topic: 30 Hz.
 _SLOW_HZ = 100.0
 _SILENT_S = 2.0
 _MOVING = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
-_SPIN_S, _LOOK_S = 0.05, 0.1
+_LOOK_S = 0.1
 _DISCOVERY_S = 1.0  # wait for topics and a node named without their namespace [s]
 
 
@@ -124,19 +123,45 @@ class _Watch(Progress):
 
     def __init__(self, joint_names: Sequence[str], topic: str) -> None:
         super().__init__(topic=topic)
-        self._reader = JointStateReader(joint_names)
-        self._names = joint_names
+        self._reader, self._names = JointStateReader(joint_names), joint_names
         self._fastest: Array = np.zeros(len(joint_names))
-        self._effort_seen = False
-        self._fault = ''
+        self._effort_seen, self._fault = False, ''
         self._first: float | None = None
         self._newest: bytes | None = None
-        self._looked = 0.0  # time when `look` last got a new state, steady clock [s]
+        self._began = self._looked = time.monotonic()  # and when `look` last got a new state [s]
 
-    def look(self, newest: bytes | None) -> None:
-        if newest is None or newest is self._newest:
+    def look(self, recorder: BagRecorder) -> None:
+        """Update the progress and the problems."""
+        now, newest = time.monotonic(), recorder.newest.get(self.topic)
+        self.seconds, self.states = now - self._began, recorder.counts[self.topic]
+        if newest is None:
+            self.problems = [f'no joint states on {self.topic} yet']
             return
-        self._newest, self._looked = newest, time.monotonic()
+        self.heard = time.time() - recorder.first[self.topic]
+        self.rate = (self.states - 1) / max(1e-3, self.heard)
+        if newest is not self._newest:
+            self._newest, self._looked = newest, now
+            self._read(newest)
+        self.problems = [self._fault] if self._fault else []
+        if now - self._looked > _SILENT_S:
+            self.problems.append(f'{self.topic} has been silent for {now - self._looked:.0f} s')
+        if self.seconds > 1.0 and self.rate < _SLOW_HZ:
+            self.problems.append(
+                f'{self.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
+                'franka/joint_states (--topic)'
+            )
+        if not self.of_arm or self.seconds < 2.0:
+            return
+        if not self._effort_seen:
+            self.problems.append('no measured torque: effort is missing or zero')
+        resting = [name for name, speed in zip(self._names, self._fastest) if speed < _MOVING]
+        if len(resting) == len(self._names):
+            self.problems.append('no joint has moved')
+        elif resting:
+            ends = ', '.join(name.rpartition('_')[2] for name in resting)
+            self.problems.append(f'{ends} not moved')
+
+    def _read(self, newest: bytes) -> None:
         try:
             reading = self._reader.read(newest)
         except JointStateError as error:
@@ -149,30 +174,6 @@ class _Watch(Progress):
         self._fault = '' if finite else 'positions or velocities are not finite'
         self._fastest = np.fmax(self._fastest, np.abs(reading.velocity))
         self._effort_seen |= reading.effort is not None
-
-    def found(self) -> list[str]:
-        """Return the problems up to now."""
-        if self.states == 0:
-            return [f'no joint states on {self.topic} yet']
-        found = [self._fault] if self._fault else []
-        silent = time.monotonic() - self._looked
-        if silent > _SILENT_S:
-            found.append(f'{self.topic} has been silent for {silent:.0f} s')
-        if self.seconds > 1.0 and self.rate < _SLOW_HZ:
-            found.append(
-                f'{self.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
-                'franka/joint_states (--topic)'
-            )
-        if not self.of_arm or self.seconds < 2.0:
-            return found
-        if not self._effort_seen:
-            found.append('no measured torque: effort is missing or zero')
-        resting = [name for name, speed in zip(self._names, self._fastest) if speed < _MOVING]
-        if len(resting) == len(self._names):
-            found.append('no joint has moved')
-        elif resting:
-            found.append(f'{", ".join(name.rpartition("_")[2] for name in resting)} not moved')
-        return found
 
 
 def record(
@@ -189,36 +190,24 @@ def record(
     `topic` (joint states), `command` and `node` may be named without their namespace. `go_on` is
     called with the progress ten times a second.
     """
-    # EventsExecutor takes less time per message than the default executor.
-    with guest_node('recorder', EventsExecutor) as (own, executor), ExitStack() as ends:
-        spin = partial(executor.spin_once, timeout_sec=_SPIN_S)
-        node, (topic, command) = find(own, spin, _DISCOVERY_S, node, (topic, command))
+    with Observer('recorder') as own, BagRecorder(own.node, bag) as recorder:
+        node, (topic, command) = own.find(_DISCOVERY_S, node, (topic, command))
+        for name, kind in (
+            (topic, JointState),
+            (command, Float64MultiArray),
+            ('/diagnostics', DiagnosticArray),
+            (f'{node}/feedforward', JointState),
+            (f'{node}/feedforward_trajectory', JointTrajectory),
+            (f'{node}/reference', JointTrajectory),
+        ):
+            recorder.add(name, kind)
         watch = _Watch(joint_names, topic)
-        topics: dict[str, type] = {
-            topic: JointState,
-            command: Float64MultiArray,
-            '/diagnostics': DiagnosticArray,
-            f'{node}/feedforward': JointState,
-            f'{node}/feedforward_trajectory': JointTrajectory,
-            f'{node}/reference': JointTrajectory,
-        }
-        recorder = ends.enter_context(BagRecorder(own, bag, topics))
-        began = looked = time.monotonic()
         while True:
-            executor.spin_once(timeout_sec=_SPIN_S)
-            now = time.monotonic()
-            if now - looked < _LOOK_S:
-                continue
-            looked = now
-            for name in _trajectory_topics(own, node):
+            time.sleep(_LOOK_S)
+            for name in _trajectory_topics(own.node, node):
                 recorder.add(name, JointTrajectory)
-            watch.look(recorder.newest.get(topic))
-            watch.seconds, watch.states = now - began, recorder.counts[topic]
-            first = recorder.first[topic]
-            if first is not None:
-                watch.heard = time.time() - first
-                watch.rate = (watch.states - 1) / max(1e-3, watch.heard)
-            watch.problems = watch.found()
+            recorder.poll()
+            watch.look(recorder)
             if not go_on(watch):
                 return watch
 

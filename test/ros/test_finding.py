@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes and topics that a user names without their namespace."""
 
-from functools import partial
-
 import pytest
 import rclpy
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.ros.observer import find, resolved
+from franka_dynamics.ros.observer import Observer, resolved
+
+from ..processes import TIMEOUT_S
 
 LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedforward'
 
@@ -35,7 +35,7 @@ def test_of_two_alike_neither_is_taken():
     assert LEFT in str(refused.value) and RIGHT in str(refused.value)
 
 
-def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(probe, make_node):
+def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
     def other(**options):
         return rclpy.create_node('feedforward', namespace='/sim/left', **options)
 
@@ -43,5 +43,6 @@ def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(probe, make_node)
     # The feedforward node has a topic of its own name.
     node.create_publisher(JointState, '~/feedforward', 1)
     node.create_publisher(JointState, 'joint_states', 1)
-    found = find(probe, partial(probe.spin, 0.05), 20.0, 'feedforward', ['joint_states'])
+    with Observer('finder') as observer:
+        found = observer.find(TIMEOUT_S, 'feedforward', ['joint_states'])
     assert found == (LEFT, ['/sim/left/joint_states'])

@@ -18,7 +18,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
-from franka_dynamics.ros.node_process import guest_node
+from franka_dynamics.ros.observer import Observer
 from franka_dynamics.ros.parameter_tables import NODES
 
 from ..processes import run_python
@@ -118,7 +118,7 @@ def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatc
     # Keys and permissions belong to an enclave; without its name a client would have none.
     command = ['feedforward_node', '--ros-args', '-r', '__node:=left', *ENCLAVE[1:]]
     monkeypatch.setattr(sys, 'argv', command)
-    with guest_node('client'):
+    with Observer('client'):
         probe.until(
             lambda: (
                 ('client', '/', '/feedforward')
