@@ -173,8 +173,8 @@ _MEANING = {
 }
 _NAMES = """Names: w, dw angular velocity and acceleration of a link, U = [dw] + [w][w],
 a acceleration of a frame's origin (aP: in the axes of the frame before), f and n force and
-moment at a joint; the digit is the link, the last letter the axis, in the link's own frame. m_x
-holds -x."""
+moment at a joint; the digit is the link, the last letter the axis, in the link's own frame (of the
+last link, before its joint turns). m_x holds -x."""
 
 
 def python_module(listed: Sequence[Equations]) -> str:

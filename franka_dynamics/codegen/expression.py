@@ -12,7 +12,7 @@ counts as constant too (`Node.constant`): it is computed once, when the paramete
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 from typing import Union
 
@@ -30,7 +30,7 @@ class Node:
 
     number: int
     kind: str
-    operands: tuple[Node, ...] = ()
+    operands: tuple[Node, ...] = field(default=(), repr=False)  # shared by many: no end of text
     name: str = ''
     value: float = 0.0
     constant: bool = False

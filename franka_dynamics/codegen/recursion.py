@@ -47,7 +47,7 @@ class Inputs:
 
 class Motion(NamedTuple):
     """
-    The motion of a link, in the axes of its frame.
+    The motion of a link, in the axes of its frame (for some links those of `_turn_and_body`).
 
     `spin` is the time derivative of omega, U is [spin] + [omega][omega], `acceleration` that of
     the frame's origin.
@@ -69,7 +69,7 @@ def _outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion
             last = Motion(still, still, np.array([still] * 3), up)
         else:
             last = motions[parent]
-        turn = joint.turn(graph, inputs.q[j])
+        turn, _ = _turn_and_body(graph, chain, inputs, j)
         at_joint = last.acceleration + last.U @ joint.arm(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.axes.T @ at_joint)
@@ -133,6 +133,22 @@ def _matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
     )
 
 
+def _turn_and_body(
+    graph: Graph, chain: GeneratorChain, inputs: Inputs, j: int
+) -> tuple[Values, Values]:
+    """
+    Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
+
+    The axes of a link that carries nothing, also no wrench, stay as before its joint's turn: it
+    takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
+    """
+    joint, turn = chain.joints[j], chain.joints[j].turn(graph, inputs.q[j])
+    alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
+    if joint.revolute and alone and chain.parents[j] != BASE:
+        return np.eye(3), _turned(joint.body, turn)
+    return turn, joint.body
+
+
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
     """Return the torque (or force) of every joint."""
     motions = _outward(graph, chain, inputs)
@@ -145,14 +161,14 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         joint, parent = chain.joints[j], chain.parents[j]
-        force, moment = (a + b for a, b in zip(_needed(joint.body, motions[j]), beyond[j]))
+        turn, body = _turn_and_body(graph, chain, inputs, j)
+        force, moment = (a + b for a, b in zip(_needed(body, motions[j]), beyond[j]))
         graph.name_vector(f'f{j + 1}', force)
         graph.name_vector(f'n{j + 1}', moment)
         own = moment[2] if joint.revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE:
-            turn, arm = joint.turn(graph, inputs.q[j]), joint.arm(inputs.q[j])
-            force, moment = _carried(joint, turn, arm, force, moment)
+            force, moment = _carried(joint, turn, joint.arm(inputs.q[j]), force, moment)
             beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
 
