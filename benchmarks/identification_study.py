@@ -44,6 +44,7 @@ ARM = load('fr3', hand='franka_hand')
 OPTIONS = IdentificationOptions()
 MODEL = OPTIONS.torque_model(ARM)
 RUNS, DURATION_S = 4, 60.0
+STRIBECK_SPEED = 0.05  # [rad/s]
 RATES = (30.0, 100.0)
 STRONGEST = float(ARM.limit('effort').max())
 
@@ -54,6 +55,7 @@ class Draw:
 
     arm: ArmDescription
     friction: MaxwellSlipFriction
+    stribeck: np.ndarray  # [N m] more at the lowest speeds, gone beyond STRIBECK_SPEED
     rate: float
     resting: np.ndarray
     load_share: np.ndarray  # Coulomb friction per N m of rigid torque
@@ -73,21 +75,21 @@ def drawn(seed: int) -> Draw:
     def between(low: float, high: float) -> np.ndarray:
         return np.asarray(size * rng.uniform(low, high, n))
 
+    viscous, coulomb, stribeck = between(0.1, 0.8), between(0.1, 0.5), between(0.0, 0.3)
     friction = MaxwellSlipFriction(
-        between(0.1, 0.8),
-        between(0.1, 0.5),
-        between(0.0, 0.3),
+        viscous,
+        coulomb,
         np.zeros(n),
         np.array([between(0.05, 0.3), between(0.0, 0.3), between(0.05, 0.5)]),
         np.array([0.0015, 0.012, 0.15]),
         0.004,
-        0.05,
     )
     resting = np.zeros(n, dtype=bool)
     resting[rng.choice(n, 2, replace=False)] = True
     return Draw(
         draw_plant(ARM, seed, rng.uniform(0.03, 0.15)).arm,
         friction,
+        stribeck,
         float(rng.choice(RATES)),
         resting,
         rng.uniform(0.0, 0.015, n),
@@ -114,6 +116,7 @@ def recorded(draw: Draw, seed: int, warmth: float) -> Recording:
     part = ARM.limit('effort') / STRONGEST
     turned = np.tanh(dq / draw.friction.width)
     rubbing = friction_along(draw.friction, q, dq)
+    rubbing += draw.stribeck * np.exp(-np.square(dq / STRIBECK_SPEED)) * turned
     effort = (
         rigid
         + warmth * rubbing

@@ -54,7 +54,7 @@ constexpr double kRatedLoad = @RATED_LOAD@;
 constexpr bool kBaseRotated = @BASE_ROTATED@, kBaseInclined = @BASE_INCLINED@;
 
 // Rows of kFrictionCoefficients: amplitude, slope, offset, value at rest (sigmoid), or viscous,
-// Coulomb, Stribeck, offset and Maxwell-slip coefficients (linear). kFrictionLeft holds each
+// Coulomb, offset and Maxwell-slip coefficients (linear). kFrictionLeft holds each
 // coefficient's uncertainty: that part of the friction torque is not commanded.
 enum class FrictionKind {none, sigmoid, linear};
 constexpr FrictionKind kFriction = FrictionKind::@FRICTION@;
@@ -63,8 +63,7 @@ constexpr std::array<std::array<double, kJoints>, @FRICTION_ROWS@> kFrictionCoef
 constexpr std::array<std::array<double, kJoints>, @FRICTION_ROWS@> kFrictionLeft{{@FRICTION_LEFT@}};
 // Reach of the Maxwell-slip elements [rad], and one unused number: the array may not be empty.
 constexpr std::array<double, kElements + 1> kReach{@REACH@};
-constexpr double kFrictionWidth = @WIDTH@;     // [rad/s]
-constexpr double kStribeckVelocity = @STRIBECK@;  // [rad/s]
+constexpr double kFrictionWidth = @WIDTH@;  // [rad/s]
 
 }  // namespace @NAME@
 

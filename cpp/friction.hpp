@@ -18,9 +18,8 @@ namespace @NAME@
 
 /// The joints' friction torque tau_f, and the part of it that may be commanded.
 ///
-/// Linear models: tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + f_o +
-/// sum_e a_e z_e, with Maxwell-slip elements z_e <- clip(z_e + step / reach_e, -1, 1). At the
-/// start, and after a gap between two states, the elements' state is unknown: states from both
+/// Linear models: tau_f = f_v dq + f_c tanh(dq / width) + f_o + sum_e a_e z_e, with Maxwell-slip
+/// elements z_e <- clip(z_e + step / reach_e, -1, 1). At the start, and after a gap between two states, the elements' state is unknown: states from both
 /// extremes, -1 and 1, are followed until the motion has made them equal.
 class Friction
 {
@@ -87,14 +86,13 @@ public:
   }
 
 private:
-  static constexpr std::size_t kSliding = 4;  // viscous, Coulomb, Stribeck, offset
+  static constexpr std::size_t kSliding = 3;  // viscous, Coulomb, offset
   using Terms = std::array<double, kSliding>;
   using States = std::array<Vector, kElements>;
 
   static Terms terms(std::size_t, double dq) noexcept
   {
-    const double turned = std::tanh(dq / kFrictionWidth), ratio = dq / kStribeckVelocity;
-    return {dq, turned, std::exp(-(ratio * ratio)) * turned, 1.0};
+    return {dq, std::tanh(dq / kFrictionWidth), 1.0};
   }
 
   static double sigmoid(std::size_t i, double dq) noexcept

@@ -85,7 +85,6 @@ def drawn_friction(arm, seed):
     return MaxwellSlipFriction(
         drawn(0.2, 1.0),
         drawn(0.1, 0.5),
-        drawn(0.0, 0.2),
         drawn(-0.1, 0.1),
         np.array([drawn(0.1, 0.5), drawn(0.1, 0.6)]),
         np.array([0.004, 0.3]),

@@ -8,7 +8,6 @@ For a prismatic joint read N for N m and m for rad.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -68,28 +67,53 @@ def sliding_terms(dq: Array, width: float = COULOMB_WIDTH) -> Array:
     return np.stack([dq, np.tanh(dq / width)], axis=-1)
 
 
-class LinearFriction(ByValue, ABC):
+class LinearFriction(ByValue):
     """Friction linear in its coefficients, with their standard `deviations` if known."""
 
+    viscous: Array
+    coulomb: Array
+    offset: Array
+    slip: Array
+    width: float
     deviations: Array | None
 
     @cached_property
-    @abstractmethod
     def coefficients(self) -> Array:
-        """The coefficients of all joints, one row for each term, shape (terms, n)."""
+        """Coefficients f_v, f_c, f_o, then a row a_i for each slip element, shape (3 + k, n)."""
+        return np.vstack([self.viscous, self.coulomb, self.offset, self.slip])
 
-    @abstractmethod
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return the terms that the coefficients multiply at dq (..., n), shape (..., terms, n).
+        Return the terms that the coefficients multiply: dq, tanh(dq / width), 1 and z.
 
-        `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
-        default: that of steady sliding, z = tanh(dq / width).
+        `dq` has shape (..., n), the result (..., 3 + k, n). `slip_state`, shape (..., k, n), is
+        the state z of k Maxwell-slip elements per joint; default: that of steady sliding, z =
+        tanh(dq / width).
         """
+        velocity = _velocity(dq, self.viscous)
+        # Terms are filled in row by row, because np.stack would take longer in control loops.
+        found = np.ones((*velocity.shape[:-1], len(self.coefficients), velocity.shape[-1]))
+        sign = np.tanh(velocity / self.width)
+        found[..., 0, :], found[..., 1, :] = velocity, sign
+        if len(self.slip):
+            found[..., 3:, :] = sign[..., None, :] if slip_state is None else slip_state
+        return found
 
     def torque(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """Return the friction torque [N m] at dq [rad/s] and a slip state, shape (..., n)."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
+
+    def _check(self) -> None:
+        """Check the parameters and freeze the arrays."""
+        n, elements = np.size(self.viscous), len(self.slip)
+        _freeze(self, ('viscous', 'coulomb', 'offset'), n)
+        _freeze(self, ('slip',), elements, n)
+        _freeze(self, ('deviations',), 3 + elements, n, least=0.0)
+        if not 0.0 < self.width < np.inf:
+            raise FrictionError(
+                f'The width of the Coulomb friction is {self.width}; it must be positive and '
+                'finite [rad/s].'
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,107 +134,71 @@ class ViscousCoulombFriction(LinearFriction):
     deviations: Array | None = None
 
     def __post_init__(self) -> None:
-        """Check the parameters and freeze the arrays."""
-        n = np.size(self.viscous)
-        _freeze(self, ('viscous', 'coulomb', 'offset'), n)
-        _freeze(self, ('deviations',), 3, n, least=0.0)
-        _require_positive(self.width, 'The width of the Coulomb friction')
-
-    @cached_property
-    def coefficients(self) -> Array:
-        """The viscous, Coulomb and offset coefficients, shape (3, n)."""
-        return np.stack([self.viscous, self.coulomb, self.offset])
-
-    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return dq, tanh(dq / width) and 1, shape (..., 3, n)."""
-        velocity = _velocity(dq, self.viscous)
-        # Terms are filled in row by row, because np.stack would take longer in control loops.
-        found = np.ones((*velocity.shape[:-1], 3, velocity.shape[-1]))
-        found[..., 0, :], found[..., 1, :] = velocity, np.tanh(velocity / self.width)
-        return found
+        """Check the parameters and freeze the arrays; there are no slip elements."""
+        object.__setattr__(self, 'slip', np.zeros((0, np.size(self.viscous))))
+        self._check()
 
 
 @dataclass(frozen=True, eq=False)
 class MaxwellSlipFriction(LinearFriction):
     """
-    Sliding friction with a Stribeck term, and Maxwell-slip elements for presliding.
+    Viscous, Coulomb and offset friction, and Maxwell-slip elements for presliding.
 
-    tau_f = f_v dq + (f_c + f_s exp(-(dq / v_s)^2)) tanh(dq / width) + sum_i a_i z_i + f_o. Element
-    i is a spring that slips: with every step of q, z_i <- clip(z_i + step / reach_i, -1, 1). An
-    element's torque depends on the path and not on the speed, like the hysteresis of gears at a
-    reversal. Sources: Lampaert, Swevers, Al-Bender 2002, "Modification of the Leuven integrated
-    friction model structure", IEEE Trans. Automatic Control 47(4) (the Maxwell-slip elements);
-    Al-Bender, Lampaert, Swevers 2005, "The generalized Maxwell-slip model", IEEE Trans. Automatic
-    Control 50(11).
+    tau_f = f_v dq + f_c tanh(dq / width) + f_o + sum_i a_i z_i. Element i is a spring that slips:
+    with every step of q, z_i <- clip(z_i + step / reach_i, -1, 1). An element's torque depends on
+    the path and not on the speed, like the hysteresis of gears at a reversal. Sources: Lampaert,
+    Swevers, Al-Bender 2002, "Modification of the Leuven integrated friction model structure", IEEE
+    Trans. Automatic Control 47(4) (the Maxwell-slip elements); Al-Bender, Lampaert, Swevers 2005,
+    "The generalized Maxwell-slip model", IEEE Trans. Automatic Control 50(11).
 
     The state z is not part of the model: `FrictionState` updates it with each position, and
     `slip_bounds` computes its bounds along a whole recording.
 
     Attributes
     ----------
-    viscous, coulomb, stribeck, offset : ndarray, shape (n,)
-        f_v [N m s/rad], f_c, f_s and f_o [N m].
+    viscous, coulomb, offset : ndarray, shape (n,)
+        f_v [N m s/rad], f_c and f_o [N m].
     slip : ndarray, shape (k, n)
         Amplitudes a_i of the k elements [N m].
     reach : ndarray, shape (k,)
         Displacement from z = 0 at which an element begins to slip [rad].
-    width, stribeck_velocity : float
-        Width of the tanh of the Coulomb term, and v_s [rad/s].
-    deviations : ndarray, shape (4 + k, n), optional
+    width : float
+        Width of the tanh of the Coulomb term [rad/s].
+    deviations : ndarray, shape (3 + k, n), optional
         Standard deviations in the order of `coefficients`, if known.
 
     Raises
     ------
     FrictionError
-        If shapes do not agree, a width, velocity or reach is not positive, a deviation is
-        negative, or two reaches are equal.
+        If shapes do not agree, a width or reach is not positive, a deviation is negative, or two
+        reaches are equal.
 
     """
 
     viscous: Array
     coulomb: Array
-    stribeck: Array
     offset: Array
     slip: Array
     reach: Array
     width: float = 0.01
-    stribeck_velocity: float = 0.1
     deviations: Array | None = None
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
-        n, elements = np.size(self.viscous), np.size(self.reach)
-        _freeze(self, ('viscous', 'coulomb', 'stribeck', 'offset'), n)
+        elements = np.size(self.reach)
         _freeze(self, ('reach',), elements, least=np.nextafter(0.0, 1.0))
-        _freeze(self, ('slip',), elements, n)
-        _freeze(self, ('deviations',), 4 + elements, n, least=0.0)
+        _freeze(self, ('slip',), elements, np.size(self.viscous))
+        self._check()
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
                 f'Two elements of a Maxwell-slip friction have the same reach '
                 f'({abbreviated(self.reach)}); combine them into one.'
             )
-        _require_positive(self.width, 'The width of the Coulomb friction')
-        _require_positive(self.stribeck_velocity, 'The Stribeck velocity')
 
     @property
     def n(self) -> int:
         """Number of joints."""
         return len(self.viscous)
-
-    @cached_property
-    def coefficients(self) -> Array:
-        """Coefficients f_v, f_c, f_s, f_o, then a row a_i per element, shape (4 + k, n)."""
-        return np.vstack([self.viscous, self.coulomb, self.stribeck, self.offset, self.slip])
-
-    def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
-        """Return dq, tanh(dq / width), the Stribeck term, 1, and z, shape (..., 4 + k, n)."""
-        velocity = _velocity(dq, self.viscous)
-        sign = np.tanh(velocity / self.width)
-        found = np.empty((*velocity.shape[:-1], 4 + len(self.slip), velocity.shape[-1]))
-        found[..., 0, :], found[..., 1, :], found[..., 3, :] = velocity, sign, 1.0
-        found[..., 2, :] = np.exp(-np.square(velocity / self.stribeck_velocity)) * sign
-        found[..., 4:, :] = sign[..., None, :] if slip_state is None else slip_state
-        return found
 
 
 # The friction models, by their names in arm files.
@@ -287,11 +275,6 @@ def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np
             raise FrictionError(
                 f'The {name} of a friction model must be {sign}; got {abbreviated(array)}.'
             )
-
-
-def _require_positive(value: float, what: str) -> None:
-    if not 0.0 < value < np.inf:
-        raise FrictionError(f'{what} is {value}; it must be positive and finite [rad/s].')
 
 
 def _velocity(dq: ArrayLike, parameter: Array) -> Array:

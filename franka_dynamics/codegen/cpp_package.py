@@ -17,7 +17,7 @@ from .cpp_vectors import vectors
 from .emit import c_header, identifier
 from .equations import customised_equations, Parameters, Quantity, run_time_values
 from ..arm import ArmDescription
-from ..arm.friction import MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
+from ..arm.friction import LinearFriction, SigmoidFriction
 from ..control.braking import MOST_ACCELERATION
 from ..control.settings import ROTATED
 from ..control.terms import DEVIATIONS_LEFT
@@ -169,19 +169,13 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
     """Return the numbers of the arm's friction model as texts for the template arm.hpp."""
     model, n = description.friction, description.n
     kind, rows, reach = 'none', np.zeros((4, n)), np.zeros(0)
-    deviations, width, stribeck_velocity = None, 1.0, 1.0
+    deviations, width = None, 1.0
     if isinstance(model, SigmoidFriction):
         kind = 'sigmoid'
         rows = np.stack([model.amplitude, model.slope, model.offset, model.at_rest])
-    elif isinstance(model, ViscousCoulombFriction):
+    elif isinstance(model, LinearFriction):
         kind, width, deviations = 'linear', model.width, model.deviations
-        # Row 2 of `rows`, counted from 0, is the Stribeck term, which a viscous and Coulomb
-        # friction model lacks.
-        rows = np.insert(model.coefficients, 2, 0.0, axis=0)
-        deviations = None if deviations is None else np.insert(deviations, 2, 0.0, axis=0)
-    elif isinstance(model, MaxwellSlipFriction):
-        kind, width, deviations = 'linear', model.width, model.deviations
-        rows, reach, stribeck_velocity = model.coefficients, model.reach, model.stribeck_velocity
+        rows, reach = model.coefficients, getattr(model, 'reach', reach)
     elif model is not None:
         raise FrictionError(
             f'A friction model of type {type(model).__name__} cannot be generated as code.'
@@ -195,7 +189,6 @@ def _friction_words(description: ArmDescription) -> dict[str, str]:
         'FRICTION_LEFT': _rows(left),
         'REACH': _listed([*reach, 1.0]),
         'WIDTH': _number(width),
-        'STRIBECK': _number(stribeck_velocity),
     }
 
 

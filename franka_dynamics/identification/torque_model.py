@@ -134,18 +134,11 @@ class FrictionTerms:
             viscous, coulomb, offset = table
             return ViscousCoulombFriction(viscous, coulomb, offset, self.width, spread)
         used = [k for k, amplitude in enumerate(table[3:]) if amplitude.any()]
-        (viscous, coulomb, offset), slip = table[:3], table[3:][used]
-        none = np.zeros(self.n)  # no Stribeck torque
-        return MaxwellSlipFriction(
-            viscous,
-            coulomb,
-            none,
-            offset,
-            slip,
-            np.array([self.reaches[k] for k in used]),
-            self.width,
-            deviations=np.vstack([spread[:2], none, spread[2], spread[3:][used]]),
-        )
+        reach = np.array([self.reaches[k] for k in used])
+        spread = np.vstack([spread[:3], spread[3:][used]])
+        viscous, coulomb, offset = table[:3]
+        slip = table[3:][used]
+        return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.width, spread)
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ inertial_sets:
 """)
 SLIPPING = {
     'model': 'maxwell_slip',
-    **{name: [0.1, 0.2] for name in ('viscous', 'coulomb', 'stribeck', 'offset')},
+    **{name: [0.1, 0.2] for name in ('viscous', 'coulomb', 'offset')},
     'reach': [0.004, 0.3],
     'slip': [[0.1, 0.1], [0.2, 0.2]],
 }

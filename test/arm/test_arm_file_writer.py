@@ -75,12 +75,11 @@ FRICTIONS_AND_LIMITS = [
     ),
     (
         MaxwellSlipFriction(
-            *random(4, -1.0, 1.0, 4, N),
+            *random(4, -1.0, 1.0, 3, N),
             reach=[0.004, 1.0 / 3.0],
             slip=random(5, -1.0, 1.0, 2, N),
             width=0.0125,
-            stribeck_velocity=0.07,
-            deviations=random(6, 0.0, 0.1, 6, N),
+            deviations=random(6, 0.0, 0.1, 5, N),
         ),
         JointLimits(-1.0 / 3.0, 2.0 / 3.0, 1e-5, 1e5, 7.0, 0.3, 1000.0, 0.46, 17.0),
     ),

@@ -48,7 +48,6 @@ REACH = np.array([0.004, 0.3])
 MODEL = MaxwellSlipFriction(
     viscous=[0.4, 0.1],
     coulomb=[0.5, 0.2],
-    stribeck=[0.1, -0.05],
     offset=[0.2, -0.1],
     slip=[[0.3, 0.15], [0.2, 0.1]],
     reach=REACH,
@@ -75,7 +74,7 @@ def test_work_of_a_closed_loop_is_the_hysteresis_area():
 
 
 def test_given_no_state_when_evaluated_then_it_is_steady_sliding():
-    dq = np.array([0.7, -0.7])  # 70 widths of the tanh; the Stribeck term is zero there
+    dq = np.array([0.7, -0.7])  # 70 widths of the tanh
     expected = [0.4 * 0.7 + 0.5 + 0.3 + 0.2 + 0.2, -(0.1 * 0.7 + 0.2 + 0.15 + 0.1) - 0.1]
     np.testing.assert_allclose(MODEL.torque(dq), expected, rtol=0.0, atol=1e-13)
 
@@ -94,11 +93,11 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
 def test_coefficients_times_terms_are_the_torque():
     rng = np.random.default_rng(0)
     dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
-    viscous, coulomb, stribeck, offset = MODEL.coefficients[:4]
+    viscous, coulomb, offset = MODEL.coefficients[:3]
     turned = np.tanh(dq / MODEL.width)
     expected = (
         viscous * dq
-        + (coulomb + stribeck * np.exp(-((dq / 0.1) ** 2))) * turned
+        + coulomb * turned
         + offset
         + MODEL.slip[0] * z[:, 0]
         + MODEL.slip[1] * z[:, 1]
@@ -143,8 +142,7 @@ NEGATIVE = 'deviations .* must be not negative'
         (lambda: replace(MODEL, reach=[0.004, -0.3]), 'reach .* must be positive'),
         (lambda: replace(MODEL, reach=[0.3, 0.3]), 'have the same reach'),
         (lambda: replace(MODEL, slip=[[0.3, np.nan], [0.0, 0.0]]), 'slip .* must be finite'),
-        (lambda: replace(MODEL, stribeck_velocity=0.0), 'Stribeck velocity is 0.0'),
-        (lambda: replace(MODEL, deviations=-np.ones((6, 2))), NEGATIVE),
+        (lambda: replace(MODEL, deviations=-np.ones((5, 2))), NEGATIVE),
         (lambda: ViscousCoulombFriction([0], [0], [0], deviations=-np.ones((3, 1))), NEGATIVE),
     ],
 )

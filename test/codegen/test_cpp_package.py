@@ -35,12 +35,12 @@ INCLINED = (2.0, -3.0, -9.12)
 def identified(name, model):
     """Return an arm with a random friction, as identification writes it."""
     rng = np.random.default_rng(7)
-    rows = rng.uniform(0.1, 0.6, (3 if model is ViscousCoulombFriction else 6, 7))
+    rows = rng.uniform(0.1, 0.6, (3 if model is ViscousCoulombFriction else 5, 7))
     deviations = rng.uniform(0.0, 0.05, rows.shape)
     if model is ViscousCoulombFriction:
         friction = model(*rows, deviations=deviations)
     else:
-        friction = model(*rows[:4], rows[4:], (0.004, 0.3), deviations=deviations)
+        friction = model(*rows[:3], rows[3:], (0.004, 0.3), deviations=deviations)
     return replace(load(name), friction=friction)
 
 

@@ -84,7 +84,7 @@ def test_a_forgotten_torque_leaves_nothing_that_grows_again():
         np.testing.assert_allclose(torque, still, rtol=0, atol=1e-9)
 
 
-SLIP = MaxwellSlipFriction(*np.zeros((4, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05])
+SLIP = MaxwellSlipFriction(*np.zeros((3, 7)), np.array([[0.4] * 7, [0.2] * 7]), [0.004, 0.05])
 
 
 @functools.cache

@@ -20,12 +20,12 @@ ROUNDING_NM = 1e-12
 
 
 def maxwell(coefficients, deviations=None):
-    return MaxwellSlipFriction(*coefficients[:4], coefficients[4:], REACH, deviations=deviations)
+    return MaxwellSlipFriction(*coefficients[:3], coefficients[3:], REACH, deviations=deviations)
 
 
 def random_friction(rng, least=-0.1):
     """Return an identified friction: no coefficient is certain, some are not identifiable."""
-    return maxwell(rng.uniform(least, 1.0, (6, N)), rng.uniform(0.0, 0.1, (6, N)))
+    return maxwell(rng.uniform(least, 1.0, (5, N)), rng.uniform(0.0, 0.1, (5, N)))
 
 
 def path(rng, count=400):
@@ -48,7 +48,7 @@ def test_no_arm_within_two_deviations_is_overcompensated(seed):
     # Given an identified friction, and a true one anywhere within two deviations of it.
     rng = np.random.default_rng(seed)
     known = random_friction(rng)
-    true = maxwell(known.coefficients + rng.uniform(-2.0, 2.0, (6, N)) * known.deviations)
+    true = maxwell(known.coefficients + rng.uniform(-2.0, 2.0, (5, N)) * known.deviations)
     # When a motion is followed from an unknown state of the slip elements.
     q, dq = path(rng), rng.uniform(-1.0, 1.0, (400, N))
     z = slip_states(q, REACH, rng.uniform(-1.0, 1.0, (2, N)))
@@ -75,7 +75,7 @@ def test_a_corner_of_the_deviations_is_compensated_exactly(seed):
 FRICTIONS = [
     load('fer').friction,
     ViscousCoulombFriction(np.ones(7), np.ones(7), np.full(7, 0.5)),
-    MaxwellSlipFriction(*np.ones((4, 7)), np.ones((2, 7)), REACH),
+    MaxwellSlipFriction(*np.ones((3, 7)), np.ones((2, 7)), REACH),
 ]
 
 
@@ -94,7 +94,7 @@ def test_after_a_turn_the_elements_are_followed():
     # Coulomb friction changes sign at once; a slip element takes twice its reach.
     q = np.concatenate([np.linspace(0.0, 0.02, 100), np.linspace(0.02, 0.008, 100)])
     dq = np.repeat([0.5, -0.5], 100)
-    slip = MaxwellSlipFriction(*np.zeros((4, 1)), [[1.0]], [0.004])
+    slip = MaxwellSlipFriction(*np.zeros((3, 1)), [[1.0]], [0.004])
     torque = commanded(slip, q[:, None], dq[:, None])[:, 0]
     # After the turn the slip element still pulls along the motion: no friction is to be overcome.
     half = 100 + np.flatnonzero(q[100:] < 0.02 - 0.004)[0]

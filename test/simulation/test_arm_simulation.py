@@ -72,7 +72,7 @@ def test_effort_sensors_see_friction_as_the_real_arms_do():
 
 def rubbing(viscous, coulomb, slip=(), reach=()):
     """Return a weightless arm whose joints have the same friction, its brakes open."""
-    parts = [np.full(7, one) for one in (viscous, coulomb, 0.0, 0.0)]
+    parts = [np.full(7, one) for one in (viscous, coulomb, 0.0)]
     friction = MaxwellSlipFriction(*parts, np.outer(slip, np.ones(7)), list(reach))
     return arm(replace(FER, friction=friction), friction=True, **WEIGHTLESS)
 

@@ -156,7 +156,7 @@ def test_arms_of_unequal_length_are_refused_with_both_lengths():
 def slipping(slip, reach):
     """Return the FER with a friction of Maxwell-slip elements, all joints alike."""
     slips = np.tile(np.reshape(slip, (-1, 1)), 7)
-    return replace(FER, friction=MaxwellSlipFriction(*np.zeros((4, 7)), slips, np.array(reach)))
+    return replace(FER, friction=MaxwellSlipFriction(*np.zeros((3, 7)), slips, np.array(reach)))
 
 
 TWO = slipping([1.0, 2.0], [0.004, 0.3])
