@@ -287,12 +287,17 @@ def main() -> None:
         '--gravity', nargs=3, type=float, default=(0.0, 0.0, -9.81), metavar=('X', 'Y', 'Z')
     )
     parser.add_argument('--friction', choices=FRICTIONS, default=FRICTIONS[0])
+    parser.add_argument('--rotor-inertia', action='store_true', help='as of identify arm')
     parser.add_argument('--only', default='', help='cases whose name contains this')
     arguments = parser.parse_args()
     arm = load(arguments.arm, hand=arguments.hand)
     names = available_sets(arguments.arm) if arguments.arm in available_arms() else ()
     sets = [load(arguments.arm, one, hand=arguments.hand) for one in names] or [arm]
-    options = IdentificationOptions(arguments.gravity, friction=arguments.friction)
+    options = IdentificationOptions(
+        arguments.gravity,
+        friction=arguments.friction,
+        rotor_inertia=arguments.rotor_inertia,
+    )
     model, down = options.torque_model(arm), np.array(arguments.gravity)
     for bag in arguments.bags:
         recording = read_recording(bag, arm.joint_names)

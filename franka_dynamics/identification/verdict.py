@@ -45,6 +45,10 @@ _PER_COLUMN = 1.03
 # Part of a fault that must show beside held inertias of the starting set. Gains of 0.8 at joints 2
 # and 4 of two FER, which a gain of 1.2 at joint 3 explains as well, do not.
 _AGREES = 0.5
+# Gravity is named if its size is that on Earth within a share of _EARTH, with a turn of at least
+# _TURN [rad], or if at most half of it is there. Set on a log of a Rokae AR5-5: 0.9 times all of
+# its efforts look like gravity of 9.0 m/s^2, and half a joint's effort like a turn of 0.02 rad.
+_EARTH, _TURN = 0.05, 0.03
 _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
 # Largest accepted ratio of a joint's residual on unseen parts to its normal residual. The worst
 # joint's ratio is 0.4 for two FER, 1.5 for an FR3, 1.3 for a UR10e, 2.4 for a TX40 with a coupled
@@ -221,6 +225,17 @@ def _cause(fault: Fault, raw: Array, gravity: Array, before: float, after: float
     return Cause(kind, joints, tuple(values.tolist()), before, after)
 
 
+def _possible(cause: Cause, gravity: Array) -> bool:
+    """Return whether gravity has a size and a turn that it can have; of other faults True."""
+    if cause.kind != 'gravity':
+        return True
+    declared, found = float(np.linalg.norm(gravity)), float(np.linalg.norm(cause.values))
+    if found < 0.5 * declared:
+        return True
+    turn = np.arccos(np.clip(gravity @ np.array(cause.values) / (declared * found), -1.0, 1.0))
+    return abs(found - declared) < _EARTH * declared and turn > _TURN
+
+
 def _offsets(prior: Prior) -> list[int]:
     """Return the indices of the torque sensors' offsets among the parameters."""
     first, each = len(prior.root), prior.model.friction.terms
@@ -273,6 +288,8 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], Array, bool]:
         if shown @ values < _AGREES * (values @ values):
             count = 0
             break
+    if not all(_possible(one, gravity) for one in found[:count]):
+        count = 0
     unclear = not count and least < _LESS * any_masses
     if not (count or unclear) and least < _LESS * size(times):
         joint = int(np.argmax(times))

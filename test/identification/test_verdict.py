@@ -140,6 +140,14 @@ def test_gravity_of_an_arm_on_a_wall_is_found(sound, simulate):
     assert cause.kind == 'gravity' and np.linalg.norm(cause.values) < 2.0
 
 
+def test_gravity_of_a_size_that_it_does_not_have_is_not_named(sound):
+    # All efforts of a slow arm too small look like this.
+    part = NewtonEulerModel(FER).gravity(sound.q)
+    found = judged(replace(sound, effort=sound.effort - 0.2 * part))
+    assert all(one.kind != 'gravity' for one in found.causes)
+    assert not found.sound or found.questions
+
+
 def test_a_zero_of_the_first_joint_of_an_arm_on_a_wall_is_a_turn_of_its_base(sound):
     wall, angle = np.array([9.81, 0.0, 0.0]), 0.15
     on_wall = NewtonEulerModel(FER, wall).gravity(sound.q) - NewtonEulerModel(FER).gravity(sound.q)
