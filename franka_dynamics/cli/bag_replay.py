@@ -108,7 +108,9 @@ class Replay(RecordingOptions, ExternalTorque):
         others = equally_good(fits, motion)
         long_enough = recording.duration >= LEAST_S
         name = Path(recording.source).name
-        found = of_motion(motion, model, arms[0], arms, name) if long_enough else None
+        # With the hand that fits best, as `identify arm` judges with the hand that it is told.
+        alike = [one for one in arms if one.hand == fits[0].arm.hand]
+        found = of_motion(motion, model, alike[0], alike, name) if long_enough else None
         say_each(warnings, 'warning')  # before the verdict, which warnings may make meaningless
         self._print(recording, motion, fits, others, found)
         say(guard_sentence(guarded, recording.joint_names))

@@ -39,8 +39,8 @@ from .solve import (
 )
 from .sources import labels_of, require_different, Source, Summarise, Summary
 from .sums import FOLDS, Sums
-from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel
-from .verdict import judge, size, Verdict
+from .torque_model import LARGE_OFFSET, OFFSET, TorqueModel
+from .verdict import judge, size
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, Unit
@@ -203,7 +203,12 @@ def identify(
         prior,
         scores,
         Improvement.of(scores[1], scores[2:]),
-        _verdict(used, every, prior, held if published else (), theta, scores[1].test.joints),
+        judge(
+            every,
+            prior,
+            held if published else (),
+            [(one.begins, one.sizes, one.note.name) for one in used],
+        ),
         Recorded(
             tuple(one.note.name for one in used),
             tuple(
@@ -267,29 +272,6 @@ def _usable(
         )
     require_different([one.note for one in used])
     return used, unseen, failures
-
-
-def _verdict(
-    used: Sequence[Summary],
-    every: Sums,
-    prior: Prior,
-    published: Sequence[Prior],
-    theta: Array,
-    unseen: Array,
-) -> Verdict:
-    """
-    Return the verdict on the recordings.
-
-    `theta` (p,) are the identified arm's parameters, `unseen` (n,) its rms residuals on unseen
-    parts [N m].
-    """
-    b = len(prior.root)
-    friction = np.zeros(every.products.shape[-1])
-    friction[b : len(theta)] = theta[b:]
-    rubbing = np.sqrt(every.of_columns(friction) / every.samples.sum())
-    times = unseen / normal_residual(prior.effort, rubbing)
-    each = [(one.begins, one.sizes, one.note.name) for one in used]
-    return judge(every, prior, published, each, times)
 
 
 def _contradictions(

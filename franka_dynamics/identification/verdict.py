@@ -22,7 +22,7 @@ import numpy as np
 from .prior import Prior, PRIOR_PRECISION
 from .solve import estimate, INDEPENDENT
 from .sums import directions, Fault, places, Sums
-from .torque_model import LARGE_OFFSET, OFFSET, TorqueModel
+from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -115,8 +115,8 @@ class Verdict:
     """
     What recordings show: faults that explain their residuals, and questions to the user.
 
-    `times` (n,) are the identified arm's residuals on unseen parts divided by normal residuals
-    (with `bag replay` those of a fit near the starting set). `published` names the published set
+    `times` (n,) are residuals of a fit with the default prior on left-out folds, divided by normal
+    residuals. `published` names the published set
     that predicts best with friction fitted, and its residual in normal ones. `unclear` says that
     residuals are too large for a sound recording, because some fault explains them, though it is
     not clear which.
@@ -254,12 +254,22 @@ def _usual_offsets(sums: Sums, prior: Prior) -> list[int]:
     return [k for k in every if abs(free[k]) <= LARGE_OFFSET * prior.deviations[k]]
 
 
-def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], Array, bool]:
-    """
-    Return the faults that explain the residuals, at most two, and the residuals with them.
+def _unseen(sums: Sums, prior: Prior) -> Array:
+    """Return residuals of a fit with the default prior on left-out folds, in normal ones (n,)."""
+    theta, b = estimate(sums, prior, PRIOR_PRECISION, prior.normal), len(prior.root)
+    friction = np.zeros(sums.products.shape[-1])
+    friction[b : len(theta)] = theta[b:]
+    rubbing = np.sqrt(sums.of_columns(friction) / sums.samples.sum())
+    times, _ = _LeftOut(sums, prior, PRIOR_PRECISION, _offsets(prior)).times()
+    return np.asarray(times * prior.normal / normal_residual(prior.effort, rubbing))
 
-    The residuals (n,) are on left-out folds, in normal ones. The last value says whether some
-    fault explains much, but which one is not clear. `prior` is about the starting set. No
+
+def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool]:
+    """
+    Return the faults that explain the residuals, at most two, and whether the fault is unclear.
+
+    It is unclear if some fault explains much, but not clearly more than others. `prior` is about
+    the starting set. No
     fault is named that inertias explain as well which the fit allows, and what any inertias
     explain is only asked ('inertias'). A fault must also show beside the starting set's own
     inertias, by at least half its size: two faults together can otherwise look like a third.
@@ -293,8 +303,8 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], Array, bool]:
     unclear = not count and least < _LESS * any_masses
     if not (count or unclear) and least < _LESS * size(times):
         joint = int(np.argmax(times))
-        return (Cause('inertias', (joint,), (times[joint],), size(times), least),), times, False
-    return tuple(found[:count]), search.times(faults[:count])[0], unclear
+        return (Cause('inertias', (joint,), (times[joint],), size(times), least),), False
+    return tuple(found[:count]), unclear
 
 
 def questions(
@@ -390,16 +400,14 @@ def judge(
     prior: Prior,
     published: Sequence[Prior],
     each: Sequence[tuple[Array, Array, str]],
-    unseen: Array | None = None,
 ) -> Verdict:
     """
     Return the verdict on recordings.
 
     `prior` is about the starting set, `published` are about published sets. `each` has begins and
-    sizes (`seconds`) and the name of each recording. `unseen` (n,) are residuals on unseen parts
-    in normal ones, if measured otherwise than by fits near the starting set.
+    sizes (`seconds`) and the name of each recording.
     """
-    found, times, unclear = causes(sums, prior)
+    found, unclear = causes(sums, prior)
     best = '', np.nan
     asked = tuple(one for one in found if one.asks)
     found = tuple(one for one in found if not one.asks)
@@ -413,4 +421,4 @@ def judge(
             asked = (*offsets, *told) if told else asked
     if found:
         asked = ()
-    return Verdict(found, asked, times if unseen is None else unseen, best, unclear)
+    return Verdict(found, asked, _unseen(sums, prior), best, unclear)
