@@ -69,10 +69,10 @@ class Event(str, Enum):
     BEGIN = 'the first torque is allowed'
     STOP = 'a stop is asked for, or the arm does not do what the model says'
     REST = 'the braked arm is at rest'
-    REST_HELD = 'the braked arm is at rest, and a fault is to be cleared'
+    REST_HELD = 'the braked arm is at rest, and a fault is latched'
     DRIVEN = 'the braked arm gains energy, or does not come to rest'
     LOST = 'joint states cannot be used, or have ceased'
-    BACK = 'joint states can be used again, and a fault is to be cleared'
+    BACK = 'joint states can be used again, and a fault is latched'
     START = 'the fault is cleared'
     END = 'the resting torque is reached'
 
@@ -112,6 +112,8 @@ PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
 # up to TAKEN_S [s] late, while brakes hold the arm; for OPENING_S [s] after that they may still be
 # opening. Until then bounds do not count.
 RAMP_S, TAKEN_S, OPENING_S = 0.2, 1.0, 0.05
+# If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
+MOVED = 0.1
 IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
@@ -205,7 +207,8 @@ class Feedforward:
         if not 0.5e-3 <= period <= 0.01:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
         self._check = StateCheck(arm, self.limits, period)
-        self.law = self._working(ControlLaw(arm, Settings(target=target, **settings)))
+        self.law = ControlLaw(arm, Settings(target=target, **settings))
+        self._refuse_swinging(self.law)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
@@ -215,23 +218,28 @@ class Feedforward:
         self._pick_up: tuple[float, Array] | None = None
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
+        self._falls, self._heard = False, 0.0
+        self._final = False  # a fault is latched that only a new object clears
         self._observer, self._good = MomentumObserver(self.law.terms.true), 0
         self.reset()
 
     # What users call ---------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Forget states, torques, references and faults, as after a reset of a simulation."""
+        """
+        Forget states, torques, references and faults, as after a reset of a simulation.
+
+        A `final` fault stays. The first torque afterwards may have any step from the last one.
+        """
         with self._lock:
             self.reference.clear(0.0, 'reset')
             self.state, self.latest, self.sends = State.SILENT, None, False
-            # What a stop leaves behind. `started`: torques may begin; `faulty`: after `start`;
-            # `_final`: never. `_hold`: the braked arm is held. `_to_zero`: the resting torque is
-            # zero, whatever the target needs.
-            self.started, self.faulty, self._final = True, False, False
-            self._hold = self._to_zero = False
-            self.why = self.trouble = 'no joint state has come yet'
-            self._last = None
+            self.trouble = 'no joint state has come yet'
+            if not self._final:
+                self.started, self.faulty, self.why = True, False, self.trouble
+            self._hold = False  # whether the arm is held at rest until `start`
+            self._to_zero = False  # whether the resting torque is zero, whatever the target needs
+            self._last, self._ended_at = None, self.zero
             self.torque = self._goal = self.zero
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
             self._forget()
@@ -271,11 +279,15 @@ class Feedforward:
         the target. After a `final` fault only a new object commands again.
         """
         with self._lock:
+            active = self.state in (State.RUNNING, State.BRAKING, State.HOLDING)
+            self._to_zero = to_zero or (self._to_zero and self.state is State.STOPPING)
             sends = self.state is not State.SILENT
-            self.started, self._hold, self._to_zero = False, hold and sends, to_zero
+            self._hold = hold and not self._to_zero and (sends or self._hold)
             self._final = self._final or final
-            self.faulty = hold or to_zero or self._final
-            if to_zero and self.state in (State.RUNNING, State.BRAKING, State.HOLDING):
+            self.started, self.faulty = False, hold or self._to_zero or self._final
+            if self.state is State.STOPPING:
+                self._goal = self._resting(self._check.q)
+            if to_zero and active:
                 self._change(Event.LOST, reason)
             elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
                 self._change(Event.STOP, reason)
@@ -284,30 +296,38 @@ class Feedforward:
 
     def change(self, **settings: Any) -> None:
         """Use other settings from the next step on; raises SettingsError and changes nothing."""
-        self.use(self.prepare(**settings))
+        with self._lock:
+            self.use(self.prepare(**settings))
 
     def prepare(self, **settings: Any) -> ControlLaw:
         """Return the law of changed settings for `use`; takes a millisecond."""
-        before = self.law.settings
-        law = ControlLaw(self.description, replace(before, **settings))
-        if law.settings.target != before.target and self.state is not State.SILENT:
-            raise SettingsError(
-                f'target is {before.target} and cannot become {law.settings.target} while torques '
-                'are sent: who carries the arm is decided before the first one. Stop, change '
-                'target, and start again.'
-            )
-        return self._working(law)
+        law = ControlLaw(self.description, replace(self.law.settings, **settings))
+        self._refuse_other_target(law)
+        self._refuse_swinging(law)
+        return law
 
-    def _working(self, law: ControlLaw) -> ControlLaw:
-        """Return a law whose gains do not swing at the present period and age."""
+    def _refuse_other_target(self, law: ControlLaw) -> None:
+        before, after = self.law.settings.target, law.settings.target
+        if after != before and self.state is not State.SILENT:
+            raise SettingsError(
+                f'target is {before} and cannot become {after} while torques are sent: who '
+                'carries the arm is decided before the first one. Stop, change target, and start '
+                'again.'
+            )
+
+    def _refuse_swinging(self, law: ControlLaw) -> None:
         swings = law.swings(self.period, self.age)
         if swings:
             raise SettingsError(f'{swings}.')
-        return law
 
     def use(self, law: ControlLaw) -> None:
-        """Use a law that `prepare` returned; the torque ramps from the old law's to the new."""
+        """
+        Use a law that `prepare` returned; the torque ramps from the old law's to the new.
+
+        Raises SettingsError if torques are sent for another target.
+        """
         with self._lock:
+            self._refuse_other_target(law)
             before, self.law = self.law, law
             self._before = self._before or before
             observer = MomentumObserver(law.terms.true)
@@ -317,6 +337,8 @@ class Feedforward:
             if loaded and self.latest is not None:
                 q = self.latest.q
                 lifted = law.terms.gravity(q) - before.terms.gravity(q)
+                if self._pick_up is not None:
+                    lifted += self._pick_up[1]
                 self._pick_up = self.latest.stamp, lifted
             if law.has_gains != before.has_gains:
                 self.reference.hold(None)  # without gains a person may guide the arm
@@ -358,18 +380,18 @@ class Feedforward:
     @property
     def status(self) -> Status:
         """State, reason and remedy."""
-        if self.state is State.RUNNING:
-            tried = self._trial and f'{self.names[self._trial.joint]} is tried'
-            return Status(self.state, tried or 'torques are published', '', False)
-        if self._final:
-            remedy = 'configure again'
-        elif self.faulty:
-            remedy = (
-                'remove the cause, then clear the fault (`franka-dynamics node clear`, start())'
-            )
-        else:
-            remedy = 'correct what it names, or wait' if self.started else 'start'
-        return Status(self.state, self.why, remedy, self.faulty)
+        with self._lock:
+            if self.state is State.RUNNING:
+                tried = self._trial and f'{self.names[self._trial.joint]} is tried'
+                return Status(self.state, tried or 'torques are published', '', False)
+            if self._final:
+                remedy = 'configure again'
+            elif self.faulty:
+                clear = '`franka-dynamics node clear`, start()'
+                remedy = f'remove the cause, then clear the fault ({clear})'
+            else:
+                remedy = 'correct what it names, or wait' if self.started else 'start'
+            return Status(self.state, self.why, remedy, self.faulty)
 
     @property
     def ended(self) -> bool:
@@ -433,8 +455,7 @@ class Feedforward:
         with self._lock:
             order = self._check.order(time)
             if order == 'late':
-                self.sends = False
-                return self.torque
+                return self._tick(now, now - self._heard)
             if order:
                 if self.state not in (State.SILENT, State.STOPPING):
                     self._change(Event.LOST, 'the clock of the joint states was set back')
@@ -468,14 +489,17 @@ class Feedforward:
         [s], by default by `now` [s], the clock of `step`'s `now`.
         """
         with self._lock:
-            silence = now - self._heard if silence is None else silence
-            patience = max(self.limits.state_timeout, 3.0 * self.period)
-            if self.state not in (State.SILENT, State.STOPPING) and silence > patience:
-                return self._lose(f'no new joint state for {1e3 * silence:.0f} ms', now, False)
-            if self.state is State.STOPPING:
-                return self._stop_step(now)
-            self.sends = False
-            return self.torque
+            return self._tick(now, now - self._heard if silence is None else silence)
+
+    def _tick(self, now: float, silence: float) -> Array:
+        patience = max(self.limits.state_timeout, 3.0 * self.period)
+        if self.state not in (State.SILENT, State.STOPPING) and silence > patience:
+            return self._lose(f'no new joint state for {1e3 * silence:.0f} ms', now, False)
+        if self.state is State.STOPPING:
+            self._falls = self._falls and silence <= patience
+            return self._stop_step(now)
+        self.sends = False
+        return self.torque.copy()
 
     def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
@@ -506,13 +530,15 @@ class Feedforward:
         """Forget all joint states."""
         self._check.forget()
         self._good = 0
-        self._heard = self._sent_at = 0.0
-        self._commands = deque[Array](maxlen=64)  # an old state answers an old command
+        self._heard = 0.0
+        self._sent_at = -math.inf
+        self._commands: deque[Array] = deque(maxlen=64)  # an old state answers an old command
         self._observer = MomentumObserver(self.law.terms.true)
         self._friction = self._friction_in_effort()
         self.measured = False
         self.unexplained = self.external = self._acting = self.zero
         self._over_s = self._fast_s = 0.0
+        self._falls = False  # whether the arm moved at the last state of a stop
         self._moved_at = -math.inf  # stamp at which the reference moved last
         self._taken_by = -math.inf  # stamp at which the receiver must have taken a torque
         self._pick_up = self._before = None
@@ -524,22 +550,27 @@ class Feedforward:
         self._check.forget_drift()
         self._over_s = 0.0
         self.counts['unusable states'] += 1
-        if self.state in (State.RUNNING, State.BRAKING, State.HOLDING):
+        waits = self.state is State.SILENT and self.started
+        active = self.state in (State.RUNNING, State.BRAKING, State.HOLDING)
+        if active:
             self.counts['stops'] += 1
             self._lost_at.append(now)
             often = len(self._lost_at) > MOST_RESTARTS
-            if often and now - self._lost_at[0] < RESTART_WINDOW_S:
+            if often and 0.0 <= now - self._lost_at[0] < RESTART_WINDOW_S:
                 why, faulty = f'stopped {len(self._lost_at)} times within a minute: {why}', True
-            asked = self.state is not State.RUNNING  # a stop whose reason is not to be lost
-            self._change(Event.LOST, f'{self.why}; {why}' if asked else why)
-        elif self.state is State.SILENT and (self.started or faulty):
-            self.why = why
+        if self.state in (State.BRAKING, State.HOLDING):
+            why = f'{self.why}; {why}'  # the reason of the stop under way stays
+        new = faulty and not self.faulty
         if faulty:  # the arm is not held by measurements that may be wrong
             self.started, self.faulty, self._hold = False, True, False
+        if active:
+            self._change(Event.LOST, why)
+        elif waits or new:
+            self.why = why
         if self.state is State.STOPPING:
             return self._stop_step(now)
         self.sends = False
-        return self.torque
+        return self.torque.copy()
 
     # 2. May torques begin? ---------------------------------------------------------------------
 
@@ -574,9 +605,15 @@ class Feedforward:
         return not self.measured or bool((np.abs(self._acting) <= IDLE * self._effort).all())
 
     def _begin(self, state: StateTerms) -> None:
-        """Begin at the last torque, else at the measured one, or at g(q) if none is measured."""
+        """
+        Begin at the last torque or, if none acts any more, at the measured one.
+
+        If none is measured either, begin at g(q); at zero if the target adds gravity.
+        """
         terms = self.law.terms
-        if self._last is None:  # no own torque can act any more
+        if not self._applied_when_silent and np.abs(state.q - self._ended_at).max() > MOVED:
+            self._last = None
+        if self._last is None:
             acts = terms.gravity(state.q) if self._is_idle() else self._acting
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
         self._observer.forget_torque()
@@ -589,7 +626,7 @@ class Feedforward:
 
     def _run(self, event: Event) -> None:
         self._over_s = self._fast_s = 0.0
-        self._moved_at, self._before, self._pick_up = -math.inf, None, None
+        self._moved_at, self._before = -math.inf, None
         self._trial = None
         self._blend_at = math.inf  # the next torque begins a ramp from the last one
         self.reference.clear(self._check.stamp or 0.0, 'torques begin')
@@ -600,8 +637,9 @@ class Feedforward:
         desired = self._desired(state, reference)
         if self.state is State.STOPPING:
             self._goal = self._resting(state.q)
-            falls = not self.law.terms.adds_gravity and np.abs(state.dq).max() > REST_SPEED
-            return self._stop_step(now, moves=bool(falls))
+            moves = bool(np.abs(state.dq).max() > REST_SPEED)
+            self._falls = moves and not self.law.terms.adds_gravity
+            return self._stop_step(now)
         return self._rest(state.q) if desired is None else self._limited(desired, now)
 
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array | None:
@@ -612,7 +650,7 @@ class Feedforward:
             desired = self._braked(state)
         else:
             return None
-        if not np.isfinite(desired).all():
+        if self.state is not State.STOPPING and not np.isfinite(desired).all():
             self._give_up('the computed torque is not finite')
         return desired
 
@@ -654,7 +692,7 @@ class Feedforward:
         terms, brake = self.law.terms, self._brake
         slowed = brake.torque(state, terms, self.unexplained, self._check.elapsed, self._check.age)
         if self.state is State.BRAKING and brake.driven:
-            self._hold = False
+            self.started, self.faulty, self._hold = False, True, False
             self._change(Event.DRIVEN, f'{self.why}; {brake.driven}')
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
@@ -677,29 +715,31 @@ class Feedforward:
     def _limited(self, desired: Array, now: float) -> Array:
         """Send a torque within its limits; return it."""
         torque = self._last = self._limiter.limit(desired, self._last, self._check.elapsed)
-        self._give(torque, now)
+        given = self._give(torque, now)
         self.counts['commands'] += 1
         self.counts['limited'] += bool((torque != desired).any())
         np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
-        return torque
+        return given
 
     def _give(self, torque: Array, now: float) -> Array:
         self._commands.append(torque)
-        self.torque, self._sent_at, self.sends = torque, now, True
+        self.torque, self.sends = torque, True
+        self._sent_at = max(self._sent_at, now)
         if self._send is not None:
             self._send(torque)
-        return torque
+        return torque.copy()  # the caller may write into it
 
-    def _stop_step(self, now: float, *, moves: bool = False) -> Array:
-        """Return the next torque on the way to the resting torque; go on while the arm `moves`."""
+    def _stop_step(self, now: float) -> Array:
+        """Return the next torque on the way to the resting torque; go on while the arm falls."""
         if self._last is None:
             self._change(Event.END, self.why)
             self.sends = False
-            return self.torque
-        self._last = self._limiter.limit(self._goal, self._last, now - self._sent_at)
-        if np.array_equal(self._last, self._goal) and not moves:
+            return self.torque.copy()
+        torque = self._last = self._limiter.limit(self._goal, self._last, now - self._sent_at)
+        if np.array_equal(torque, self._goal) and not self._falls:
             self._change(Event.END, self.why)
-        return self._give(self._last, now)
+            self._ended_at = self._check.q
+        return self._give(torque, now)
 
     def _resting(self, q: Array) -> Array:
         """Return the torque that holds the arm at q if the target needs one, else zero, (n,)."""
@@ -715,7 +755,7 @@ class Feedforward:
                 self.torque, self._last, self._check.elapsed
             )
             self._commands.append(self.torque)
-        return self.torque
+        return self.torque.copy()
 
     # 5. Which torque does the model not explain? -----------------------------------------------
 
@@ -731,6 +771,10 @@ class Feedforward:
 
         `sent` are the torques sent before this state, (n,) each [N m].
         """
+        if self._pick_up is not None:
+            over = state.stamp - self._pick_up[0] > PICK_UP_S
+            if over or np.abs(state.dq).max() > PICK_UP_SPEED:
+                self._pick_up = None
         terms = self.law.terms
         carried = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         late = round(self._check.age / self._check.elapsed) if self._check.elapsed > 0.0 else 0
@@ -794,9 +838,6 @@ class Feedforward:
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
         speed, elapsed = np.abs(state.dq), self._check.elapsed
-        if self._pick_up is not None:
-            late = state.stamp - self._pick_up[0] > PICK_UP_S
-            self._pick_up = None if late or speed.max() > PICK_UP_SPEED else self._pick_up
         wrong = self._departs(self.wide)
         if state.stamp <= self._taken_by:
             share, sent = self._acting / self._effort, self._commands[-1] / self._effort
