@@ -92,9 +92,11 @@ TRANSITIONS = {
     (State.STOPPING, Event.END): State.SILENT,
 }
 
-# Bounds on torque that the model does not explain, as shares of a joint's torque limit: first of
-# the measured torque, then of the commanded one, which also contains friction and rotor inertia.
-# NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits below WRIST_NM. Two real
+# Bounds on torque that the model does not explain, as shares of a joint's torque limit. The first
+# is for the measured torque beyond what the motion needs; the second, larger because the commanded
+# torque also moves friction and rotors, for the commanded torque in its place and for measured
+# less commanded torque. NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits
+# below WRIST_NM. Two real
 # FER at up to 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared
 # hand). libfranka's examples let the robot itself stop at 23 % and, at the wrist, 100 %.
 NARROW, WIDE, WIDE_WRIST, WRIST_NM = (0.10, 0.20), (0.15, 0.20), (0.30, 0.3125), 20.0
@@ -103,14 +105,14 @@ HELD_S = 0.02  # how long a bound must be exceeded [s]: elastic gears ripple
 # (faster than MOVES [rad/s]) within the last FOLLOWING_S [s]; judged after FAST_S [s].
 SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 0.003
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
-# OLDEST_AT_BEGIN_S [s]: feedback from older states may swing.
+# OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
 GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
-# For PICK_UP_S [s] after a change of payload the arm may carry the old load, the new one or a
-# part of the change, as long as no joint is faster than PICK_UP_SPEED [rad/s].
+# For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
+# new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
 PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
 # A start and a change of settings are ramps of RAMP_S [s]. A receiver may take the first torque
 # up to TAKEN_S [s] late, while brakes hold the arm; for OPENING_S [s] after that they may still be
-# opening. Until then bounds do not count.
+# opening. Until then the bounds on torque do not count; that on speed does.
 RAMP_S, TAKEN_S, OPENING_S = 0.2, 1.0, 0.05
 # If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
 MOVED = 0.1
@@ -214,7 +216,7 @@ class Feedforward:
         self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
         self.latest: StateTerms | None = None
         self._before: ControlLaw | None = None  # the law before a change, for one step
-        # Stamp, and change of g(q), of a change of payload that may not have been lifted yet.
+        # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
@@ -532,7 +534,7 @@ class Feedforward:
         self._good = 0
         self._heard = 0.0
         self._sent_at = -math.inf
-        self._commands: deque[Array] = deque(maxlen=64)  # an old state answers an old command
+        self._commands: deque[Array] = deque(maxlen=64)  # of the latest states, some of them late
         self._observer = MomentumObserver(self.law.terms.true)
         self._friction = self._friction_in_effort()
         self.measured = False
@@ -540,7 +542,7 @@ class Feedforward:
         self._over_s = self._fast_s = 0.0
         self._falls = False  # whether the arm moved at the last state of a stop
         self._moved_at = -math.inf  # stamp at which the reference moved last
-        self._taken_by = -math.inf  # stamp at which the receiver must have taken a torque
+        self._take_deadline = -math.inf  # stamp at which the receiver must have taken a torque
         self._pick_up = self._before = None
         self._blend, self._blend_at = self.zero, -math.inf
 
@@ -618,7 +620,7 @@ class Feedforward:
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
         self._observer.forget_torque()
         self._run(Event.BEGIN)
-        self._over_s, self._taken_by = -OPENING_S, state.stamp + TAKEN_S
+        self._over_s, self._take_deadline = -OPENING_S, state.stamp + TAKEN_S
         if self.limits.try_joints:
             self._trial = JointTrial(self.description, self.wide[0])
 
@@ -744,8 +746,9 @@ class Feedforward:
     def _resting(self, q: Array) -> Array:
         """Return the torque that holds the arm at q if the target needs one, else zero, (n,)."""
         terms = self.law.terms
-        unneeded = terms.adds_gravity or self._to_zero or self._check.stamp is None
-        return self.zero if unneeded else self._limiter.clipped(terms.gravity(q))
+        if terms.adds_gravity or self._to_zero or self._check.stamp is None:  # no state has come
+            return self.zero
+        return self._limiter.clipped(terms.gravity(q))
 
     def _rest(self, q: Array) -> Array:
         """Return the resting torque in state SILENT."""
@@ -769,7 +772,13 @@ class Feedforward:
         """
         Compare commanded and measured torque with the torque that the motion needs.
 
-        `sent` are the torques sent before this state, (n,) each [N m].
+        `sent` are the torques sent before this state, (n,) each [N m]. The joints get the sent
+        torque and the gravity torque that the target adds:
+
+        unexplained = sent + added gravity - needed by the motion
+        external = measured without friction - needed by the motion
+
+        Without a measured torque `external` is `unexplained`.
         """
         if self._pick_up is not None:
             over = state.stamp - self._pick_up[0] > PICK_UP_S
@@ -779,7 +788,8 @@ class Feedforward:
         carried = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         late = round(self._check.age / self._check.elapsed) if self._check.elapsed > 0.0 else 0
         believed = carried + sent[-1 - min(late, len(sent) - 1)] if sent else carried
-        # Some receivers that add gravity report the command as effort, which measures nothing.
+        # Some receivers that add gravity report one of the last torques as effort, which measures
+        # nothing.
         echoed = (
             terms.adds_gravity
             and effort is not None
@@ -797,12 +807,15 @@ class Feedforward:
 
     def _departs(self, bound: Array) -> str:
         """Return which joint's torque departs from the model by more than its bound, or ''."""
-        by_motion, by_command = self.external, self.external - self.unexplained
+        beyond_motion, beyond_command = self.external, self.external - self.unexplained
         if self._pick_up is not None:
             lifted = self._pick_up[1]
-            by_motion, by_command = less_load(by_motion, lifted), less_load(by_command, lifted)
+            beyond_motion, beyond_command = (
+                less_load(beyond_motion, lifted),
+                less_load(beyond_command, lifted),
+            )
         allowed = bound[0 if self.measured else 1]
-        shares = np.maximum(np.abs(by_motion) / allowed, np.abs(by_command) / bound[1])
+        shares = np.maximum(np.abs(beyond_motion) / allowed, np.abs(beyond_command) / bound[1])
         if self.state is State.RUNNING:
             np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
         joint = int(shares.argmax())
@@ -811,15 +824,15 @@ class Feedforward:
         torque = (
             f'the {"measured" if self.measured else "commanded"} torque of {self.names[joint]}'
         )
-        if abs(by_motion[joint]) > allowed[joint]:
+        if abs(beyond_motion[joint]) > allowed[joint]:
             return (
-                f'{torque} departs by {by_motion[joint]:+.1f} N m from what its motion needs '
+                f'{torque} departs by {beyond_motion[joint]:+.1f} N m from what its motion needs '
                 f'({allowed[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
                 'target, or something touches the arm'
             )
         return (
-            f'{torque} departs by {by_command[joint]:+.1f} N m from what is commanded and target '
-            f'{self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check target, '
+            f'{torque} departs by {beyond_command[joint]:+.1f} N m from what is commanded and '
+            f'target {self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check target, '
             'payload and gravity_vector'
         )
 
@@ -839,12 +852,13 @@ class Feedforward:
         """Return why the arm must be braked, or ''."""
         speed, elapsed = np.abs(state.dq), self._check.elapsed
         wrong = self._departs(self.wide)
-        if state.stamp <= self._taken_by:
+        if state.stamp <= self._take_deadline:
             share, sent = self._acting / self._effort, self._commands[-1] / self._effort
+            # Less than half of the sent torque is measured, and the arm rests.
             if self.measured and share @ sent < 0.5 * sent @ sent and speed.max() <= REST_SPEED:
                 wrong, self._over_s = '', -OPENING_S
             else:
-                self._taken_by = -math.inf  # a torque is taken, or nothing holds the arm
+                self._take_deadline = -math.inf  # a torque is taken, or nothing holds the arm
         self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
         if self._over_s >= HELD_S:
             return wrong
@@ -873,8 +887,7 @@ def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Ar
     effort, given = arm.limit('effort'), per_joint('guard.joint_factors', factors, arm.n)
     if not (given > 0.0).all():
         raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
-    wrist, shares = effort < WRIST_NM, (np.array(WIDE_WRIST), np.array(WIDE))
-    wide = np.where(wrist, *(share[:, None] for share in shares))
+    wide = np.where(effort < WRIST_NM, np.transpose([WIDE_WRIST]), np.transpose([WIDE]))
     return np.outer(NARROW, given * effort), wide * given * effort
 
 
