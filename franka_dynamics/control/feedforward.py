@@ -832,8 +832,8 @@ class Feedforward:
             )
         return (
             f'{torque} departs by {beyond_command[joint]:+.1f} N m from what is commanded and '
-            f'target {self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check target, '
-            'payload and gravity_vector'
+            f'target {self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check '
+            'target, payload and gravity_vector'
         )
 
     # 6. Is a torque or a speed beyond its bound? ----------------------------------------------
