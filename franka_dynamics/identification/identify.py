@@ -39,8 +39,8 @@ from .solve import (
 )
 from .sources import labels_of, require_different, Source, Summarise, Summary
 from .sums import FOLDS, Sums
-from .torque_model import LARGE_OFFSET, OFFSET, TorqueModel
-from .verdict import judge, size
+from .torque_model import LARGE_OFFSET, OFFSET
+from .verdict import judge, size, Verdict
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, Unit
@@ -49,7 +49,6 @@ from ..urdf.source import described
 
 Progress = Callable[[int, int], None]
 _STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
-_NAMED = 3  # number of parameter names listed in a sentence
 _SLOW_SHARE = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 # A recording contradicts the others if its residual under the fit to all is above _TOGETHER times
 # that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
@@ -161,7 +160,7 @@ def identify(
     each = [one.sums for one in used if one.sums is not None]
     learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
     every = reduce(add, each)
-    _require_motion(every.fastest, model)
+    _require_motion(every.fastest)
     sets = [described(one) for one in published] or [start]
     prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
     fitting = Fitting(prior, tuple(held), start, asked.regularization, unit)
@@ -190,6 +189,8 @@ def identify(
     )
     base, theta = final.thetas[:2]
     spread, precision = deviations(every, prior, asked.regularization, final.noise, base)
+    seconds = [(one.begins, one.sizes, one.note.name) for one in used]
+    verdict = judge(every, prior, held if published else (), seconds)
     return Identification(
         model,
         start,
@@ -203,12 +204,7 @@ def identify(
         prior,
         scores,
         Improvement.of(scores[1], scores[2:]),
-        judge(
-            every,
-            prior,
-            held if published else (),
-            [(one.begins, one.sizes, one.note.name) for one in used],
-        ),
+        verdict,
         Recorded(
             tuple(one.note.name for one in used),
             tuple(
@@ -222,7 +218,7 @@ def identify(
         ),
         (
             *_contradictions(used, prior, asked.regularization, every),
-            *_offsets(theta, prior),
+            *_offsets(theta, prior, verdict),
             *_slow_joints(every.fastest, start),
         ),
         unit.name,
@@ -295,32 +291,30 @@ def _contradictions(
             )
 
 
-def _offsets(theta: Array, prior: Prior) -> Iterator[str]:
-    """Yield a sentence on offsets of torque sensors far beyond their prior."""
+def _offsets(theta: Array, prior: Prior, verdict: Verdict) -> Iterator[str]:
+    """Yield a sentence on each offset far beyond its prior that the verdict does not name."""
     model, b = prior.model, len(prior.root)
     k = model.friction.symbols.index(OFFSET)
     offsets = theta[b:].reshape(model.n, -1)[:, k]
     usual = prior.friction_deviations.reshape(model.n, -1)[:, k]
     arm = model.base.description
+    said = {one.joints for one in verdict.questions if one.kind == 'offset'}
     for joint in np.flatnonzero(np.abs(offsets) > LARGE_OFFSET * usual):
+        if (joint,) in said:
+            continue
         yield (
             f'the torque sensor of {arm.joint_names[joint]} seems to be off by '
             f'{offsets[joint]:.2f} N m: zero it, or give the offset to what uses its torque'
         )
 
 
-def _require_motion(fastest: Array, model: TorqueModel) -> None:
+def _require_motion(fastest: Array) -> None:
     """Raise IdentificationError if the largest speeds (n,) of all joints are below 0.01 rad/s."""
     if fastest.max() < _STILL:
-        moments = [name for name in model.base.names if name.startswith('m')]
-        inertias = [name for name in model.base.names if not name.startswith('m')]
         raise IdentificationError(
-            f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s). Its '
-            f'torque then depends only on {", ".join(moments[:_NAMED])} ...: the other '
-            f'{len(inertias)} base parameters ({", ".join(inertias[:_NAMED])} ...) can only be '
-            'identified from acceleration, and friction from velocity of both signs. Record a '
-            'motion that turns every joint to and fro, such as franka-dynamics identify plan '
-            'makes.'
+            f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s): torques '
+            'show neither inertias nor friction. Record a motion that turns every joint to and '
+            'fro, such as franka-dynamics identify plan makes.'
         )
 
 

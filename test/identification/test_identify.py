@@ -85,6 +85,15 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     assert replayed.sound == result.verdict.sound
 
 
+def test_an_offset_is_said_once(simulate):
+    arm = first_joints(FER, 3)
+    recording = simulate(arm, noise=0.1)
+    off = replace(recording, effort=recording.effort + 2.0 * np.eye(3)[0])
+    result = identify([prepared(off, arm, SIMPLE)], arm, [arm], SIMPLE)
+    said = [line for line in details(result) if f'{arm.joint_names[0]} ' in line and 'off' in line]
+    assert len(said) == 1, details(result)
+
+
 def test_unseen_half_of_a_real_arm_is_predicted(motions):
     first, second = halves(motions['slow'])
     result = identify(first, FER, [FER], tests=second)
