@@ -33,8 +33,12 @@ from franka_dynamics.arm import ArmDescription, available_arms, available_sets, 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent
-from franka_dynamics.identification.options import FRICTIONS, IdentificationOptions
-from franka_dynamics.identification.prior import Prior, PRIOR_PRECISION
+from franka_dynamics.identification.options import (
+    FRICTIONS,
+    IdentificationOptions,
+    PRIOR_PRECISION,
+)
+from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.solve import common_noise, equations, friction_alone
 from franka_dynamics.identification.sums import directions, FOLDS, Sums
 from franka_dynamics.identification.torque_model import TorqueModel

@@ -30,7 +30,7 @@ from franka_dynamics.control import (
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import results, solve, verdict
-from franka_dynamics.identification.prior import PRIOR_PRECISION
+from franka_dynamics.identification.options import PRIOR_PRECISION
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.ros import realtime

@@ -11,19 +11,19 @@ from pathlib import Path
 import numpy as np
 
 from .bodies import Body, InertiaAbout, Pose
-from .consistency import repaired, REPAIRS
+from .consistency import repaired
 from .description import ArmDescription, ArmFields
-from .hand_file import available_hands, hand_file, is_file_name, load_hand, NO_HAND
+from .hand_file import available_hands, hand_file, is_file_name, load_hand
 from .inertia import LinkInertia
 from .plausibility import effort_questions
 from .typed_file import FieldError, nested_in, Positive, read_typed
 from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
+from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
 ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-AS_LISTED = 'as_listed'  # as `hand`: keep the hand with which the inertial set was published
 _URDF_ENDINGS = ('.urdf', '.xml', '.xacro')
 _FORM = 'an arm file starts with name, convention, joints, inertial_sets'
 

@@ -19,8 +19,6 @@ from .description import ArmDescription
 from .inertia import LinkInertia
 from ..errors import InertiaError, needing
 
-NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
-REPAIRS = (NEAREST_WITHIN_ROUNDING,)
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
 _INSIDE = 1e-3

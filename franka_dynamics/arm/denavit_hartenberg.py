@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from enum import Enum
 import math
 
 import numpy as np
@@ -13,15 +12,9 @@ from numpy.typing import ArrayLike
 
 from .typed_file import Angle
 from ..errors import DescriptionError, member
+from ..names import Convention
 from ..spatial import cos_sin
 from ..typing import Array
-
-
-class Convention(str, Enum):
-    """The two common conventions of a DH row."""
-
-    MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d); the axis of joint i is z of frame i
-    STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from .inertia import LinkInertia
 from .payload import MOST_CARRIED_KG, read_desk_file
 from .typed_file import read_typed
 from ..errors import DescriptionError, nearest, UnknownArmError
+from ..names import NO_HAND
 from ..resources import share_directory
 
 _FILE_ENDINGS = ('.yaml', '.yml', '.json')
-NO_HAND = 'none'
 
 
 def available_hands() -> tuple[str, ...]:

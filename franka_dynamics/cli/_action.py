@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from importlib import import_module
 import inspect
 from typing import ClassVar, Self, TypeVar
 
@@ -18,12 +18,13 @@ GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ro
 
 
 @dataclass(frozen=True, kw_only=True)
-class Action(ABC):
+class Action:
     """
-    Base class of an action, such as `arm check`: its options, and `run`, which does its work.
+    Base class of an action, such as `arm check`: its options.
 
     A subclass's docstring is the help text. Each field that the subclass or a base class declares
-    by `options.option` is an option of the action.
+    by `options.option` is an option of the action. The modules that declare actions import
+    neither NumPy nor what does the work, so that help and completion are quick.
 
     Attributes
     ----------
@@ -32,15 +33,21 @@ class Action(ABC):
     heading : str
         Heading of a class's options in the help of the actions that inherit them; without a
         heading they are listed with the action's own.
+    work : str
+        The module of this folder whose function `run`, or MODULE.FUNCTION, does the work.
 
     """
 
     heading: ClassVar[str] = ''
+    work: ClassVar[str] = ''
     options_given: frozenset[str] = frozenset()
 
-    @abstractmethod
     def run(self) -> int:
         """Do the action's work; return the exit status, such as 0 done, 1 a check failed."""
+        module, _, function = self.work.partition('.')
+        work = getattr(import_module(f'.{module}', __package__), function or 'run')
+        status: int = work(self)
+        return status
 
     def resolved(self) -> Self:
         """Return the action with options that its input tells, such as the arm of a bag."""

@@ -1,10 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-The options that choose an arm.
-
-This module also turns arm options into ROS parameters and suggested shell commands.
-"""
+"""The options that choose an arm; arm options as ROS parameters and as words for a shell."""
 
 from __future__ import annotations
 
@@ -12,19 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 import shlex
-import sys
-from typing import ClassVar
+from typing import Any, ClassVar, TYPE_CHECKING
 
 from ._action import Action
-from ._say import say
-from ..arm import ArmDescription
-from ..arm.arm_file import AS_LISTED, is_urdf
-from ..arm.consistency import REPAIRS
-from ..arm.hand_file import is_file_name
-from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
+from ..names import AS_LISTED, REPAIRS
 from ..options import option
-from ..urdf.source import load
+
+if TYPE_CHECKING:
+    from ..arm import ArmDescription
 
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
@@ -40,20 +32,29 @@ class NamedArm(Action):
     )
     payload: str | None = option(
         'load on the flange besides the hand, in the flange frame: mass,x,y,z or ten numbers '
-        'separated '
-        'by commas (with the inertia about the centre of mass), a .yaml file of '
+        'separated by commas (with the inertia about the centre of mass), a .yaml file of '
         "`payload-from-mesh` or `identify payload`, or Desk's end-effector file (.json)",
         'NUMBERS|FILE',
         default=None,
     )
 
-    def load_arm(
-        self, inertial_set: str | None = None, hand: str = AS_LISTED, repair: str | None = None
-    ) -> ArmDescription:
-        """Load --arm with the given inertial set, hand and repair; add --payload if given."""
-        prefix = getattr(self, 'arm_prefix', '')
-        arm = load(self.arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
-        return arm if self.payload is None else arm.with_payload(read_payload(self.payload))
+    def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
+        """
+        Load --arm with the options --set, --hand, --repair and --payload.
+
+        The arguments, if given, are used in place of --set and --hand; the inertias of
+        `inertial_set` are then as published, without --repair.
+        """
+        from ..urdf.source import load
+
+        return load(
+            self.arm,
+            inertial_set or getattr(self, 'inertial_set', None),
+            hand=hand or getattr(self, 'hand', AS_LISTED),
+            prefix=getattr(self, 'arm_prefix', ''),
+            repair=None if inertial_set else getattr(self, 'repair', None),
+            payload=self.payload,
+        )
 
     def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Return the arm once for each combination of an inertial set and a hand."""
@@ -62,15 +63,9 @@ class NamedArm(Action):
 
     def title(self, arm: ArmDescription) -> str:
         """Return one line with the names of the arm, its inertial set, hand and payload."""
-        file = f'{self.arm}: ' if is_file_name(self.arm) or is_urdf(self.arm) else ''
+        file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
         what = f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
         return what if self.payload is None else f'{what}, payload {self.payload}'
-
-    def payload_parameter(self) -> dict[str, list[float]]:
-        """Return the ROS parameter `payload`; an empty dict if --payload is not given."""
-        if self.payload is None:
-            return {}
-        return {'payload': list(payload_array(read_payload(self.payload)))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,25 +92,15 @@ class ArmOptions(NamedArm):
         default=None,
     )
 
-    def load_arm(
-        self, inertial_set: str | None = None, hand: str = '', repair: str | None = None
-    ) -> ArmDescription:
+    def node_parameters(self) -> dict[str, Any]:
         """
-        Load --arm with the options --set, --hand, --repair and --payload.
-
-        The argument `hand`, if not empty, is used instead of --hand. The arguments `inertial_set`
-        and `repair` are used instead of --set and --repair, unless `inertial_set` is None.
-        """
-        if inertial_set is None:
-            inertial_set, repair = self.inertial_set, self.repair
-        return super().load_arm(inertial_set, hand or self.hand, repair)
-
-    def node_parameters(self) -> dict[str, str]:
-        """
-        Return the ROS parameters with which a node loads the arm, except the payload.
+        Return the ROS parameters with which a node loads the arm.
 
         Raises SettingsError for a URDF, because nodes take arm files.
         """
+        from ..arm.arm_file import is_urdf
+        from ..arm.payload import payload_array, read_payload
+
         if is_urdf(self.arm):
             raise SettingsError(
                 f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
@@ -126,9 +111,9 @@ class ArmOptions(NamedArm):
             'hand': self.hand,
             'inertial_set': self.inertial_set,
             'repair': self.repair,
-            'arm_prefix': getattr(self, 'arm_prefix', None),
+            'payload': self.payload and payload_array(read_payload(self.payload)).tolist(),
         }
-        return {name: f'{value}' for name, value in given.items() if value}
+        return {name: value for name, value in given.items() if value}
 
     def arm_as_given(self, *without: str) -> str:
         """Return --arm and the MASS_OPTIONS with an effect, but not `without`, as shell words."""
@@ -137,17 +122,3 @@ class ArmOptions(NamedArm):
             if getattr(self, name) not in (None, AS_LISTED) and name not in without:
                 words += [self.spelled(name), f'{getattr(self, name)}']
         return shlex.join(words)
-
-
-def this_command() -> str:
-    """Return the path of `franka-dynamics`, or this Python with -m, as words for a shell."""
-    started = Path(sys.argv[0])
-    if started.name == '__main__.py' or not started.exists():
-        return f'{shlex.quote(sys.executable)} -m franka_dynamics'
-    return shlex.quote(str(started))
-
-
-def suggest(*commands: str) -> None:
-    """Print `franka-dynamics` commands that users can copy, one per line."""
-    for command in commands:
-        say(f'  {this_command()} {command}')

@@ -6,18 +6,24 @@ from __future__ import annotations
 
 from pathlib import Path
 import sys
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ._say import say, show, write_json
 from ..arm import ArmDescription
-from ..dynamics.model import GRAVITY
+from ..arm.dh_conversion import in_modified_convention
+from ..identification.base_parameters import (
+    ANY_GRAVITY,
+    base_parameters,
+    BaseParameters,
+    NO_GRAVITY,
+    upper_bound,
+)
+from ..identification.symbolic_parameters import symbolic_base_parameters
+from ..names import GRAVITY
 from ..report.table import Head, Table
 from ..typing import Array
-
-if TYPE_CHECKING:
-    from ..identification.base_parameters import BaseParameters
 
 DIRECTIONS = ('vertical', 'tilted', 'none')
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
@@ -36,8 +42,6 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
 
     `gravity` is one of DIRECTIONS. Return 1 if random states contradict the table.
     """
-    from ..identification.base_parameters import base_parameters
-
     found = base_parameters(arm, _direction(gravity))
     rank, lost = found.confirmed()
     agree = rank == len(found) and lost < _SAME_TORQUE
@@ -50,9 +54,6 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
 
 def print_symbolic(description: ArmDescription, gravity: str, form: str) -> None:
     """Print the base parameters as sums of standard parameters, as text, latex or python."""
-    from ..arm.dh_conversion import in_modified_convention
-    from ..identification.symbolic_parameters import symbolic_base_parameters
-
     arm = in_modified_convention(description)
     if arm is not description:
         print(
@@ -65,8 +66,6 @@ def print_symbolic(description: ArmDescription, gravity: str, form: str) -> None
 
 
 def _direction(gravity: str) -> Array:
-    from ..identification.base_parameters import ANY_GRAVITY, NO_GRAVITY
-
     vectors = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
     return np.array(vectors[gravity])
 
@@ -83,8 +82,6 @@ def _table(found: BaseParameters, title: str) -> Table:
 
 
 def _print_summary(arm: ArmDescription, found: BaseParameters, rank: int, lost: float) -> None:
-    from ..identification.base_parameters import upper_bound
-
     names = found.standard_names
     for what, members in (
         ('no effect', found.no_effect),

@@ -5,26 +5,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, TYPE_CHECKING
 
 import numpy as np
 
-from ._action import Action
 from ._options import new_bag
 from ._say import say
+from .bag_verbs import ExternalTorque
 from ..arm import ArmDescription
+from ..control.external_wrench import wrenches_along, WrenchEstimator
+from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import OutputError
 from ..files import complete_or_absent, writable_file
-from ..options import option
 from ..recordings.log_file import library
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording, Wrenches, write_bag
+from ..recordings.replay import ReplayFit
 from ..typing import Array
-
-if TYPE_CHECKING:
-    from ..recordings.replay import ReplayFit
 
 Vector = tuple[float, float, float]
 
@@ -62,80 +59,64 @@ def _write_table(path: Path, arrays: Mapping[str, Array], about: Mapping[str, st
         np.savetxt(scratch, table, '%.12g', ',', header='\n'.join(lines), comments='')
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExternalTorque(Action):
-    """The options for a file or bag of a recording's external torque and wrench."""
-
-    heading: ClassVar[str] = 'the external torque'
-    external: Path | None = option(
-        'write the external torque and wrench, with the set and hand that fit best: a .csv or '
-        '.h5 file, or the folder of a new rosbag2',
-        'PATH',
-        kind=external_path,
-        default=None,
+def write_external(
+    given: ExternalTorque,
+    output: Path,
+    best: ReplayFit,
+    recording: Recording,
+    motion: Motion,
+    gravity: Vector,
+) -> None:
+    """Write the file or bag, and print the root mean square of the external torque."""
+    arm, torque = best.arm, motion.effort - best.predicted
+    frame = int(given.frame) if given.frame.isdigit() else given.frame
+    estimator = WrenchEstimator(PinocchioModel(arm, gravity), frame, given.tool_center)
+    wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
+    about = _about(given, recording, motion, arm, gravity)
+    torques = {
+        'external_torque': torque,
+        'external_torque_deviation': np.tile(estimator.deviation, (len(motion), 1)),
+    }
+    wrenches = {'external_wrench': wrench, 'external_wrench_deviation': wrench_deviation}
+    if output.suffix:
+        states = {'time': motion.time, 'q': motion.q, 'dq': motion.dq}
+        _write_table(output, {**states, **torques, **wrenches}, about)
+    else:
+        _write_bag(output, recording, motion, torques, wrenches, about)
+    size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
+    normal = ', '.join(f'{one:.2f}' for one in estimator.deviation)
+    say(
+        f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
+        f'square {size} N m; an arm that nobody touches shows about {normal} N m'
     )
-    frame: str = option(
-        "frame at whose origin the wrench acts: 'flange' or the number of a joint",
-        'FRAME',
-        default='flange',
-    )
-    tool_center: tuple[float, float, float] = option(
-        'point at which the wrench acts instead, in --frame [m]',
-        ('X', 'Y', 'Z'),
-        default=(0.0, 0.0, 0.0),
-    )
 
-    def write_external(
-        self, output: Path, best: ReplayFit, recording: Recording, motion: Motion, gravity: Vector
-    ) -> None:
-        """Write the file or bag, and print the root mean square of the external torque."""
-        from ..control.external_wrench import wrenches_along, WrenchEstimator
-        from ..dynamics.pinocchio_model import PinocchioModel
 
-        arm, torque = best.arm, motion.effort - best.predicted
-        frame = int(self.frame) if self.frame.isdigit() else self.frame
-        estimator = WrenchEstimator(PinocchioModel(arm, gravity), frame, self.tool_center)
-        wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
-        about = self._about(recording, motion, arm, gravity)
-        torques = {
-            'external_torque': torque,
-            'external_torque_deviation': np.tile(estimator.deviation, (len(motion), 1)),
-        }
-        wrenches = {'external_wrench': wrench, 'external_wrench_deviation': wrench_deviation}
-        if output.suffix:
-            states = {'time': motion.time, 'q': motion.q, 'dq': motion.dq}
-            _write_table(output, {**states, **torques, **wrenches}, about)
-        else:
-            _write_bag(output, recording, motion, torques, wrenches, about)
-        size = ', '.join(f'{one:.2f}' for one in np.sqrt(np.mean(torque**2, axis=0)))
-        normal = ', '.join(f'{one:.2f}' for one in estimator.deviation)
-        say(
-            f'{output}: external torque, set {arm.inertial_set}, hand {arm.hand}; root mean '
-            f'square {size} N m; an arm that nobody touches shows about {normal} N m'
-        )
-
-    def _about(
-        self, recording: Recording, motion: Motion, arm: ArmDescription, gravity: Vector
-    ) -> dict[str, str]:
-        """Return the metadata of the written file or bag: recording, arm, units, frames."""
-        return {
-            'source': recording.source,
-            'first_stamp_ns': str(recording.stamp_ns[0]),
-            'arm': f'{arm.name}, set {arm.inertial_set}',
-            'hand': arm.hand,
-            'payload': getattr(self, 'payload', None) or 'none',
-            'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
-            'gravity': ' '.join(f'{value:g}' for value in gravity),
-            'joints': ' '.join(recording.joint_names),
-            'signal': f'{motion.options.rate:g} Hz, zero-phase low-pass at '
-            f'{motion.options.cutoff:g} Hz',
-            'torque': 'measured minus model torque [N m], J^T times the wrench',
-            'wrench': f'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
-            'of the base, at '
-            f'{self.frame} + ({", ".join(f"{value:g}" for value in self.tool_center)}) m',
-            'deviation': 'standard deviations. Torque: measured on two real FER that nobody '
-            "touched, scaled by this arm's torque limits. Wrench: propagated from the torques",
-        }
+def _about(
+    given: ExternalTorque,
+    recording: Recording,
+    motion: Motion,
+    arm: ArmDescription,
+    gravity: Vector,
+) -> dict[str, str]:
+    """Return the metadata of the written file or bag: recording, arm, units, frames."""
+    return {
+        'source': recording.source,
+        'first_stamp_ns': str(recording.stamp_ns[0]),
+        'arm': f'{arm.name}, set {arm.inertial_set}',
+        'hand': arm.hand,
+        'payload': getattr(given, 'payload', None) or 'none',
+        'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
+        'gravity': ' '.join(f'{value:g}' for value in gravity),
+        'joints': ' '.join(recording.joint_names),
+        'signal': f'{motion.options.rate:g} Hz, zero-phase low-pass at '
+        f'{motion.options.cutoff:g} Hz',
+        'torque': 'measured minus model torque [N m], J^T times the wrench',
+        'wrench': f'force [N] and moment [N m] that the arm exerts on its surroundings, axes '
+        'of the base, at '
+        f'{given.frame} + ({", ".join(f"{value:g}" for value in given.tool_center)}) m',
+        'deviation': 'standard deviations. Torque: measured on two real FER that nobody '
+        "touched, scaled by this arm's torque limits. Wrench: propagated from the torques",
+    }
 
 
 def _write_bag(

@@ -11,23 +11,20 @@ import sys
 from typing import Any
 
 from ._action import Action
-from ._say import PRINTED, say
-from ..arm import ArmDescription
-from ..arm.payload import desk_json, payload_parameter_file
-from ..dynamics.model import GRAVITY
 from ..errors import OutputError
-from ..files import writable_file, writable_folder, write_text
+from ..files import writable_file, writable_folder
+from ..names import GRAVITY
 from ..options import option
-from ..typing import Array
 
+PRINTED = Path('-')  # path that stands for standard output
 _EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
 _PICTURES = ('.png', '.svg', '.pdf')
 
 
-def gravity_option(note: str = '', **more: Any) -> Any:
+def gravity_option() -> Any:
     """Return the option --gravity: gravity in the axes of the space frame {S} [m/s^2]."""
-    text = f'gravity in the space frame [m/s^2]{note}'
-    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, callback=_with_remark, **more)
+    text = 'gravity in the space frame [m/s^2]'
+    return option(text, ('X', 'Y', 'Z'), default=GRAVITY, callback=_with_remark)
 
 
 def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
@@ -68,16 +65,16 @@ def _picture_file(text: str) -> Path:
     return path
 
 
-def json_option(what: str = 'all figures') -> Any:
+def json_option() -> Any:
     """Return the option --json [FILE]; without FILE the action prints JSON instead of text."""
     return file_option(
-        f'{what} as JSON: to this file, or printed instead of the text', const=PRINTED
+        'all figures as JSON: to this file, or printed in place of text', const=PRINTED
     )
 
 
-def arm_prefix_option(**more: Any) -> Any:
+def arm_prefix_option() -> Any:
     """Return the option --arm-prefix."""
-    return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
+    return option('prefix of every joint name, such as left_', 'PREFIX', default='')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,26 +102,6 @@ class PayloadFiles(Action):
         "Desk's settings"
     )
 
-    def write_payload(self, arm: ArmDescription, payload: Array, comment: str, name: str) -> None:
-        """
-        Print a payload, shape (10,), and write the files of --output and --desk.
-
-        A warning is printed if the payload's mass exceeds the arm's rated load. `comment` is the
-        first line of the parameter file, `name` the tool's name in Desk.
-        """
-        if arm.rated_load is not None and payload[0] > arm.rated_load:
-            above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
-            say(f'{payload[0]:.4g} kg is {above}', 'warning')
-        say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
-        texts = {
-            self.output: lambda: payload_parameter_file(payload, comment),
-            self.desk: lambda: desk_json(payload, name),
-        }
-        for path, text in texts.items():
-            if path is not None:
-                write_text(path, text())
-                say(f'written: {path}')
-
 
 @dataclass(frozen=True, kw_only=True)
 class Topics(Action):
@@ -146,12 +123,3 @@ def new_bag(text: str) -> Path:
     if path.exists():
         raise OutputError(f'{path} exists already; a bag is never overwritten: choose another.')
     return path
-
-
-def print_or_write(text: str, path: Path | None) -> None:
-    """Print text, or write it to a file and print the file's name."""
-    if path is None:
-        print(text, end='')
-    else:
-        write_text(path, text)
-        print(path)

@@ -6,22 +6,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TYPE_CHECKING
 
 from ._arm_options import NamedArm
 from ._options import arm_prefix_option
-from ._say import ProgressBar
-from ..arm import ArmDescription, available_arms
 from ..errors import RecordingError
 from ..options import option
-from ..recordings.preprocessing import SignalOptions
-from ..recordings.recording import (
-    HEADER,
-    read_recording,
-    Recording,
-    STAMPS,
-)
-from ..recordings.rosbag import names_in_bag
+from ..recordings.options import HEADER, SignalOptions, STAMPS
+
+if TYPE_CHECKING:
+    from ._say import ProgressBar
+    from ..arm import ArmDescription
+    from ..recordings.recording import Recording
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +46,8 @@ class BagNames(NamedArm):
         bag = next((one for one in bags if one), None)
         if bag is None or self.joint_names:
             return self
+        from ..arm import available_arms
+        from ..recordings.rosbag import names_in_bag
         from ..urdf.importer import arms_with_joints
 
         if bag in available_arms() and not Path(bag).exists():
@@ -86,6 +84,8 @@ class BagNames(NamedArm):
 
     def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
         """Read an arm's joint states from a bag."""
+        from ..recordings.recording import read_recording
+
         return read_recording(
             bag,
             self.names_in_bag(arm),

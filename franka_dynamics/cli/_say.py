@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+import shlex
 import sys
 import time
 from typing import Any
@@ -14,9 +15,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ._options import PRINTED
 from ..files import write_text
 
-PRINTED = Path('-')  # path that stands for standard output
 _STYLES = {'warning': 'yellow', 'error': 'red', 'pass': 'green', 'MISMATCH': 'red'}
 _LINE_EVERY_S = 10.0
 _silent = False  # see `silent`
@@ -114,3 +115,26 @@ class ProgressBar(Progress):
                 print(said, file=sys.stderr)
 
         return show
+
+
+def print_or_write(text: str, path: Path | None) -> None:
+    """Print text, or write it to a file and print the file's name."""
+    if path is None:
+        print(text, end='')
+    else:
+        write_text(path, text)
+        print(path)
+
+
+def this_command() -> str:
+    """Return the path of `franka-dynamics`, or this Python with -m, as words for a shell."""
+    started = Path(sys.argv[0])
+    if started.name == '__main__.py' or not started.exists():
+        return f'{shlex.quote(sys.executable)} -m franka_dynamics'
+    return shlex.quote(str(started))
+
+
+def suggest(*commands: str) -> None:
+    """Print `franka-dynamics` commands that users can copy, one per line."""
+    for command in commands:
+        say(f'  {this_command()} {command}')

@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, MISSING
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ._options import arm_prefix_option, file_option, NewFile
 from ._say import say, say_each
-from ..arm.denavit_hartenberg import Convention
-from ..options import option
+from .arm_verbs import ImportUrdf
+from ..arm import load
+from ..arm.arm_file_writer import arm_file_text
+from ..files import write_text
+from ..names import Convention
+from ..urdf.document import read_urdf
+from ..urdf.importer import import_urdf
+from ..validation.pinocchio_urdf import reading_differences
 
 # Tolerance for the entries of poses [m, 1] and for torques [N m]. Rounding angles of 11 digits to
 # multiples of pi/2 in the DH rows changes torques of 1000 N m by 3e-9 N m. Differences above the
@@ -19,82 +23,49 @@ from ..options import option
 TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImportUrdf(NewFile):
-    """Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio."""
+def run(given: ImportUrdf) -> int:
+    """
+    Write the arm file, print notes and the differences from the URDF.
 
-    output: Path = file_option('the arm file to write (.yaml)', default=MISSING)
-    force: bool = option(
-        'overwrite an existing file, and write an arm file that differs from the URDF',
-        default=False,
+    If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
+    only with --anyway.
+    """
+    given.require_new()
+    text = read_urdf(given.urdf)
+    arm = import_urdf(
+        text,
+        source=str(given.urdf),
+        name=given.name,
+        joint_names=given.joints,
+        tip=given.tip,
+        prefix=given.arm_prefix,
+        convention=Convention(given.convention),
     )
-    urdf: Path = option('the URDF; .xacro is expanded', 'URDF', positional=True)
-    name: str | None = option("name of the arm (default: the URDF's robot name)", default=None)
-    joints: tuple[str, ...] = option(
-        "the arm's joints from base to tip (default: the only chain, without a gripper's)",
-        'JOINT',
-        default=(),
-    )
-    tip: str | None = option(
-        'the link that is the flange (default: one called link8, flange or tool0, else the last)',
-        'LINK',
-        default=None,
-    )
-    arm_prefix: str = arm_prefix_option()
-    convention: str = option(
-        'convention of the DH rows', choices=[one.value for one in Convention], default='modified'
-    )
-
-    def run(self) -> int:
-        """
-        Write the arm file, print notes and the differences from the URDF.
-
-        If the arm file differs from Pinocchio's model of the URDF, return 1, and write the file
-        only with --force.
-        """
-        from ..arm import load
-        from ..arm.arm_file_writer import arm_file_text
-        from ..files import write_text
-        from ..urdf.document import read_urdf
-        from ..urdf.importer import import_urdf
-        from ..validation.pinocchio_urdf import reading_differences
-
-        self.require_new()
-        text = read_urdf(self.urdf)
-        arm = import_urdf(
-            text,
-            source=str(self.urdf),
-            name=self.name,
-            joint_names=self.joints,
-            tip=self.tip,
-            prefix=self.arm_prefix,
-            convention=Convention(self.convention),
-        )
-        say_each(arm.notes, 'note')
-        content = arm_file_text(arm.description, source=f'imported from {self.urdf.name}')
-        # The check loads the arm file's text, as users will, not the imported description.
-        with TemporaryDirectory() as folder:
-            file = Path(folder) / 'arm.yaml'
-            file.write_text(content, encoding='utf-8')
-            named = load(file).with_joint_names(arm.urdf_joint_names)
-        torque, pose = reading_differences(text, named, arm.mount, arm.tip)
-        passed = torque <= TOLERANCE and pose <= TOLERANCE
-        if passed or self.force:
-            write_text(self.output, content)
-            say(
-                f'{self.output}: {arm.description.n} joints from '
-                f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
-                f'{arm.tip}, {self.convention} DH rows.'
-            )
+    say_each(arm.notes, 'note')
+    content = arm_file_text(arm.description, source=f'imported from {given.urdf.name}')
+    # The check loads the arm file's text, as users will, not the imported description.
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / 'arm.yaml'
+        file.write_text(content, encoding='utf-8')
+        named = load(file).with_joint_names(arm.urdf_joint_names)
+    torque, pose = reading_differences(text, named, arm.mount, arm.tip)
+    passed = torque <= TOLERANCE and pose <= TOLERANCE
+    if passed or given.anyway:
+        write_text(given.output, content)
         say(
-            "the arm file's DH rows against Pinocchio's model of the URDF: flange poses differ by "
-            f'up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
-            f'(tolerance {TOLERANCE:.0e}){"" if passed else _why(pose)}.',
-            'pass' if passed else 'MISMATCH',
+            f'{given.output}: {arm.description.n} joints from '
+            f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
+            f'{arm.tip}, {given.convention} DH rows.'
         )
-        if not (passed or self.force):
-            say(f'{self.output} was not written; --force writes it nevertheless.')
-        return 0 if passed else 1
+    say(
+        "the arm file's DH rows against Pinocchio's model of the URDF: flange poses differ by "
+        f'up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
+        f'(tolerance {TOLERANCE:.0e}){"" if passed else _why(pose)}.',
+        'pass' if passed else 'MISMATCH',
+    )
+    if not (passed or given.anyway):
+        say(f'{given.output} was not written; --anyway writes it nevertheless.')
+    return 0 if passed else 1
 
 
 def _why(pose: float) -> str:

@@ -4,167 +4,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
-import os
 from pathlib import Path
 import shlex
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.text import Text
 
-from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
-from ._options import arm_prefix_option, folder_option, new_bag, Topics
-from ._say import say, say_each, terminal
+from ._say import say, say_each, suggest, terminal
+from .bag_verbs import Record
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
-from ..options import option
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
-
-if TYPE_CHECKING:
-    from ..ros.recording_session import Progress
+from ..ros.recording_session import Progress, record
 
 _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _STILL = 0.02  # more than noise and drift of a held arm's positions [rad]
-_PER_S = 4.0  # updates of the progress line per second
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
 _HEARD_S = 20.0  # a recording with a motion ends if no joint state comes in this time
 _OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
-@dataclass(frozen=True, kw_only=True)
-class Record(Topics, ArmOptions):
-    """Record joint states, commands, references, diagnostics; say if the recording is usable."""
+def run(given: Record, motion: Path | None = None, lead: float = 0.0) -> int:
+    """
+    Record, check the bag and return 1 if it is unusable or the motion failed.
 
-    arm_prefix: str = arm_prefix_option()
-    output: Path | None = folder_option(
-        'folder of the new bag (default: recording-DATE-TIME)', kind=new_bag
-    )
-    duration: float | None = option(
-        "end after this time by the joint states' stamps [s] (default: at Ctrl-C)",
-        'S',
-        default=None,
-        least=1e-3,
-        most=86400.0,
-    )
-    node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
+    A motion is sent to the node by `node play` as soon as the arm is heard, and the recording
+    ends with it.
+    """
+    arm = given.load_arm()
+    bag = given.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
+    player: subprocess.Popen[str] | None = None
+    output: list[str] = []
+    # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
+    with until_interrupted() as unasked, terminal().status('') as status_line:
 
-    def run(self) -> int:
-        """Record and check the bag; return 1 if it is unusable."""
-        return self.along(None)
+        def go_on(progress: Progress) -> bool:
+            nonlocal player
+            status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
+            if not progress.of_arm and progress.heard > _OTHER_ARM_S:
+                return False  # no motion is sent, and _judge names the joints of both arms
+            if motion is not None and not progress.states and progress.seconds > _HEARD_S:
+                return False
+            if motion is not None and player is None and progress.of_arm:
+                player = _playing(motion, given.node, lead)
+            if player is not None and player.poll() is not None:
+                return False
+            return unasked() and not _long_enough(given, progress)
 
-    def along(self, motion: Path | None, lead: float = 0.0) -> int:
-        """
-        Record, check the bag and return 1 if it is unusable or the motion failed.
-
-        A motion is sent to the node by `node play` as soon as the arm is heard, and the recording
-        ends with it.
-        """
-        from ..ros.recording_session import record
-
-        arm = self.load_arm()
-        bag = self.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
-        player: subprocess.Popen[str] | None = None
-        output: list[str] = []
-        # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
-        with until_interrupted() as unasked, _progress_line() as show:
-
-            def go_on(progress: Progress) -> bool:
-                nonlocal player
-                show(f'recording {bag}: {progress}; Ctrl-C ends')
-                if not progress.of_arm and progress.heard > _OTHER_ARM_S:
-                    return False  # no motion is sent, and _judge names the joints of both arms
-                if motion is not None and not progress.states and progress.seconds > _HEARD_S:
-                    return False
-                if motion is not None and player is None and progress.of_arm:
-                    player = _playing(motion, self.node, lead)
-                if player is not None and player.poll() is not None:
-                    return False
-                return unasked() and not self._long_enough(progress)
-
-            try:
-                progress = record(
-                    bag,
-                    arm.joint_names,
-                    self.topic,
-                    self.command,
-                    self.node,
-                    go_on,
-                )
-            finally:
-                if player is not None:
-                    player.send_signal(signal.SIGINT)  # the arm comes to rest if it still moves
-                    output = player.communicate()[0].splitlines()[1:]
-        if player is not None and not player.returncode:
-            say(f'{motion}: {output[-1]}')
-        if progress.states:
-            say(
-                f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
-                f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
-            )
-        status = self._judge(arm, bag, progress, motion)
-        if player is not None and player.returncode:
-            refused = ' '.join(output[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
-            say(f'{motion} was not played to its end: {refused}', 'error')
-            return 1
-        return status
-
-    def _long_enough(self, progress: Progress) -> bool:
-        """
-        Return whether the states' stamps span --duration, or the wait is over.
-
-        The wait is _SLOWER times --duration by the clock; without any states it is --duration, but
-        at least _DISCOVERY_S.
-        """
-        if self.duration is None:
-            return False
-        patience = _SLOWER * self.duration if progress.states else max(_DISCOVERY_S, self.duration)
-        return progress.span >= self.duration or progress.seconds > patience
-
-    def _judge(
-        self, arm: ArmDescription, bag: Path, progress: Progress, motion: Path | None
-    ) -> int:
-        """Read the bag and say whether replay and identify could use it; return 1 if not."""
-        if progress.states == 0:
-            say(
-                f'not usable: nothing was heard on {progress.topic} in '
-                f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in '
-                'this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
-            )
-            return 1
         try:
-            recording = read_recording(bag, arm.joint_names, topic=progress.topic)
-            warnings = suspicions(recording, arm)
-            prepared = prepare(recording)
-        except FrankaDynamicsError as error:
-            say(f'not usable: {error}')
-            return 1
-        moved = float(np.ptp(recording.q, axis=0).max())
-        if motion is not None and moved < _STILL:
-            say(
-                f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} '
-                'was sent; see what `franka-dynamics node monitor` says of the node, and whether '
-                'the controller of the effort topic is active.'
-            )
-            return 1
-        say_each(warnings, 'warning')
-        say_each((*prepared.remarks, *progress.problems), 'note')
+            progress = record(bag, arm.joint_names, given.topic, given.command, given.node, go_on)
+        finally:
+            if player is not None:
+                player.send_signal(signal.SIGINT)  # the arm comes to rest if it still moves
+                output = player.communicate()[0].splitlines()[1:]
+    if player is not None and not player.returncode:
+        say(f'{motion}: {output[-1]}')
+    if progress.states:
         say(
-            f'{"doubtful" if warnings else "usable"}: {len(prepared)} samples at '
-            f'{prepared.options.rate:g} Hz. Next:'
+            f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
+            f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
         )
-        # `bag replay` has no --repair: it uses the inertial sets as published.
-        suggest(f'bag replay {shlex.quote(str(bag))} {self.arm_as_given("repair")}')
-        return 0
+    status = _judge(given, arm, bag, progress, motion)
+    if player is not None and player.returncode:
+        refused = ' '.join(output[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
+        say(f'{motion} was not played to its end: {refused}', 'error')
+        return 1
+    return status
+
+
+def _long_enough(given: Record, progress: Progress) -> bool:
+    """
+    Return whether the states' stamps span --duration, or the wait is over.
+
+    The wait is _SLOWER times --duration by the clock; without any states it is --duration, but
+    at least _DISCOVERY_S.
+    """
+    if given.duration is None:
+        return False
+    patience = _SLOWER * given.duration if progress.states else max(_DISCOVERY_S, given.duration)
+    return progress.span >= given.duration or progress.seconds > patience
+
+
+def _judge(
+    given: Record, arm: ArmDescription, bag: Path, progress: Progress, motion: Path | None
+) -> int:
+    """Read the bag and say whether replay and identify could use it; return 1 if not."""
+    if progress.states == 0:
+        say(
+            f'not usable: nothing was heard on {progress.topic} in '
+            f'{progress.seconds:.1f} s; is the driver or `franka-dynamics sim` running, in '
+            'this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
+        )
+        return 1
+    try:
+        recording = read_recording(bag, arm.joint_names, topic=progress.topic)
+        warnings = suspicions(recording, arm)
+        prepared = prepare(recording)
+    except FrankaDynamicsError as error:
+        say(f'not usable: {error}')
+        return 1
+    moved = float(np.ptp(recording.q, axis=0).max())
+    if motion is not None and moved < _STILL:
+        say(
+            f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} '
+            'was sent; see what `franka-dynamics node monitor` says of the node, and whether '
+            'the controller of the effort topic is active.'
+        )
+        return 1
+    say_each(warnings, 'warning')
+    say_each((*prepared.remarks, *progress.problems), 'note')
+    say(
+        f'{"doubtful" if warnings else "usable"}: {len(prepared)} samples at '
+        f'{prepared.options.rate:g} Hz. Next:'
+    )
+    # `bag replay` has no --repair: it uses the inertial sets as published.
+    suggest(f'bag replay {shlex.quote(str(bag))} {given.arm_as_given("repair")}')
+    return 0
 
 
 def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
@@ -177,25 +139,3 @@ def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,  # this process passes Ctrl-C on
     )
-
-
-@contextmanager
-def _progress_line() -> Iterator[Callable[[str], None]]:
-    """
-    Yield a function that shows a status line if this process is in a terminal's foreground.
-
-    In the background the line would overwrite what users type, and Ctrl-C does not reach this
-    process: a sentence names the `kill` command instead.
-    """
-    console = terminal()
-    try:
-        in_front = console.is_terminal and os.tcgetpgrp(1) == os.getpgrp()
-    except OSError:
-        in_front = False
-    if in_front:
-        with console.status('', refresh_per_second=_PER_S) as status:
-            yield lambda text: status.update(Text(text))
-        return
-    if console.is_terminal:
-        say(f'recording in the background; kill -INT {os.getpid()} ends it')
-    yield lambda text: None

@@ -4,110 +4,86 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 import shlex
-from typing import TYPE_CHECKING
 
-from ._arm_options import ArmOptions, suggest
 from ._interrupts import until_interrupted
-from ._options import folder_option
-from ._say import ProgressBar, say, say_each, show
+from ._say import ProgressBar, say, say_each, show, suggest
+from .single_verbs import Demo
 from ..errors import OutputError
-from ..options import option
+from ..recordings.recording import write_recording
+from ..report.demo import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
+from ..ros.demo import DemoPlan, run_session
+from ..simulation.demo_figures import demo_figures
+from ..simulation.model_trial import run_trial
 
-if TYPE_CHECKING:
-    from ..report.demo import DemoReport
-    from ..ros.demo import DemoPlan
+
+def run(given: Demo) -> int:
+    """
+    Run the demonstration and print the tables.
+
+    Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
+    even with the simulated arm waiting for every torque.
+    """
+    description = given.load_arm()
+    plan = DemoPlan(description, given.node_parameters(), {})
+    folder = given.output / datetime.now().strftime('%Y%m%d-%H%M%S')
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(
+            f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
+        ) from error
+    return _run(given, plan, folder)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demo(ArmOptions):
-    """Run the node with a simulated arm over ROS 2; then simulate an arm with an inexact model."""
+def _run(given: Demo, plan: DemoPlan, folder: Path) -> int:
+    """Run the demo with an exact and an inexact model, show both; return the exit status."""
+    arm = plan.arm
+    with until_interrupted() as unasked, ProgressBar() as bar:
+        follow = bar.follow('starting', 100.0)
 
-    hand: str = option(
-        'a shipped hand, the path of a hand file, none, or as_listed: the hand the inertial set '
-        'was published with',
-        'HAND',
-        default='franka_hand',
-    )
-    output: Path = folder_option(
-        'folder below which figures, pictures, bag and logs get a new folder',
-        default=Path('demo_output'),
-    )
+        def progress(text: str, share: float) -> None:
+            follow(100.0 * share, description=text)
+            if not unasked():
+                say(f'logs: {folder}')
+                raise KeyboardInterrupt
 
-    def run(self) -> int:
-        """
-        Run the demonstration and print the tables.
-
-        Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
-        even with the simulated arm waiting for every torque.
-        """
-        from ..ros.demo import DemoPlan
-
-        description = self.load_arm()
-        plan = DemoPlan(description, self.node_parameters(), self.payload_parameter())
-        folder = self.output / datetime.now().strftime('%Y%m%d-%H%M%S')
-        try:
-            folder.mkdir(parents=True)
-        except OSError as error:
-            raise OutputError(
-                f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
-            ) from error
-        return self._run(plan, folder)
-
-    def _run(self, plan: DemoPlan, folder: Path) -> int:
-        """Run the demo with an exact and an inexact model, show both; return the exit status."""
-        from ..recordings.recording import write_recording
-        from ..report.demo import demo_report, draw, draw_inexact, inexact_report, write_json
-        from ..ros.demo import run_session
-        from ..simulation.demo_figures import demo_figures
-        from ..simulation.model_trial import run_trial
-
-        arm = plan.arm
-        with until_interrupted() as unasked, ProgressBar() as bar:
-            follow = bar.follow('starting', 100.0)
-
-            def progress(text: str, share: float) -> None:
-                follow(100.0 * share, description=text)
-                if not unasked():
-                    say(f'logs: {folder}')
-                    raise KeyboardInterrupt
-
-            session = run_session(plan, folder, progress)
-            progress('writing the recording', 0.0)
-            write_recording(session.steps, folder / 'bag')
-            (folder / 'steps').unlink()
-            figures = demo_figures(session.steps, session.hold, session.motions)
-            report = demo_report(
-                figures, session.rates, session.residual, session.errors, failed=session.failed
-            )
-            progress('drawing', 0.8)
-            draw(figures, arm.joint_names, folder / 'demo.png')
-            recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
-            write_recording(recording, folder / 'plant_bag')
-            second = inexact_report({name: error for name, (_, error) in errors.items()})
-            draw_inexact(errors, folder / 'inexact_model.png')
-            write_json(report, session.rates, second, folder / 'demo.json')
-        busy = session.rates.too_busy
-        _show(report, second, busy, f'{arm.name} ({arm.inertial_set})')
-        say(f'figures, pictures, bags and logs: {folder}')
-        self._suggest(folder)
-        return 0 if report.passed and second.passed else 1
-
-    def _suggest(self, folder: Path) -> None:
-        """Print commands to try next."""
-        arm_given, arm_file = self.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
-        bag = shlex.quote(str(folder / 'plant_bag'))
-        say('now try', style='bold')
-        suggest(
-            f'sim {arm_given}',
-            f'bag replay {bag} {arm_given}',
-            f'identify arm {bag} {arm_given} --anyway --output {arm_file}',
-            f'arm check {arm_given}',
-            'doctor',
+        session = run_session(plan, folder, progress)
+        progress('writing the recording', 0.0)
+        write_recording(session.steps, folder / 'bag')
+        (folder / 'steps').unlink()
+        figures = demo_figures(session.steps, session.hold, session.motions)
+        report = demo_report(
+            figures, session.rates, session.residual, session.errors, failed=session.failed
         )
+        progress('drawing', 0.8)
+        draw(figures, arm.joint_names, folder / 'demo.png')
+        recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
+        write_recording(recording, folder / 'plant_bag')
+        second = inexact_report({name: error for name, (_, error) in errors.items()})
+        draw_inexact(errors, folder / 'inexact_model.png')
+        write_json(report, session.rates, second, folder / 'demo.json')
+    busy = session.rates.too_busy
+    _show(report, second, busy, f'{arm.name} ({arm.inertial_set})')
+    say(f'figures, pictures, bags and logs: {folder}')
+    _suggest(given, folder)
+    return 0 if report.passed and second.passed else 1
+
+
+def _suggest(given: Demo, folder: Path) -> None:
+    """Print commands to try next."""
+    arm_given, arm_file = given.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
+    bag = shlex.quote(str(folder / 'plant_bag'))
+    say('now try', style='bold')
+    suggest(
+        f'sim {arm_given}',
+        f'bag replay {bag} {arm_given}',
+        f'identify arm {bag} {arm_given} --anyway --output {arm_file}',
+        f'arm check {arm_given}',
+        'doctor',
+    )
 
 
 def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> None:

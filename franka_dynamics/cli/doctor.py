@@ -10,7 +10,6 @@ FCI (`validation.robot_model`) and the running nodes (`ros.system_checks`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 import os
 from pathlib import Path
 import platform
@@ -19,12 +18,12 @@ import sys
 from typing import NamedTuple
 
 from ._action import GET_ROS
-from ._arm_options import ArmOptions, MASS_OPTIONS
-from ._options import json_option, Topics
+from ._arm_options import MASS_OPTIONS
 from ._say import say, terminal, write_json
+from .single_verbs import Doctor
 from ..arm import load
 from ..errors import FrankaDynamicsError
-from ..options import option
+from ..validation.robot_model import compare_with_robot, POSE, read_robot
 
 GOOD = 'good'
 NOTE = 'note'  # good enough for use, but could be better
@@ -130,66 +129,49 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
             yield Check('network', BAD, said)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Doctor(ArmOptions, Topics):
-    """
-    Check permissions, kernel, DDS, topics, clock and gravity compensation.
+def run(given: Doctor) -> int:
+    """Print one line per check; exit 1 if a check has the level BAD."""
+    if given.robot is None:
+        given.require_with('--robot', 'arm', *MASS_OPTIONS)
+    found = []
+    for check in _checks(given):
+        found.append(check)
+        terminal().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
+        say(f'{check.subject}: {check.text}')
+    if given.json:
+        write_json(given.json, [one._asdict() for one in found])
+    return 1 if any(check.level is BAD for check in found) else 0
 
-    With --robot, compare the model that a robot serves over FCI with the arm's.
-    """
 
-    arm: str = option('a shipped arm or the path of an arm file', 'ARM', default='fr3')
-    machine: bool = option('check only this machine, not the running nodes', default=False)
-    robot: str | None = option(
-        'compare the model (M, C dq, g, Jacobian, pose), the load and the gravity of the robot '
-        'at this address with the arm; needs pylibfranka, commands nothing',
-        'HOST',
-        default=None,
-    )
-    json: Path | None = json_option('all lines')
+def _checks(given: Doctor) -> Iterator[Check]:
+    running = [] if given.machine else _running(given)
+    yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
+    if given.robot is not None:
+        yield from _robot(given, given.robot)
+    yield from running
 
-    def run(self) -> int:
-        """Print one line per check; exit 1 if a check has the level BAD."""
-        if self.robot is None:
-            self.require_with('--robot', 'arm', *MASS_OPTIONS)
-        found = []
-        for check in self._checks():
-            found.append(check)
-            terminal().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
-            say(f'{check.subject}: {check.text}')
-        if self.json:
-            write_json(self.json, [one._asdict() for one in found])
-        return 1 if any(check.level is BAD for check in found) else 0
 
-    def _checks(self) -> Iterator[Check]:
-        running = [] if self.machine else self._running()
-        yield from machine_checks(simulated=any(one.subject == _SIMULATED for one in running))
-        if self.robot is not None:
-            yield from self._robot(self.robot)
-        yield from running
+def _robot(given: Doctor, address: str) -> Iterator[Check]:
+    arm = given.load_arm()
+    bare = load(given.arm, arm.inertial_set, hand='none', repair=given.repair)
+    try:
+        for one in compare_with_robot(*read_robot(address), arm, bare):
+            # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
+            # is 0.1 m off although its Jacobians are correct.
+            wrong = NOTE if one.subject == POSE else BAD
+            level = GOOD if one.allowed else wrong
+            hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
+            yield Check(f'robot, {one.subject}', level, one.sentence + hint)
+    except FrankaDynamicsError as error:
+        yield Check('robot', BAD, str(error))
 
-    def _robot(self, address: str) -> Iterator[Check]:
-        from ..validation.robot_model import compare_with_robot, POSE, read_robot
 
-        arm = self.load_arm()
-        bare = load(self.arm, arm.inertial_set, hand='none', repair=self.repair)
-        try:
-            for one in compare_with_robot(*read_robot(address), arm, bare):
-                # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
-                # is 0.1 m off although its Jacobians are correct.
-                wrong = NOTE if one.subject == POSE else BAD
-                level = GOOD if one.allowed else wrong
-                hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
-                yield Check(f'robot, {one.subject}', level, one.sentence + hint)
-        except FrankaDynamicsError as error:
-            yield Check('robot', BAD, str(error))
-
-    def _running(self) -> list[Check]:
-        try:
-            from ..ros.system_checks import system_checks
-        except ImportError as error:
-            return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
-        if sys.stdout.isatty():
-            print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
-        lines = system_checks(self.topic, self.command, _LISTEN_S)
-        return [Check(*line) for line in lines]
+def _running(given: Doctor) -> list[Check]:
+    try:
+        from ..ros.system_checks import system_checks
+    except ImportError as error:
+        return [Check('ROS 2', BAD, f'cannot be imported ({error}); {GET_ROS}')]
+    if sys.stdout.isatty():
+        print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
+    lines = system_checks(given.topic, given.command, _LISTEN_S)
+    return [Check(*line) for line in lines]

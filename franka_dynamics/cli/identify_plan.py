@@ -5,171 +5,127 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 import shlex
-from typing import TYPE_CHECKING
 
 import numpy as np
 import yaml
 
-from ._arm_options import ArmOptions, this_command
-from ._options import file_option, gravity_option
-from ._recording_options import BagNames
-from ._say import ProgressBar, say, show
+from ._say import ProgressBar, say, show, this_command
+from .identify_verbs import FEWEST, MOST, Plan
 from ..arm import ArmDescription
 from ..errors import IdentificationError
 from ..files import write_text
-from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
-from ..options import option
+from ..identification.excitation import Excitation, optimise, repeated
+from ..identification.excitation_problem import bag_information, ExcitationProblem, IDENTIFIABLE
+from ..identification.options import ExcitationLimits
+from ..recordings.preprocessing import prepare
+from ..report.elements import rounded
 from ..report.table import Head, Table
-
-if TYPE_CHECKING:
-    from ..identification.excitation import Excitation
-    from ..typing import Array
+from ..typing import Array
 
 _POINTS_PER_S = 25.0
 _DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
-_FEWEST, _MOST = 10, 200  # range of repetitions if their number is not given
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan(ExcitationLimits, BagNames, ArmOptions):
-    """Compute a trajectory for identification, within the arm's limits and above the table."""
+def run(given: Plan) -> int:
+    """Write the trajectory; exit 1 if needed parameters stay unknown."""
+    arm = given.load_arm()
+    found, repetitions = _optimise(given, arm)
+    identifiable = _print(given, arm, found, repetitions)
+    time = np.linspace(0.0, given.period, round(given.period * _POINTS_PER_S) + 1)
+    text = _trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
+    write_text(given.output, text)
+    say(
+        f'trajectory: {given.output}; play it with\n'
+        f'  {this_command()} node play {shlex.quote(str(given.output))}\n'
+        'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
+        '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
+        f'"$(cat {shlex.quote(str(given.output))})"'
+    )
+    return 0 if identifiable else 1
 
-    gravity: tuple[float, float, float] = gravity_option()
-    output: Path = file_option(
-        'trajectory_msgs/JointTrajectory as YAML', default=Path('excitation.yaml')
-    )
-    period: float = option('duration of the motion [s]', 'S', default=10.0)
-    repetitions: int | None = option(
-        'how often the motion will be recorded (default: until every base parameter that '
-        f'matters is identifiable, {_FEWEST} to {_MOST} times)',
-        'N',
-        default=None,
-        least=1,
-    )
-    given: tuple[str, ...] = option(
-        'bags that were recorded before; the motion is planned for the parameters that they leave '
-        'uncertain',
-        'BAG',
-        default=(),
-    )
-    start: tuple[float, ...] = option(
-        "pose at the start and the end (default: the arm file's home)", 'RAD', default=()
-    )
-    draws: int = option(
-        'number of random trajectories; the optimisation starts from the best one',
-        'N',
-        default=100,
-        least=1,
-    )
-    iterations: int = option(
-        'largest number of iterations of the optimisation', 'N', default=300, least=1
+
+def _problem(given: Plan, arm: ArmDescription) -> ExcitationProblem:
+    return ExcitationProblem(
+        arm,
+        given.part(ExcitationLimits),
+        given.gravity,
+        duration=(given.repetitions or FEWEST) * given.period,
     )
 
-    def run(self) -> int:
-        """Write the trajectory; exit 1 if needed parameters stay unknown."""
-        arm = self.load_arm()
-        found, repetitions = self._optimise(arm)
-        identifiable = self._print(arm, found, repetitions)
-        time = np.linspace(0.0, self.period, round(self.period * _POINTS_PER_S) + 1)
-        text = _trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
-        write_text(self.output, text)
+
+def _optimise(given: Plan, arm: ArmDescription) -> tuple[Excitation, int]:
+    """Optimise the motion; return it with the number of repetitions to record."""
+    start = given.start or arm.home
+    if start is None:
+        raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
+    problem = _problem(given, arm)
+    with ProgressBar() as bar:
+        motions = [prepare(given.read(bag, arm, bar)) for bag in given.given]
+        if motions:
+            known = np.sum([bag_information(problem, one) for one in motions], axis=0)
+            problem = replace(problem, known=known)
+        # _DRAW_S and _STEP_S were measured on an AMD EPYC for seven joints.
+        seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * given.draws + _STEP_S * given.iterations)
         say(
-            f'trajectory: {self.output}; play it with\n'
-            f'  {this_command()} node play {shlex.quote(str(self.output))}\n'
-            'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
-            '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
-            f'"$(cat {shlex.quote(str(self.output))})"'
+            f'planning: {given.draws} random motions, then at most {given.iterations} '
+            f'steps from the best, about {seconds:.0f} s of one processor'
         )
-        return 0 if identifiable else 1
-
-    def _problem(self, arm: ArmDescription) -> ExcitationProblem:
-        return ExcitationProblem(
-            arm,
-            self.part(ExcitationLimits),
-            self.gravity,
-            duration=(self.repetitions or _FEWEST) * self.period,
+        found = optimise(
+            problem,
+            start,
+            period=given.period,
+            draws=given.draws,
+            iterations=given.iterations,
+            progress=bar.follow('planning'),
         )
+    if given.repetitions is not None:
+        return found, given.repetitions
+    return repeated(problem, found, FEWEST, MOST)
 
-    def _optimise(self, arm: ArmDescription) -> tuple[Excitation, int]:
-        """Optimise the motion; return it with the number of repetitions to record."""
-        from ..identification.excitation import optimise, repeated
-        from ..identification.excitation_problem import bag_information
-        from ..recordings.preprocessing import prepare
 
-        start = self.start or arm.home
-        if start is None:
-            raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
-        problem = self._problem(arm)
-        with ProgressBar() as bar:
-            motions = [prepare(self.read(bag, arm, bar)) for bag in self.given]
-            if motions:
-                known = np.sum([bag_information(problem, one) for one in motions], axis=0)
-                problem = replace(problem, known=known)
-            # _DRAW_S and _STEP_S were measured on an AMD EPYC for seven joints.
-            seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * self.draws + _STEP_S * self.iterations)
-            say(
-                f'planning: {self.draws} random motions, then at most {self.iterations} '
-                f'steps from the best, about {seconds:.0f} s of one processor'
+def _print(given: Plan, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
+    """Print which base parameters stay unknown; return False if one of them matters."""
+    problem = _problem(given, arm)
+    names, values = problem.model.base.names, problem.model.base.values(arm)
+    unknown = found.left_open > IDENTIFIABLE
+    missing = problem.not_known(found.deviations)
+    left = problem.torques_left(found.deviations)
+    times = f'{repetitions} repetitions of {given.period:g} s'
+    bags = f', and the {len(given.given)} given bags' if given.given else ''
+    say(
+        f'After {times} ({repetitions * given.period / 60.0:.1f} minutes){bags} '
+        f'{np.count_nonzero(~unknown)} of {len(names)} base parameters are identifiable; a '
+        f"standard deviation is at most {found.left_open.max():.0%} of the prior's (masses "
+        f'100 %, others in proportion). Random motions within the same limits '
+        f'({len(found.random_worst)} of them) reach {found.random_worst.min():.0%} to '
+        f'{found.random_worst.max():.0%} after {given.repetitions or FEWEST} repetitions.'
+    )
+    if unknown.any():
+        rows = [
+            (
+                names[k],
+                *rounded(values[k], found.deviations[k]),
+                found.left_open[k],
+                left[k],
+                'NOT identifiable' if missing[k] else 'not needed',
             )
-            found = optimise(
-                problem,
-                start,
-                period=self.period,
-                draws=self.draws,
-                iterations=self.iterations,
-                progress=bar.follow('planning'),
-            )
-        if self.repetitions is not None:
-            return found, self.repetitions
-        return repeated(problem, found, _FEWEST, _MOST)
-
-    def _print(self, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
-        """Print which base parameters stay unknown; return False if one of them matters."""
-        from ..identification.excitation_problem import IDENTIFIABLE
-        from ..report.elements import rounded
-
-        problem = self._problem(arm)
-        names, values = problem.model.base.names, problem.model.base.values(arm)
-        unknown = found.left_open > IDENTIFIABLE
-        missing = problem.not_known(found.deviations)
-        left = problem.torques_left(found.deviations)
-        times = f'{repetitions} repetitions of {self.period:g} s'
-        given = f', and the {len(self.given)} given bags' if self.given else ''
+            for k in np.flatnonzero(unknown)
+        ]
+        heads = (
+            *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
+            *(Head('torque, of the noise', form='.2g'), ''),
+        )
+        title = f'predicted standard deviations after {times}{bags}'
+        show(Table(title, heads, rows))
+    if missing.any():
         say(
-            f'After {times} ({repetitions * self.period / 60.0:.1f} minutes){given} '
-            f'{np.count_nonzero(~unknown)} of {len(names)} base parameters are identifiable; a '
-            f"standard deviation is at most {found.left_open.max():.0%} of the prior's (masses "
-            f'100 %, others in proportion). Random motions within the same limits '
-            f'({len(found.random_worst)} of them) reach {found.random_worst.min():.0%} to '
-            f'{found.random_worst.max():.0%} after {self.repetitions or _FEWEST} repetitions.'
+            f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '
+            '(--fraction, --period), repeat it more often (--repetitions), or plan a second '
+            'motion with the bag of this one (--given).'
         )
-        if unknown.any():
-            rows = [
-                (
-                    names[k],
-                    *rounded(values[k], found.deviations[k]),
-                    found.left_open[k],
-                    left[k],
-                    'NOT identifiable' if missing[k] else 'not needed',
-                )
-                for k in np.flatnonzero(unknown)
-            ]
-            heads = (
-                *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
-                *(Head('torque, of the noise', form='.2g'), ''),
-            )
-            title = f'predicted standard deviations after {times}{given}'
-            show(Table(title, heads, rows))
-        if missing.any():
-            say(
-                f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '
-                '(--fraction, --period), repeat it more often (--repetitions), or plan a second '
-                'motion with the bag of this one (--given).'
-            )
-        return not missing.any()
+    return not missing.any()
 
 
 def _trajectory_yaml(joint_names: Sequence[str], time: Array, *states: Array) -> str:

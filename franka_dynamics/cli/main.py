@@ -35,49 +35,49 @@ INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
 # Each word with what `franka-dynamics --help` says of it, and its action or actions.
 WORDS: dict[str, tuple[str, str | dict[str, str]]] = {
-    'demo': ('Run a simulated arm with its node, and measure both.', 'demo.Demo'),
-    'sim': ('A simulated arm, the node that holds it, a view of both.', 'sim.Sim'),
-    'doctor': ('Check machine, network, topics, clock and gravity.', 'doctor.Doctor'),
-    'view': ('An arm with its torques in the browser.', 'view.View'),
+    'demo': ('Run a simulated arm with its node, and measure both.', 'single_verbs.Demo'),
+    'sim': ('A simulated arm, the node that holds it, a view of both.', 'single_verbs.Sim'),
+    'doctor': ('Check machine, network, topics, clock and gravity.', 'single_verbs.Doctor'),
+    'view': ('An arm with its torques in the browser.', 'single_verbs.View'),
     'arm': (
         'Print, check, compare and convert arms:',
         {
-            'show': 'arm_show.Show',
-            'check': 'arm_check.Check',
-            'import': 'arm_import.ImportUrdf',
-            'export': 'arm_export.Export',
+            'show': 'arm_verbs.Show',
+            'check': 'arm_verbs.Check',
+            'import': 'arm_verbs.ImportUrdf',
+            'export': 'arm_verbs.Export',
         },
     ),
     'bag': (
         'Record, import, and compare with the model:',
         {
-            'record': 'bag_record.Record',
-            'import': 'bag_import.Import',
-            'replay': 'bag_replay.Replay',
+            'record': 'bag_verbs.Record',
+            'import': 'bag_verbs.Import',
+            'replay': 'bag_verbs.Replay',
         },
     ),
     'identify': (
         'Inertias and friction, or a payload, from recordings:',
         {
-            'arm': 'identify_arm.Identify',
-            'payload': 'identify_payload.IdentifyPayload',
-            'plan': 'identify_plan.Plan',
+            'arm': 'identify_verbs.Identify',
+            'payload': 'identify_verbs.IdentifyPayload',
+            'plan': 'identify_verbs.Plan',
         },
     ),
     'payload-from-mesh': (
         "A tool's payload from its mesh (STL, OBJ, PLY).",
-        'payload_from_mesh.PayloadFromMesh',
+        'single_verbs.PayloadFromMesh',
     ),
-    'codegen': ("An arm's equations as C or Python; operations counted.", 'codegen.Codegen'),
+    'codegen': ("An arm's equations as C or Python; operations counted.", 'single_verbs.Codegen'),
     'node': (
         'State, parameters and motion of a running node:',
         {
-            'state': 'node.State',
-            'set': 'node.Set',
-            'play': 'node.Play',
-            'clear': 'node.Clear',
-            'monitor': 'node.Monitor',
-            'defaults': 'node.Defaults',
+            'state': 'node_verbs.State',
+            'set': 'node_verbs.Set',
+            'play': 'node_verbs.Play',
+            'clear': 'node_verbs.Clear',
+            'monitor': 'node_verbs.Monitor',
+            'defaults': 'node_verbs.Defaults',
         },
     ),
 }

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 import functools
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike
 from .chain import build_chain, GeneratorChain, link_parameter_names
 from .expression import Expression, gradient, Graph, Number
 from .kinematics import in_tip_frame, jacobian, tip_pose
+from .options import Parameters, Quantity
 from .program import Output, Program, write_program
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup, with_origins_at_normals
@@ -27,22 +27,6 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import chosen_columns, PER_LINK
 from ..errors import InertiaError, member, SettingsError
 from ..urdf.source import described
-
-
-class Quantity(str, Enum):
-    """Quantities for which equations can be generated."""
-
-    INVERSE_DYNAMICS = 'inverse_dynamics'  # M ddq + C dq + g
-    NONLINEAR_EFFECTS = 'nonlinear_effects'  # C dq + g
-    GRAVITY = 'gravity'  # g
-    CORIOLIS = 'coriolis'  # C dq
-    MASS_MATRIX = 'mass_matrix'  # M
-    DERIVATIVES = 'derivatives'  # of M ddq + C dq + g by q, dq and ddq
-    FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
-    CORIOLIS_MATRIX = 'coriolis_matrix'  # C of Christoffel symbols, dM/dt = C + C^T
-    REGRESSOR = 'regressor'  # H with M ddq + C dq + g = H X, without rotors
-    FLANGE_POSE = 'flange_pose'  # T of the flange, or of a tree's tool, in the space frame
-    JACOBIAN = 'jacobian'  # J of the flange: (v, omega) = J dq at its origin, in space axes
 
 
 class _Form(NamedTuple):
@@ -69,13 +53,6 @@ def form(quantity: Quantity, n: int, columns: Sequence[int] | None = None) -> _F
         Quantity.FLANGE_POSE: _Form(('q',), 'T', (4, 4)),
         Quantity.JACOBIAN: _Form(('q',), 'J', (6, n)),
     }[quantity]
-
-
-class Parameters(str, Enum):
-    """How generated code gets inertial parameters and gravity."""
-
-    BAKED = 'baked'  # numbers in the code
-    RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state
 
 
 @dataclass(frozen=True, eq=False)

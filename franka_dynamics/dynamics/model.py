@@ -13,9 +13,9 @@ from ..arm import ArmDescription
 from ..arm.link_names import link_names
 from ..arrays import broadcast_leading, checked, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
+from ..names import GRAVITY
 from ..typing import Array
 
-GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame; FCI's value
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
 FLANGE = 'flange'
 

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .options import ExcitationLimits
 from .prior import Prior
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
@@ -26,7 +27,6 @@ from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import IdentificationError
-from ..options import option
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -46,35 +46,6 @@ _SHARPNESS = 8  # exponent of the power mean that replaces the maximum over para
 # Exponent r of `smooth_least`: the bound for 100 equal values is log(100) / 200 below them.
 _MARGIN_SHARPNESS = 200.0
 _RESTING = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
-
-
-@dataclass(frozen=True)
-class ExcitationLimits:
-    """
-    Limits that a trajectory must keep; IdentificationError unless 0 < `fraction` <= 1.
-
-    `position_margin` [rad] is the distance kept from every joint's position limits, `table_margin`
-    [m] the smallest height above the table of the third frame, all later frames and the tool's
-    tip. Heights are along the space frame's z, the tool's length is along the flange's z.
-    """
-
-    fraction: float = option(
-        'fraction of the velocity, acceleration and torque limits to use', 'F', default=0.7
-    )
-    position_margin: float = 0.1
-    table: float = option('height of the table in the space frame', 'M', default=0.0)
-    table_margin: float = 0.15
-    clearance: float = option(
-        "distance kept between the centre lines of the arm's links", 'M', default=0.1
-    )
-    tool: float = option('length of the mounted tool', 'M', default=0.15)
-
-    def __post_init__(self) -> None:
-        """Check the fraction."""
-        if not 0.0 < self.fraction <= 1.0:
-            raise IdentificationError(
-                f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'
-            )
 
 
 @dataclass(frozen=True, eq=False)

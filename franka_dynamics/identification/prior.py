@@ -54,10 +54,6 @@ _ROTOR_ACCELERATION = 100.0
 # friction, offset excepted, is then a tenth of the joint's largest torque. That torque may be
 # nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_PER_EFFORT = 5.0
-# Default precision: the starting set's masses have a prior standard deviation of 32 %. Precision
-# 1 predicts unseen motion of two FER as well, but gives links 0.56 to 1.56 times the published
-# masses where this gives 0.79 to 1.23 times.
-PRIOR_PRECISION = 10.0
 
 
 def pseudo_inertia_basis() -> Array:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .prior import Prior, PRIOR_PRECISION
+from .options import PRIOR_PRECISION
+from .prior import Prior
 from .solve import estimate, INDEPENDENT
 from .sums import directions, Fault, places, Sums
 from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel

@@ -113,7 +113,7 @@ def require_solid(mesh: TriangleMesh, name: str, *, self_intersection: bool = Tr
     if sentences:
         raise MeshError(
             f'{name} bounds no solid: {"; ".join(sentences)}. Fix it in the program '
-            'it came from; --repair closes holes and turns normals, and '
+            'it came from; --mend closes holes and turns normals, and '
             '--accept-crossing-faces takes parts that touch, and counts overlaps '
             'twice.'
         )

@@ -5,23 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .log_file import LogColumns, read_log
-from .recording import effort_scale_option, effort_scales, Recording, require_sound
+from .options import ColumnMap, DERIVED, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
+from .recording import effort_scales, Recording, require_sound
 from ..errors import RecordingError
-from ..options import option
 
 TOPIC = '/joint_states'
-POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
-VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
-STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
-DERIVED = 'derived'
 # Names that logs often give the first joint's column, without its number, and the time.
 _USUAL = {
     'position': ('q', 'position', 'pos', 'joint_position'),
@@ -30,65 +25,6 @@ _USUAL = {
 }
 _USUAL_STAMPS = ('t', 'time', 'stamp', 'timestamp')
 _LONG_PERIOD_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
-
-
-@dataclass(frozen=True)
-class ColumnMap:
-    """
-    The columns of a log that hold each quantity, and their units.
-
-    Columns are named as `LogColumns.choose` expects. `velocity` may also be 'derived': central
-    differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
-    `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
-    """
-
-    position: str = option('joint positions', 'COLUMNS', default='')
-    effort: str = option(
-        'measured joint torques, or motor currents with --torque-constant', 'COLUMNS', default=''
-    )
-    velocity: str = option(
-        f'joint velocities, or {DERIVED!r} from position by central differences',
-        'COLUMNS',
-        default='',
-    )
-    stamp: str | None = option('column with the time of each row', 'COLUMN', default=None)
-    rate: float | None = option(
-        'rows per second, where there is no stamp column', 'HZ', default=None
-    )
-    position_unit: str = option('', choices=POSITION_UNITS, default='rad')
-    velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
-    stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
-    effort_scale: tuple[float, ...] = effort_scale_option()
-
-    def __post_init__(self) -> None:
-        """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""
-        for unit, known, what in (
-            (self.position_unit, POSITION_UNITS, 'position'),
-            (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
-            (self.stamp_unit, STAMP_UNITS, 'stamp'),
-        ):
-            if unit not in known:
-                raise RecordingError(
-                    f'The unit of {what} is {unit!r}; known are {", ".join(known)}.'
-                )
-        if (self.stamp is None) == (self.rate is None):
-            raise RecordingError(
-                'Give either the stamp column or the rate of the log [Hz]'
-                f'{", not both" if self.rate is not None else ""}.'
-            )
-
-
-# Columns of well-known log files: DROID's trajectory.h5 (droid/franka/robot.py; measured torque
-# including gravity, sampled at about 15 Hz).
-LAYOUTS = {
-    'droid': ColumnMap(
-        position='observation/robot_state/joint_positions',
-        velocity='observation/robot_state/joint_velocities',
-        effort='observation/robot_state/motor_torques_measured',
-        stamp='observation/timestamp/robot_state/read_start',
-        stamp_unit='ms',
-    ),
-}
 
 
 def recording_from_arrays(
@@ -183,7 +119,7 @@ def _suggested(log: LogColumns) -> str:
     stamp = next((name for name in _USUAL_STAMPS if name in log.arrays), '')
     if not found:
         return ''
-    return f' Try {" ".join(found)} {f"--stamp {stamp}" if stamp else "--rate HZ"}.'
+    return f' Try {" ".join(found)} {f"--stamp {stamp}" if stamp else "--log-rate HZ"}.'
 
 
 def import_log(

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .options import SignalOptions
 from .recording import Recording, require_effort
 from ..errors import needing, RecordingError
-from ..options import option
 from ..typing import Array
 
 ORDER = 2  # order of the Butterworth filter, in effect 4: it is applied forwards and backwards
@@ -34,35 +34,6 @@ _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
 _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
 _IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 _GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
-
-
-@dataclass(frozen=True)
-class SignalOptions:
-    """
-    Options for preparing recorded signals; with the defaults the torque error is Metric E.
-
-    `rate` is the sampling rate after resampling [Hz], `cutoff` the cut-off of the low-pass on
-    position, velocity and effort [Hz], `trim` the time dropped at each end of every piece after
-    filtering [s]. RecordingError names a value outside its range.
-    """
-
-    rate: float = option('samples per second after resampling', 'HZ', default=30.0)
-    cutoff: float = option(
-        'cut-off of the low-pass on position, velocity and effort', 'HZ', default=3.0
-    )
-    trim: float = option('time dropped at each end after filtering', 'S', default=0.3)
-
-    def __post_init__(self) -> None:
-        """Raise RecordingError if `rate`, `cutoff` or `trim` lies outside its range."""
-        if not 0.0 < self.rate < np.inf:
-            raise RecordingError(f'The sampling rate is {self.rate} Hz; it must be positive.')
-        if not 0.0 < self.cutoff < 0.5 * self.rate:
-            raise RecordingError(
-                f'The cut-off is {self.cutoff} Hz; it must lie between 0 and half the sampling '
-                f'rate, {0.5 * self.rate:g} Hz. Choose another cut-off or a higher rate.'
-            )
-        if not 0.0 <= self.trim < np.inf:
-            raise RecordingError(f'The trim is {self.trim} s; it cannot be negative.')
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,17 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .options import HEADER, RECEIVED, STAMPS
 from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, other_joints, what_to_do
 from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import needing, RecordingError
 from ..files import naming_what_is_not_written
-from ..options import option
 from ..typing import Array
 from ..urdf.source import described
 
-HEADER, RECEIVED = 'header', 'received'
-STAMPS = (HEADER, RECEIVED)
 FIELDS = ('position', 'velocity', 'effort')
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 
@@ -93,17 +91,6 @@ class Recording:
     def scaled(self, effort_scale: ArrayLike) -> Recording:
         """Return the recording with efforts times a scale, one number or one per joint."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
-
-
-def effort_scale_option() -> Any:
-    """Return the option for the torque of one unit of recorded effort."""
-    return option(
-        'N m per unit of the recorded effort, one number or one per joint: 0.001 for mN m, for A '
-        'the torque constant with gear ratio; -1 flips the sign',
-        'NM_PER_UNIT',
-        flags=('--effort-scale', '--torque-constant'),
-        default=(1.0,),
-    )
 
 
 def effort_scales(given: ArrayLike, n: int) -> Array:

@@ -131,7 +131,6 @@ def _file(macro: Element) -> str:
     return xml_text(robot)
 
 
-FORMATS = ('urdf', 'mjcf')
 _GENERATED = (
     'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
     'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '

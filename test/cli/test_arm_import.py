@@ -75,7 +75,7 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered):
     assert status == 1 and 'MISMATCH: ' in said and 'was not written' in said
     assert 'few digits make nearly parallel axes' in said
     assert not file.exists()
-    assert answered('arm import', urdf, '--output', file, '--force')[0] == 1
+    assert answered('arm import', urdf, '--output', file, '--anyway')[0] == 1
     assert load(file).n == 6
 
 

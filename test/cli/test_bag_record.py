@@ -19,7 +19,7 @@ from franka_dynamics.recordings.recording import write_recording
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli import bag_record
-from franka_dynamics.ros import recording_session
+from franka_dynamics.cli.bag_verbs import Record
 from franka_dynamics.ros.recording_session import Progress
 
 
@@ -39,12 +39,12 @@ def run(monkeypatch, tmp_path, answered, capsys):
             leads.append(lead)
             return subprocess.Popen(player, stdout=subprocess.PIPE, text=True)
 
-        monkeypatch.setattr(recording_session, 'record', record)
+        monkeypatch.setattr(bag_record, 'record', record)
         monkeypatch.setattr(bag_record, '_playing', playing)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), leads
-        recorder = bag_record.Record(arm='fr3', output=Path('a bag'))
-        status = recorder.along(Path('fr3'), lead=2.5)
+        recorder = Record(arm='fr3', output=Path('a bag'))
+        status = bag_record.run(recorder, Path('fr3'), lead=2.5)
         return status, ' '.join(capsys.readouterr().out.split()), leads
 
     return run

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
+from franka_dynamics.cli import node
 from franka_dynamics.cli._click import verbs
 from franka_dynamics.cli.main import COMMAND, INPUT_AT_FAULT, main, READER_GONE
-from franka_dynamics.cli.node import Defaults
 
 PROCESS = [sys.executable, '-m', 'franka_dynamics']
 INTERRUPTED = (130, 'franka-dynamics: interrupted\n')
@@ -27,6 +27,20 @@ def ended(*command, stdout=subprocess.PIPE, **environment):
 def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, answered):
     status, said = answered(f'{verb} --help')
     assert status == 0 and f'Usage: franka-dynamics {verb}' in said
+
+
+def test_help_and_completion_import_nothing_that_computes():
+    heavy = ['numpy', 'pinocchio', 'scipy', 'pandas', 'matplotlib', 'rich', 'yaml', 'rclpy']
+    done = ended(
+        sys.executable,
+        '-c',
+        'import sys\n'
+        'from franka_dynamics.cli.main import COMMAND, main\n'
+        'from franka_dynamics.cli._click import verbs\n'
+        'helps = [main([*words.split(), "--help"]) for words, _ in verbs(COMMAND)]\n'
+        f'print(helps.count(0), [name for name in {heavy!r} if name in sys.modules])',
+    )
+    assert done.stdout.splitlines()[-1] == f'{len(dict(verbs(COMMAND)))} []', done.stderr
 
 
 def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
@@ -86,7 +100,7 @@ def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkey
             raise RuntimeError('Unable to convert call argument') from error
         raise AssertionError('not interrupted')
 
-    monkeypatch.setattr(Defaults, 'run', run)
+    monkeypatch.setattr(node, 'defaults', run)
     # Pytest's workers may have a handler of their own.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -22,14 +22,14 @@ def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
         plans.append(plan)
         raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
 
-    monkeypatch.setattr(demo, 'run_session', crash)
+    monkeypatch.setattr(command, 'run_session', crash)
     options = '--arm fr3 --hand none --payload 0.3,0,0,0.05'.split()
     assert main(['demo', '--output', str(tmp_path / 'out'), *options]) == status
     assert 'simulator_node was ended by SIGSEGV' in capsys.readouterr().err
     (plan,) = plans
     assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
     assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
-    assert plan.payload['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
+    assert plan.arm_parameters['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
 
 
 @pytest.mark.parametrize('busy', ['', '12 % of the cycles had no new command'])

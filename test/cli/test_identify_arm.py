@@ -107,7 +107,7 @@ def test_an_arm_no_better_than_published_is_not_written(
     status, printed, data = identified(bag, f'{SIMPLE} --report {page}')
     assert status == 1 and not out.exists() and data['improvement']['better'] is False
     assert 'NOT better' in page.read_text() and 'is NOT better' in printed
-    command = f'identify arm {bag} --arm fer --output {out} {SIMPLE} --anyway --base-parameters'
+    command = f'identify arm {bag} --arm fer --output {out} {SIMPLE} --anyway --all'
     status, printed = answered(command)
     assert status == 0 and 'XXR_5' in printed
     assert 'NOT better than the best published set' in ' '.join(out.read_text().split())

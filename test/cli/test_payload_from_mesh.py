@@ -75,7 +75,7 @@ def test_an_open_mesh_is_refused_unless_repaired(tmp_path, answered, refused):
     command = f'payload-from-mesh {path} --mass 1'
     assert 'it is not closed: 3 edges' in refused(command, after='unit')
     assert 'payload:' not in answered(command)[1]
-    status, said = answered(f'{command} --repair')
+    status, said = answered(f'{command} --mend')
     assert status == 0 and 'repair: holes were closed by 1 faces' in said
 
 

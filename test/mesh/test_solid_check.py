@@ -55,7 +55,7 @@ def test_a_required_solids_refusal_names_file_defect_and_fix():
     mesh = TriangleMesh(BOX.vertices, BOX.faces[1:])
     sentence = (
         'tool.stl bounds no solid: it is not closed: 3 edges belong to an odd number of faces. .*'
-        '--repair closes holes .*--accept-crossing-faces takes parts .* counts overlaps twice.$'
+        '--mend closes holes .*--accept-crossing-faces takes parts .* counts overlaps twice.$'
     )
     with pytest.raises(MeshError, match=sentence):
         require_solid(mesh, 'tool.stl')

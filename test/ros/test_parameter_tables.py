@@ -10,10 +10,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
 
-from franka_dynamics.arm.consistency import REPAIRS
 from franka_dynamics.control.feedforward import Limits
 from franka_dynamics.control.settings import Settings, TARGETS
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.names import REPAIRS
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import generated_files, made_of, settings_from, table

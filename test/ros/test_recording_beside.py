@@ -1,11 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`node play --record`, and `bag record` in a shell's background."""
+"""`node play --record`: a motion and its recording in one command."""
 
 from contextlib import closing
-import os
-import pty
-import select
 import signal
 import subprocess
 
@@ -19,7 +16,7 @@ from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.ros.messages import request_message
 
 from .conftest import launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES
-from ..processes import background, run_python, TIMEOUT_S, until
+from ..processes import background, run_python, TIMEOUT_S
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
@@ -93,38 +90,3 @@ def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_
     said = ' '.join(output.split())
     assert status == 1
     assert 'fr3 was not played to its end: ' in said and '`franka-dynamics node play fer`' in said
-
-
-def test_in_a_shells_background_no_line_is_written_over_and_it_says_how_it_ends(holding, tmp_path):
-    """A job of a terminal that another process group has in the foreground."""
-    terminal, screen = pty.openpty()
-    program = (
-        'import os, subprocess, sys, termios; os.setsid(); '
-        'import fcntl; fcntl.ioctl(0, termios.TIOCSCTTY, 0); '
-        f'words = {[*COMMAND, "--output", str(tmp_path / "bag")]!r}; '
-        'job = subprocess.Popen([sys.executable, *words], process_group=0); sys.exit(job.wait())'
-    )
-    bag, shown = tmp_path / 'bag', ''
-
-    def read():
-        nonlocal shown
-        try:
-            if select.select([terminal], [], [], 0.1)[0]:
-                shown += os.read(terminal, 4096).decode(errors='replace')
-        except OSError:
-            pass  # on Linux, an error says that no process writes any more
-        return shown
-
-    def recorded():
-        # A state is looked at ten times a second, and would be told each time.
-        return sum(file.stat().st_size for file in bag.glob('*.mcap')) > 100_000 and read()
-
-    with background('-c', program, stdin=screen, stdout=screen, stderr=screen) as shell:
-        os.close(screen)
-        until(lambda: 'kill -INT' in read(), 'it says how it ends', process=shell, said=read)
-        until(lambda: read() and recorded(), 'joint states in the bag', process=shell, said=read)
-        os.kill(int(shown.partition('kill -INT ')[2].split()[0]), signal.SIGINT)
-        until(lambda: read() and shell.poll() is not None, 'its end', said=read)
-    os.close(terminal)
-    assert 'usable so far' not in shown and 'Ctrl-C ends' not in shown
-    assert 'joint states in' in shown

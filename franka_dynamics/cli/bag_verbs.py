@@ -1,0 +1,147 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the actions of `bag` can be given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from ._action import Action
+from ._arm_options import ArmOptions
+from ._options import (
+    arm_prefix_option,
+    file_option,
+    folder_option,
+    gravity_option,
+    json_option,
+    new_bag,
+    Topics,
+)
+from ._recording_options import BagNames, RecordingOptions
+from ..errors import OutputError
+from ..files import writable_file
+from ..options import option
+from ..recordings.options import ColumnMap, effort_scale_option, LAYOUTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Topics, ArmOptions):
+    """Record joint states, commands, references, diagnostics; say if the recording is usable."""
+
+    work: ClassVar[str] = 'bag_record'
+    arm_prefix: str = arm_prefix_option()
+    output: Path | None = folder_option(
+        'folder of the new bag (default: recording-DATE-TIME)', kind=new_bag
+    )
+    duration: float | None = option(
+        "end after this time by the joint states' stamps [s] (default: at Ctrl-C)",
+        'S',
+        default=None,
+        least=1e-3,
+        most=86400.0,
+    )
+    node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(ColumnMap, BagNames):
+    """
+    Convert a log (CSV, parquet, HDF5, npy, npz) to a rosbag2 of joint states.
+
+    COLUMNS is the name of an array with one column per joint, such as a dataset of HDF5, some
+    columns of a wider one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from
+    0), names separated by commas, or numbers counted from 1 such as 2-8.
+    """
+
+    work: ClassVar[str] = 'bag_import'
+    log: str = option(
+        'a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz file',
+        'FILE',
+        positional=True,
+    )
+    output: Path | None = folder_option(
+        "folder of the new bag (default: the file's name without its ending)", kind=new_bag
+    )
+    list: bool = option(
+        "print the file's columns with first, last, least and largest values, and write nothing",
+        default=False,
+    )
+    layout: str | None = option(
+        "columns and stamps of a known file format: droid is DROID's trajectory.h5",
+        choices=LAYOUTS,
+        default=None,
+    )
+    topic: str = option('topic of the joint states in the bag', default='/joint_states')
+
+    def __post_init__(self) -> None:
+        """Leave out the check of ColumnMap, because --list needs no column options."""
+
+
+def _external_path(text: str) -> Path:
+    """Return --external as a path: a .csv or .h5 file, or the folder of a new bag."""
+    suffix = Path(text).suffix.lower()
+    if suffix not in ('', '.csv', '.h5'):
+        raise OutputError(
+            f'{text}: the name must end in .csv or .h5, or in nothing for a rosbag2.'
+        )
+    return writable_file(text) if suffix else new_bag(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalTorque(Action):
+    """The options for a file or bag of a recording's external torque and wrench."""
+
+    heading: ClassVar[str] = 'the external torque'
+    external: Path | None = option(
+        'write the external torque and wrench, with the set and hand that fit best: a .csv or '
+        '.h5 file, or the folder of a new rosbag2',
+        'PATH',
+        kind=_external_path,
+        default=None,
+    )
+    frame: str = option(
+        "frame at whose origin the wrench acts: 'flange' or the number of a joint",
+        'FRAME',
+        default='flange',
+    )
+    tool_center: tuple[float, float, float] = option(
+        'point at which the wrench acts instead, in --frame [m]',
+        ('X', 'Y', 'Z'),
+        default=(0.0, 0.0, 0.0),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay(RecordingOptions, ExternalTorque):
+    """Compare a recording's measured torques with the model's, for each inertial set and hand."""
+
+    work: ClassVar[str] = 'bag_replay'
+    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
+    sets: tuple[str, ...] = option(
+        'inertial sets to try (default: all of the arm file)', 'SET', flags=('--set',), default=()
+    )
+    hands: tuple[str, ...] = option(
+        'hands to try each set with: none, as_listed, a shipped hand or the path of a hand file '
+        '(default: as_listed, none and, for a Franka arm, all shipped hands)',
+        'HAND',
+        flags=('--hand',),
+        default=(),
+    )
+    gravity: tuple[float, float, float] = gravity_option()
+    effort_scale: tuple[float, ...] = effort_scale_option()
+    output: Path = folder_option('folder for plots', default=Path('replay_output'))
+    all: bool = option('print everything: all sets and hands', default=False)
+    no_plots: bool = option('draw no plots', default=False)
+    json: Path | None = json_option()
+    learn: Path | None = file_option(
+        "write the guard's bounds for this arm as a parameter file of the node; nobody may have"
+        ' touched the arm in this recording'
+    )
+    require: float | None = option(
+        'exit with 1 unless the error E of the best set is at most this [N m; percent of the '
+        'limits if a joint is prismatic]',
+        'E',
+        default=None,
+    )

@@ -1,0 +1,28 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What equations can be generated, and with which parameters; without NumPy."""
+
+from enum import Enum
+
+
+class Quantity(str, Enum):
+    """Quantities for which equations can be generated."""
+
+    INVERSE_DYNAMICS = 'inverse_dynamics'  # M ddq + C dq + g
+    NONLINEAR_EFFECTS = 'nonlinear_effects'  # C dq + g
+    GRAVITY = 'gravity'  # g
+    CORIOLIS = 'coriolis'  # C dq
+    MASS_MATRIX = 'mass_matrix'  # M
+    DERIVATIVES = 'derivatives'  # of M ddq + C dq + g by q, dq and ddq
+    FORWARD_DYNAMICS = 'forward_dynamics'  # M^-1 (tau - C dq - g)
+    CORIOLIS_MATRIX = 'coriolis_matrix'  # C of Christoffel symbols, dM/dt = C + C^T
+    REGRESSOR = 'regressor'  # H with M ddq + C dq + g = H X, without rotors
+    FLANGE_POSE = 'flange_pose'  # T of the flange, or of a tree's tool, in the space frame
+    JACOBIAN = 'jacobian'  # J of the flange: (v, omega) = J dq at its origin, in space axes
+
+
+class Parameters(str, Enum):
+    """How generated code gets inertial parameters and gravity."""
+
+    BAKED = 'baked'  # numbers in the code
+    RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state

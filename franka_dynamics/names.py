@@ -1,0 +1,19 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Words and values that users write, for library and command line; importing imports no NumPy."""
+
+from enum import Enum
+
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame; FCI's value
+AS_LISTED = 'as_listed'  # as `hand`: keep the hand with which the inertial set was published
+NO_HAND = 'none'  # as `hand`: take the hand off
+NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
+REPAIRS = (NEAREST_WITHIN_ROUNDING,)  # of an inertial set
+FORMATS = ('urdf', 'mjcf')  # in which an arm can be written
+
+
+class Convention(str, Enum):
+    """The two common conventions of a DH row."""
+
+    MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d); the axis of joint i is z of frame i
+    STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1

@@ -1,0 +1,121 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""How recordings and logs are read and filtered: options of library and command, without NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+from typing import Any
+
+from ..errors import RecordingError
+from ..options import option
+
+HEADER, RECEIVED = 'header', 'received'
+STAMPS = (HEADER, RECEIVED)
+POSITION_UNITS = {'rad': 1.0, 'deg': math.pi / 180.0}
+VELOCITY_UNITS = {'rad/s': 1.0, 'deg/s': math.pi / 180.0, 'rpm': math.pi / 30.0}
+STAMP_UNITS = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
+DERIVED = 'derived'
+
+
+def effort_scale_option() -> Any:
+    """Return the option for the torque of one unit of recorded effort."""
+    return option(
+        'N m per unit of the recorded effort, one number or one per joint: 0.001 for mN m, for A '
+        'the torque constant with gear ratio; -1 flips the sign',
+        'NM_PER_UNIT',
+        flags=('--effort-scale', '--torque-constant'),
+        default=(1.0,),
+    )
+
+
+@dataclass(frozen=True)
+class SignalOptions:
+    """
+    Options for preparing recorded signals; with the defaults the torque error is Metric E.
+
+    `rate` is the sampling rate after resampling [Hz], `cutoff` the cut-off of the low-pass on
+    position, velocity and effort [Hz], `trim` the time dropped at each end of every piece after
+    filtering [s]. RecordingError names a value outside its range.
+    """
+
+    rate: float = option('samples per second after resampling', 'HZ', default=30.0)
+    cutoff: float = option(
+        'cut-off of the low-pass on position, velocity and effort', 'HZ', default=3.0
+    )
+    trim: float = option('time dropped at each end after filtering', 'S', default=0.3)
+
+    def __post_init__(self) -> None:
+        """Raise RecordingError if `rate`, `cutoff` or `trim` lies outside its range."""
+        if not 0.0 < self.rate < math.inf:
+            raise RecordingError(f'The sampling rate is {self.rate} Hz; it must be positive.')
+        if not 0.0 < self.cutoff < 0.5 * self.rate:
+            raise RecordingError(
+                f'The cut-off is {self.cutoff} Hz; it must lie between 0 and half the sampling '
+                f'rate, {0.5 * self.rate:g} Hz. Choose another cut-off or a higher rate.'
+            )
+        if not 0.0 <= self.trim < math.inf:
+            raise RecordingError(f'The trim is {self.trim} s; it cannot be negative.')
+
+
+@dataclass(frozen=True)
+class ColumnMap:
+    """
+    The columns of a log that hold each quantity, and their units.
+
+    Columns are named as `LogColumns.choose` expects. `velocity` may also be 'derived': central
+    differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
+    `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
+    """
+
+    position: str = option('joint positions', 'COLUMNS', default='')
+    effort: str = option(
+        'measured joint torques, or motor currents with --torque-constant', 'COLUMNS', default=''
+    )
+    velocity: str = option(
+        f'joint velocities, or {DERIVED!r} from position by central differences',
+        'COLUMNS',
+        default='',
+    )
+    stamp: str | None = option('column with the time of each row', 'COLUMN', default=None)
+    rate: float | None = option(
+        'rows per second, where there is no stamp column',
+        'HZ',
+        flags=('--log-rate',),
+        default=None,
+    )
+    position_unit: str = option('', choices=POSITION_UNITS, default='rad')
+    velocity_unit: str = option('', choices=VELOCITY_UNITS, default='rad/s')
+    stamp_unit: str = option('', choices=STAMP_UNITS, default='s')
+    effort_scale: tuple[float, ...] = effort_scale_option()
+
+    def __post_init__(self) -> None:
+        """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""
+        for unit, known, what in (
+            (self.position_unit, POSITION_UNITS, 'position'),
+            (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
+            (self.stamp_unit, STAMP_UNITS, 'stamp'),
+        ):
+            if unit not in known:
+                raise RecordingError(
+                    f'The unit of {what} is {unit!r}; known are {", ".join(known)}.'
+                )
+        if (self.stamp is None) == (self.rate is None):
+            raise RecordingError(
+                'Give either the stamp column or the rate of the log [Hz]'
+                f'{", not both" if self.rate is not None else ""}.'
+            )
+
+
+# Columns of well-known log files: DROID's trajectory.h5 (droid/franka/robot.py; measured torque
+# including gravity, sampled at about 15 Hz).
+LAYOUTS = {
+    'droid': ColumnMap(
+        position='observation/robot_state/joint_positions',
+        velocity='observation/robot_state/joint_velocities',
+        effort='observation/robot_state/motor_torques_measured',
+        stamp='observation/timestamp/robot_state/read_start',
+        stamp_unit='ms',
+    ),
+}
