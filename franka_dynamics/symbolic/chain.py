@@ -6,7 +6,7 @@ Symbolic kinematics of an arm: poses, axes, twists and Jacobians of every frame.
 Lengths of modified rows have the Panda notebook's names; s_i and c_i are sine and cosine of joint
 i. At q = 0, frame i of a modified row is at (x_i, y_i, z_i) = (a, -d sin alpha, d cos alpha) in
 frame i - 1, rotated by Rx(alpha) Rz(theta). Lengths of zero have no symbol. Frame n + 1 is the
-flange. `SymbolicChain.values` holds the numbers for the lengths and for the
+flange. `Kinematics.values` holds the numbers for the lengths and for the
 sines and cosines of constant angles.
 
 Twists are (v, omega). The Panda notebook (docs/theory/references.md) writes (omega, v); its
@@ -17,6 +17,7 @@ LOCAL_WORLD_ALIGNED Jacobians with exchanged halves.
 from __future__ import annotations
 
 from dataclasses import dataclass
+import functools
 
 import sympy as sp
 
@@ -54,55 +55,9 @@ class Link:
         return self.offset + self.tilt * sp.Matrix([0, 0, self.slide])
 
 
-@dataclass(frozen=True)
-class SymbolicChain:
-    """
-    An arm's frames 1..n and flange in symbols, and the values of the constant symbols.
-
-    The axis of every joint is z of its own frame in `links`. `remainders` are the poses (4, 4) of
-    the description's frames in the frames of `links`: the identity for modified rows, Tx(a_i)
-    Rx(alpha_i) for standard rows, whose frame i is fixed at the far end of link i.
-    """
-
-    links: tuple[Link, ...]
-    kinds: tuple[JointKind, ...]
-    values: dict[sp.Symbol, float]
-    remainders: tuple[sp.Matrix, ...]
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return len(self.kinds)
-
-    def axis_is_turned(self, joint: int) -> bool:
-        """Return whether a joint, numbered 1..n, is revolute."""
-        return self.kinds[joint - 1] is JointKind.REVOLUTE
-
-
 def position(joint: int) -> sp.Symbol:
     """Return the symbol of a joint's position."""
     return sp.Symbol(f'q{joint}', real=True)
-
-
-def chain_of(description: ArmDescription) -> SymbolicChain:
-    """
-    Return an arm's frames in symbols, for either DH convention and any constant theta.
-
-    The lengths of modified rows are the Panda notebook's x_i, y_i and z_i, those of standard rows
-    a_i and d_i (d_ibar for a prismatic joint, whose d_i varies).
-    """
-    values: dict[sp.Symbol, float] = {}
-    links, remainders = [], []
-    modified = description.convention is Convention.MODIFIED
-    kinds = tuple(joint.kind for joint in description.joints)
-    frames = zip(*modified_rows_of(description), (*kinds, None))
-    for i, (row, remainder, kind) in enumerate(frames, start=1):
-        offset, tilt = (
-            _placement(i, row, values) if modified else _standard_placement(i, row, kind, values)
-        )
-        remainders.append(_remainder(i, remainder, values))
-        links.append(_moving(i, offset, tilt, row, kind, values))
-    return SymbolicChain(tuple(links), kinds, values, tuple(remainders))
 
 
 def _moving(
@@ -179,33 +134,65 @@ class Kinematics:
     """
     Poses T_i, origins r_i, axes omega_i, twists xi_i, Jacobians J_i and J_mi in symbols.
 
-    Frames are 1..n and n + 1, the flange. In this class {S} is the arm's frame {0}: the pose of
-    the base is left out. Matrix entries are polynomials in the symbols; only `step` expands the
-    polynomials.
+    The arm may have either DH convention and any constant theta. The lengths of modified rows are
+    the Panda notebook's x_i, y_i and z_i, those of standard rows a_i and d_i (d_ibar for a
+    prismatic joint, whose d_i varies). Frames are 1..n and n + 1, the flange. In this class {S} is
+    the arm's frame {0}: the pose of the base is left out. Matrix entries are polynomials in the
+    symbols; only `step` expands the polynomials.
+
+    Attributes
+    ----------
+    n : int
+        Number of joints.
+    values : dict of sympy.Symbol to float
+        The numbers for lengths, and for sines and cosines of constant angles.
+    links : list of Link
+        Frames 1..n and flange; the axis of every joint is z of its own frame here.
+    remainders : list of sympy.Matrix
+        Poses (4, 4) of the description's frames in the frames of `links`: the identity for
+        modified rows, Tx(a_i) Rx(alpha_i) for standard rows, whose frame i is fixed at the far end
+        of link i.
+
     """
 
-    def __init__(self, chain: SymbolicChain) -> None:
-        self.chain = chain
-        self._poses: list[sp.Matrix] = []
-        rotation, origin = sp.eye(3), sp.zeros(3, 1)
-        for link in chain.links:
+    def __init__(self, description: ArmDescription) -> None:
+        self.n, self.values = description.n, dict[sp.Symbol, float]()
+        self.links, self.remainders = list[Link](), list[sp.Matrix]()
+        modified = description.convention is Convention.MODIFIED
+        self._kinds = [joint.kind for joint in description.joints]
+        frames = zip(*modified_rows_of(description), (*self._kinds, None))
+        for i, (row, remainder, kind) in enumerate(frames, start=1):
+            offset, tilt = (
+                _placement(i, row, self.values)
+                if modified
+                else _standard_placement(i, row, kind, self.values)
+            )
+            self.remainders.append(_remainder(i, remainder, self.values))
+            self.links.append(_moving(i, offset, tilt, row, kind, self.values))
+
+    @functools.cached_property
+    def _poses(self) -> list[sp.Matrix]:
+        """Poses of the frames of `links` in {S}, each (4, 4)."""
+        poses, rotation, origin = [], sp.eye(3), sp.zeros(3, 1)
+        for link in self.links:
             origin = _tidy(origin + rotation * link.origin)
             rotation = _tidy(rotation * link.rotation)
-            self._poses.append(rotation.row_join(origin).col_join(sp.Matrix([[0, 0, 0, 1]])))
+            poses.append(rotation.row_join(origin).col_join(sp.Matrix([[0, 0, 0, 1]])))
+        return poses
 
     def step(self, frame: int) -> sp.Matrix:
         """Return the pose of a frame in the previous one, T_{i-1}^{-1} T_i, (4, 4)."""
-        link = self.chain.links[frame - 1]
+        link = self.links[frame - 1]
         step = link.rotation.row_join(link.origin).col_join(sp.Matrix([[0, 0, 0, 1]]))
         # `link` gives the pose of a joint's frame in the previous joint's frame. The frame of a
         # standard row is the joint's frame times the joint's remainder.
         if frame > 1:
-            step = _inverse(self.chain.remainders[frame - 2]) * step
-        return _trigonometric(step * self.chain.remainders[frame - 1])
+            step = _inverse(self.remainders[frame - 2]) * step
+        return _trigonometric(step * self.remainders[frame - 1])
 
     def pose(self, frame: int) -> sp.Matrix:
         """Return T_i, the pose of a frame in {S}, (4, 4) (Panda notebook, cells 9 and 5)."""
-        remainder = self.chain.remainders[frame - 1]
+        remainder = self.remainders[frame - 1]
         pose = self._poses[frame - 1]
         return pose if remainder == sp.eye(4) else _tidy(pose * remainder)
 
@@ -215,7 +202,7 @@ class Kinematics:
 
     def axis(self, frame: int) -> sp.Matrix:
         """Return omega_i, joint i's axis or flange z in {S}, (3, 1) (Panda notebook, cell 10)."""
-        return (self._poses[frame - 1] if frame <= self.chain.n else self.pose(frame))[:3, 2]
+        return (self._poses[frame - 1] if frame <= self.n else self.pose(frame))[:3, 2]
 
     def joint_twist(self, joint: int) -> sp.Matrix:
         """Return twist xi_i: (-omega_i x r, omega_i), r on the axis; prismatic (omega_i, 0)."""
@@ -247,7 +234,7 @@ class Kinematics:
             return sp.Matrix.hstack(
                 *(
                     self.joint_twist(j) if j <= frame else sp.zeros(6, 1)
-                    for j in range(1, self.chain.n + 1)
+                    for j in range(1, self.n + 1)
                 )
             )
         return self._jacobian_of(sp.zeros(3, 1), frame, local=reference_frame == 'LOCAL')
@@ -262,18 +249,18 @@ class Kinematics:
         return self._jacobian_of(sp.Matrix(center), link)
 
     def _turns(self, joint: int) -> bool:
-        return joint > self.chain.n or self.chain.axis_is_turned(joint)
+        return joint > self.n or self._kinds[joint - 1] is JointKind.REVOLUTE
 
     def _jacobian_of(self, point: sp.Matrix, frame: int, *, local: bool = False) -> sp.Matrix:
         """Return the Jacobian (6, n) of a point of a frame, in the axes of {S} or of the frame."""
-        columns = [sp.zeros(6, 1) for _ in range(self.chain.n)]
+        columns = [sp.zeros(6, 1) for _ in range(self.n)]
         # `lever`, given in frame j, points from its origin to `point` and depends only on the
         # joints after j: the products z x lever stay short because the joints are visited from the
         # tip to the base.
-        remainder = self.chain.remainders[frame - 1]
+        remainder = self.remainders[frame - 1]
         back, lever = remainder[:3, :3].T, remainder[:3, 3] + remainder[:3, :3] * point
         for joint in range(frame, 0, -1):
-            if joint <= self.chain.n:
+            if joint <= self.n:
                 axes = back if local else self._poses[joint - 1][:3, :3]
                 axis = sp.Matrix(axes[:, 2])
                 columns[joint - 1] = (
@@ -282,7 +269,7 @@ class Kinematics:
                     else axis.col_join(sp.zeros(3, 1))
                 )
             if joint > 1:  # the lever in frame 0, the longest expression, is not needed
-                link = self.chain.links[joint - 1]
+                link = self.links[joint - 1]
                 lever = _tidy(link.origin + link.rotation * lever)
                 if local:
                     back = _tidy(back * link.rotation.T)

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import sympy as sp
 
-from .chain import chain_of, Kinematics, position
+from .chain import Kinematics, position
 from .rendering import Formula, Section
 from ..arm import ArmDescription, Convention, JointKind
 from ..codegen.chain import build_chain
@@ -46,8 +46,7 @@ def kinematics(
 
     """
     require_reference_frame(reference_frame)
-    chain = chain_of(description)
-    forms = Kinematics(chain)
+    forms = Kinematics(description)
     sections = [
         Section(
             f'{description.name}: kinematics',
@@ -64,20 +63,20 @@ def kinematics(
             (*symbols(description), *_centers(description)),
         )
     ]
-    for i in range(1, chain.n + 2):
+    for i in range(1, forms.n + 2):
         formulas = [
             Formula(f'T_{i}', forms.pose(i)),
             Formula(f'r_{i}', forms.position(i)),
             Formula(f'omega_{i}', forms.axis(i)),
         ]
-        if i <= chain.n:
+        if i <= forms.n:
             formulas.append(Formula(f'xi_{i}', forms.joint_twist(i)))
         formulas.append(Formula(f'J_{i}', forms.jacobian(i, reference_frame)))
-        if i <= chain.n:
+        if i <= forms.n:
             formulas.append(Formula(f'J_m{i}', forms.center_of_mass_jacobian(i)))
         sections.append(
             Section(
-                f'frame {i}' if i <= chain.n else f'frame {i}, the flange', (), tuple(formulas)
+                f'frame {i}' if i <= forms.n else f'frame {i}, the flange', (), tuple(formulas)
             )
         )
     return sections
@@ -85,14 +84,13 @@ def kinematics(
 
 def symbols(description: ArmDescription) -> tuple[Formula, ...]:
     """Return formulas of the lengths, and of sine and cosine of constant angles and of joints."""
-    chain = chain_of(description)
     turns = [
         Formula(f'{letter}{i}', function(position(i)))
         for i, joint in enumerate(description.joints, 1)
         if joint.kind is JointKind.REVOLUTE
         for letter, function in (('s', sp.sin), ('c', sp.cos))
     ]
-    values = {str(letter): value for letter, value in chain.values.items()}
+    values = {str(letter): value for letter, value in Kinematics(description).values.items()}
     return (*numbers(values), *turns)
 
 
@@ -158,9 +156,8 @@ def equations(description: ArmDescription) -> list[Section]:
 
 def step_by_step(description: ArmDescription) -> list[Section]:
     """Return an arm's derivation: DH rows, transforms, kinematics of all frames, M, C, g."""
-    chain = chain_of(description)
-    forms = Kinematics(chain)
-    flange = chain.n + 1
+    forms = Kinematics(description)
+    flange = forms.n + 1
     rows = []
     for i, row in enumerate([*(joint.row for joint in description.joints), description.flange], 1):
         entries = [_number(row.a), _angle(row.alpha), _number(row.d), _angle(row.theta)]

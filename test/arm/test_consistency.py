@@ -39,9 +39,14 @@ def test_another_solver_finds_no_nearer_repair_of_link_2():
     moved = nearest_physical(link, ROUNDING).parameters()
     distance = np.linalg.norm(moved - printed) / ROUNDING
 
-    def smallest_eigenvalue(moves):
-        moved = LinkInertia.from_parameters(printed + ROUNDING * moves)
-        return moved.consistency_margin() / ROUNDING - 1e-3
+    steps = np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)])
+
+    def eigen(moves):
+        return np.linalg.eigh(link.pseudo_inertia() / ROUNDING + np.tensordot(moves, steps, 1))
+
+    def slope(moves):
+        vector = eigen(moves)[1][:, 0]
+        return vector @ steps @ vector
 
     rng = np.random.default_rng(0)
     results = [
@@ -50,7 +55,11 @@ def test_another_solver_finds_no_nearer_repair_of_link_2():
             rng.uniform(-0.3, 0.3, 10),
             jac=lambda moves: 2.0 * moves,
             bounds=[(-1.0, 1.0)] * 10,
-            constraints={'type': 'ineq', 'fun': smallest_eigenvalue},
+            constraints={
+                'type': 'ineq',
+                'fun': lambda moves: eigen(moves)[0][0] - 1e-3,
+                'jac': slope,
+            },
             options={'ftol': 1e-14, 'maxiter': 500},
         )
         for _ in range(2)
