@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bags of every format give the same recording, and faults of bags are named."""
 
+import struct
+
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
@@ -10,6 +12,7 @@ from rosbags.typesys import get_typestore, Stores
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
+from franka_dynamics.recordings.unclosed import closed_copy
 
 FER = load('fer')
 FIELDS = ('position', 'velocity', 'effort')
@@ -255,6 +258,16 @@ def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
     assert_same_states(read, whole.part(slice(0, count)))
     assert 'the recorder was killed' in read.remarks[-1]
     assert [path.name for path in bag.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize(('lost', 'kept'), [(0, 2), (1, 1)])
+def test_a_last_record_that_ends_with_the_file_is_kept(tmp_path, lost, kept):
+    magic, record = b'\x89MCAP0\r\n', struct.pack('<BQ', 5, 3) + b'abc'
+    file = tmp_path / 'bag.mcap'
+    file.write_bytes((magic + 2 * record)[: len(magic) + 2 * len(record) - lost])
+    with closed_copy(file) as copy:
+        assert copy.read_bytes().startswith(magic + kept * record)
+        assert copy.read_bytes().count(record) == kept
 
 
 def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
