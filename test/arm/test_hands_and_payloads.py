@@ -77,7 +77,11 @@ def test_panda_is_the_fer_by_another_name():
 
 
 def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
-    numbers = payload_array(load_hand('franka_hand'))
+    # The hand's centre of mass has only positive coordinates.
+    hand, center = load_hand('franka_hand'), np.array([-0.01, 0.02, -0.03])
+    body = LinkInertia.from_center_of_mass(0.2, center, np.zeros(6))
+    np.testing.assert_allclose(payload_array(body)[1:4], center, rtol=1e-12)
+    numbers = payload_array(hand)
     path = tmp_path / 'payload.yaml'
     path.write_text(payload_parameter_file(numbers, 'a hand'))
     for given in (str(path), ','.join(str(value) for value in numbers)):

@@ -20,14 +20,18 @@ from franka_dynamics.control.external_wrench import (
     torque_deviation,
     WrenchEstimator,
 )
+from franka_dynamics.control.feedforward import GOOD_STATES, State
 from franka_dynamics.control.guard_replay import replay_guard
-from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.control.settings import Settings, TARGETS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
-FER = load('fer')
+from .closed_loop import core, FER, sent_at_rest
+from .closed_loop import KD as WEAK_KD
+from .closed_loop import KP as WEAK_KP
+
 PUSH = Push((0.0, 6.0, -8.0), 0.1, 9.0)  # 10 N at the flange
 
 
@@ -252,3 +256,36 @@ def test_at_a_tool_center_the_moment_is_about_it():
 def test_a_tool_center_that_is_no_point_is_refused(offset):
     with pytest.raises(SettingsError, match='tool_center is'):
         WrenchEstimator(PinocchioModel(FER), offset=offset)
+
+
+class Seen:
+    """Keeps the torque that a core takes for the receiver's, (n,) [N m], state by state."""
+
+    def __init__(self, controller):
+        self.torques, self._update = [], controller._observer.update
+        controller._observer.update = self
+
+    def __call__(self, stamp, q, dq, torque, gravity):
+        self.torques.append(torque[0])
+        return self._update(stamp, q, dq, torque, gravity)
+
+
+@pytest.mark.parametrize('late', [0, 4])
+def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
+    controller, still = core(Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD)), np.zeros(7)
+    sent_at_rest(controller, GOOD_STATES, begin=2.0 - 1e-3 * GOOD_STATES, age=1e-3 * late)
+    seen, sent = Seen(controller), []
+    for k in range(20):
+        dq = still + 1e-3 * (k % 7)  # so that each torque is another
+        sent.append(controller.step(FER.home, dq, 2.0 + 1e-3 * k, age=1e-3 * late))
+    assert controller.state is State.RUNNING
+    np.testing.assert_array_equal(seen.torques[-1], sent[-2 - late])
+
+
+def test_a_receiver_that_applies_torques_when_silent_has_the_last_one():
+    controller = core(applied_when_silent=True)
+    seen = Seen(controller)
+    sent_at_rest(controller, GOOD_STATES // 2)
+    assert controller.state is State.SILENT
+    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    np.testing.assert_allclose(seen.torques[-1], gravity, rtol=1e-9, atol=1e-9)

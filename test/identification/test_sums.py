@@ -77,6 +77,10 @@ def test_sums_of_two_pieces_add_up(motion, sums):
     ]
     together = pieces[0] + pieces[1]
     np.testing.assert_array_equal(together.samples, sums.samples)
+    # Each joint's largest value comes from either piece.
+    assert len({tuple(one.strongest) for one in (*pieces, sums)}) == 3
+    np.testing.assert_array_equal(together.strongest, np.abs(motion.effort).max(axis=0))
+    np.testing.assert_array_equal(together.fastest, np.abs(motion.dq).max(axis=0))
     p = len(MODEL.names)
     own, whole = (one.products.sum(axis=0)[:, :p, :p] for one in (together, sums))
     np.testing.assert_allclose(own, whole, rtol=0.0, atol=1e-9 * np.abs(whole).max())

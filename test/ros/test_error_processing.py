@@ -3,6 +3,7 @@
 """Unexpected exceptions in transitions, callbacks and threads: the arm is stopped first."""
 
 import signal
+import sys
 import threading
 import time
 
@@ -175,6 +176,19 @@ def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(make_node,
     assert node.controller.state is State.RUNNING
 
 
+@pytest.mark.parametrize(('simulated', 'state'), [(True, State.RUNNING), (False, State.STOPPING)])
+def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
+    simulated, state, make_node
+):
+    node = make_node(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
+    node.trigger_configure()
+    node.trigger_activate()
+    node.command()
+    node.controller._heard -= 20.0  # as after a pause of 20 s
+    node.run_due()
+    assert node.controller.state is state
+
+
 def test_an_exception_in_a_callback_stops_arm_and_node():
     made = []
 
@@ -211,8 +225,10 @@ def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
         again.set()
 
     node.create_timer(0.01, tick)
+    before = sys.getswitchinterval()
     services = ServiceThread(NodePart(node, lambda entity: True), lambda: 0.1)
     try:
+        assert sys.getswitchinterval() <= 1e-3  # with more, torques were seen to be late
         assert raised.wait(TIMEOUT_S)
         if goes_on:
             assert again.wait(TIMEOUT_S)
@@ -222,5 +238,6 @@ def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
             assert services.failure is error
     finally:
         services.close()
+        assert sys.getswitchinterval() == before
         node.destroy_node()
         rclpy.shutdown()
