@@ -21,7 +21,7 @@ RUNS = {
     'rpr_workspace': ('--points 24', {}, r'in at most (\d+) postures', [(1.0, 4.0)]),
     'policy': (
         '',
-        {'DURATION_S': 5.0},
+        {'DURATION_S': 4.0},
         r'(\d+) ms late',
         [(0, INFINITY), (66, INFINITY), (0, 65)],
     ),

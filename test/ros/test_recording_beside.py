@@ -12,11 +12,12 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
+from franka_dynamics.cli.main import main
 from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.ros.messages import request_message
 
 from .conftest import launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES
-from ..processes import background, run_python, TIMEOUT_S
+from ..processes import background, TIMEOUT_S
 
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
@@ -85,8 +86,7 @@ def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(
     assert counts[REMAPPED] > 0, said
 
 
-def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path):
-    status, output, _ = run_python(*PLAY, 'fr3', '--record', tmp_path / 'bag')
-    said = ' '.join(output.split())
-    assert status == 1
+def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path, capfd):
+    assert main(['node', 'play', 'fr3', '--record', str(tmp_path / 'bag')]) == 1
+    said = ' '.join(capfd.readouterr().out.split())
     assert 'fr3 was not played to its end: ' in said and '`franka-dynamics node play fer`' in said
