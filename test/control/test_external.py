@@ -20,7 +20,7 @@ from franka_dynamics.control.external_wrench import (
     torque_deviation,
     WrenchEstimator,
 )
-from franka_dynamics.control.feedforward import GOOD_STATES, State
+from franka_dynamics.control.feedforward import GOOD_STATES, Limits, State
 from franka_dynamics.control.guard_replay import replay_guard
 from franka_dynamics.control.settings import Settings, TARGETS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -272,7 +272,8 @@ class Seen:
 
 @pytest.mark.parametrize('late', [0, 4])
 def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
-    controller, still = core(Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD)), np.zeros(7)
+    weak, still = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
+    controller = core(weak, limits=Limits())
     sent_at_rest(controller, GOOD_STATES, begin=2.0 - 1e-3 * GOOD_STATES, age=1e-3 * late)
     seen, sent = Seen(controller), []
     for k in range(20):
