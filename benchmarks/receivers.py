@@ -98,7 +98,7 @@ class Bench:
     def start(self, name: str, module: str, *renamed: str, **parameters) -> None:
         """Start a node; NAME.log gets the node's output."""
         words = [f'{key.replace("__", ".")}:={ros_value(one)}' for key, one in parameters.items()]
-        command = [sys.executable, '-m', 'franka_dynamics.ros.child', module, '--ros-args']
+        command = [sys.executable, '-m', 'franka_dynamics.ros', module, '--ros-args']
         for option, texts in (('-p', words), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self.folder / f'{name}.log').open('wb') as log:

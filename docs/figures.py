@@ -33,7 +33,7 @@ from franka_dynamics.identification import results, solve, verdict
 from franka_dynamics.identification.options import PRIOR_PRECISION
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings.preprocessing import SignalOptions
-from franka_dynamics.ros import realtime
+from franka_dynamics.ros import start
 from franka_dynamics.validation import crosscheck, published, robot_model
 from franka_dynamics.view import scene
 
@@ -130,7 +130,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     external_wrench.SINGULAR_FORCE * external_wrench.LENGTH,
                 ),
             ),
-            ('under SCHED_FIFO at priority {}', (realtime.PRIORITY,)),
+            ('under SCHED_FIFO at priority {}', (start.PRIORITY,)),
         ],
         'docs/howto/policies.md': [
             ('For the first {} states', (core.GOOD_STATES,)),

@@ -31,7 +31,7 @@ BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # a subject in ros.system_checks
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
-# SCHED_FIFO priority of real-time nodes (ros/realtime.py), and size of the socket receive buffer
+# SCHED_FIFO priority of real-time nodes (ros/start.py), and size of the socket receive buffer
 # that holds a burst of large messages [bytes].
 _PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
 _LISTEN_S = 3.0  # time to listen to the running system

@@ -9,7 +9,6 @@ rise with it. So the node looks up who subscribes to its command topic before it
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from enum import Enum
 import time
@@ -70,46 +69,25 @@ def refusal(target: str, topic: str, found: Mapping[str, Receiver]) -> str:
     )
 
 
-# Message numbers return if they fall and later exceed the number before the fall. Two publishers
-# are reported if the numbers return by a jump of more than _LOST_AT_MOST from one message to the
-# next, or twice within _TWICE_WITHIN messages. The numbers of one restarted publisher return once,
-# without such a jump.
-_TWICE_WITHIN = 2000
-_LOST_AT_MOST = 100  # a larger jump of the numbers comes from another publisher
+# The numbers of two publishers fall again and again; those of a restarted one fall once.
+_TWICE_WITHIN = 2000  # messages within which two falls are taken for two publishers
 
 
 class PublisherCounts:
-    """
-    Detects two publishers by the numbers that each publisher gives its own messages.
-
-    The message numbers of two publishers alternate between a lower and a higher count; those of
-    one publisher that was restarted fall once.
-    """
+    """Detects two publishers by the numbers that each publisher gives its own messages."""
 
     def __init__(self) -> None:
-        self._last: int | None = None
-        self._highest: int | None = None  # number before the numbers fell last
-        # The counts of messages received when the numbers rose above `_highest`, for the last two
-        # rises.
-        self._returns: deque[int] = deque(maxlen=2)
-        self._taken = 0
+        self._last = self._taken = 0
+        self._fell: int | None = None  # how many messages had come when the numbers last fell
 
     def add(self, number: int) -> bool:
         """Take a message's number; return whether the numbers are those of two publishers."""
         last, self._last = self._last, number
         self._taken += 1
-        if last is None:
+        if number > last:
             return False
-        if number <= last:
-            self._highest = last
-            return False
-        if self._highest is None or number <= self._highest:
-            return False
-        self._highest = None
-        self._returns.append(self._taken)
-        return number - last > _LOST_AT_MOST or (
-            len(self._returns) == 2 and self._returns[1] - self._returns[0] <= _TWICE_WITHIN
-        )
+        before, self._fell = self._fell, self._taken
+        return before is not None and self._taken - before <= _TWICE_WITHIN
 
 
 class Clearance:

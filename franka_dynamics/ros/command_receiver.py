@@ -8,16 +8,20 @@ from collections.abc import Callable
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray
 
-from .diagnostics import ERROR, OK, STALE, WARN
 from .messages import (
     DESCRIPTION_QOS,
+    ERROR,
     HELD,
+    OK,
     publisher_names,
     PUBLISHER_QOS,
     qos_overriding_options,
+    STALE,
+    status_message,
+    WARN,
     with_number,
 )
 from ..arm import ArmDescription
@@ -89,14 +93,13 @@ class CommandReceiver:
         if before == self._seen and (now < self._next or self.counts == self._counts):
             return False
         self._counts, self._next = self.counts, now + _LOG_PERIOD_S
-        values = {'state': receiver.state.value, HELD: self.held, **self._counts}
         self._publisher.publish(
-            DiagnosticStatus(
-                level=_LEVELS[receiver.state],
-                name=self._node.get_fully_qualified_name(),
-                message=self.sentence,
-                hardware_id=self._arm.name,
-                values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
+            status_message(
+                self._node.get_fully_qualified_name(),
+                _LEVELS[receiver.state],
+                self.sentence,
+                {'state': receiver.state.value, HELD: self.held, **self._counts},
+                self._arm.name,
             )
         )
         if changed:

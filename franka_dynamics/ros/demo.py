@@ -32,7 +32,7 @@ from .messages import DESCRIPTION_QOS, request_message, SIMULATED_ARM
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .observer import is_held, read_status, read_statuses, Status
-from .realtime import ON, SWITCH
+from .start import ON, SWITCH
 from .trajectories import trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import weak_gains

@@ -4,28 +4,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 import time
 from typing import Any
 
-from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
-from .messages import DESCRIPTION_QOS, publisher_names, REFERENCE_STATE_QOS, stamp_from_seconds
+from .messages import DESCRIPTION_QOS, ERROR, OK, publisher_names, STALE, status_message, WARN
+from .references import References
 from .term_publishers import ExternalWatch
 from ..control.feedforward import Feedforward, State, Status
-from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
 RESIDUAL = 'largest difference [N m, relative above 1 N m]'
 _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
-OK, WARN, ERROR, STALE = (
-    DiagnosticStatus.OK,
-    DiagnosticStatus.WARN,
-    DiagnosticStatus.ERROR,
-    DiagnosticStatus.STALE,
-)
 
 
 class Durations:
@@ -58,27 +51,14 @@ class StatusPublisher:
     def status(
         self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
     ) -> DiagnosticStatus:
-        """Return one status; floats are written with six significant digits."""
-        return DiagnosticStatus(
-            level=level,
-            name=f'{self._name}: {subject}',
-            message=message,
-            hardware_id=self._arm,
-            values=[
-                KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
-                for key, value in pairs.items()
-            ],
-        )
+        """Return the status of one subject."""
+        return status_message(f'{self._name}: {subject}', level, message, pairs, self._arm)
 
     def publish(self, *statuses: DiagnosticStatus) -> None:
         """Publish statuses, stamped with the node's clock."""
-        self._publisher.publish(_array(statuses, self._node.get_clock().now().to_msg()))
-
-
-def _array(statuses: Sequence[DiagnosticStatus], stamp: Time) -> DiagnosticArray:
-    message = DiagnosticArray(status=statuses)
-    message.header.stamp = stamp
-    return message
+        message = DiagnosticArray(status=statuses)
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
 
 
 _PERIOD_S, _SOON_S = 1.0, 0.1
@@ -103,90 +83,93 @@ class PublicationTimes:
         return min(self._next - now, _SOON_S)
 
 
-_LOG_PERIOD_S = 1.0
-_BAD = (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
+_MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so first, and again [s]
+_CLOCK_STANDS_S = 1.0  # a simulated clock that has not moved for this long stands still [s]
 
 
 class FeedforwardDiagnostics(StatusPublisher):
     """
-    Publishes the node's statuses and the events of its references; `use` gives the controller.
+    Publishes and logs what the node does; `use` gives the controller.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
     old values do no harm, and the control cycle must not wait.
     """
 
-    def __init__(self, node: Any, command_topic: str) -> None:
+    def __init__(self, node: Any, command_topic: str, references: References) -> None:
         super().__init__(node)
-        self._topic = command_topic
+        self._topic, self._references = command_topic, references
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._references = node.create_publisher(
-            DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
-        )
         self.latency, self.times = Durations(), PublicationTimes()
-        self.clock = 'system'  # or 'simulated', or 'simulated, stands still'
-        self.refused_reference = ''  # why the last reference was refused
+        self._clock = 'system'  # or 'simulated', or 'simulated, stands still'
 
     def use(self, controller: Feedforward, external: ExternalWatch, residual: float) -> None:
         """Report on a controller from now on; `residual` is that of its cross-check."""
         self._controller, self._external, self.residual = controller, external, residual
         self._arm = controller.description.name
-        self.refused_reference = ''
+        self._references.refused = ''
 
-    def publish_status(self, status: Status) -> None:
-        """
-        Publish the typed status on ~/status, where late subscribers get the latest one.
+    def begin(self, states: str, *, simulated_time: bool) -> None:
+        """Begin an activation with joint states on the topic `states`."""
+        self._states, self._clock = states, 'simulated' if simulated_time else 'system'
+        self._begun = self._clock_moved = time.monotonic()
+        self._clock_shown, self._waiting_told = -1.0, False
 
-        Its level is STALE while the node waits, OK while it commands torques, WARN while it brakes
-        or holds the arm, ERROR while a fault is latched.
+    def report(self, status: Status, waits: bool) -> None:
         """
+        Log and publish a status; `waits` says that usable states came without a torque.
+
+        It goes to ~/status, where late subscribers get the latest one. Its level is STALE while
+        the node waits, OK while it commands torques, WARN while it brakes or holds the arm, ERROR
+        while a fault is latched.
+        """
+        logger = self._node.get_logger()
+        if status.faulty:
+            logger.error(f'fault: {status}')
+        elif status.state is State.RUNNING:
+            logger.info(f'commanding (target {self._controller.settings.target})')
+        elif status.state is not State.SILENT:
+            logger.warning(f'{status}')
+        elif not waits:
+            logger.info(f'{status}')
+        elif not self._waiting_told:  # once in an activation: the reason may change often
+            self._waiting_told = True
+            logger.warning(f'no torque yet: {status.why}')
         level = {State.SILENT: STALE, State.RUNNING: OK}.get(status.state, WARN)
         values = {'state': status.state.value, 'to command again': status.remedy}
         self._status.publish(
-            DiagnosticStatus(
-                level=ERROR if status.faulty else level,
-                name=self._name,
-                message=status.why,
-                hardware_id=self._arm,
-                values=[KeyValue(key=key, value=value) for key, value in values.items()],
+            status_message(
+                self._name, ERROR if status.faulty else level, status.why, values, self._arm
             )
         )
+        self.times.note_change()
 
-    def report_references(self) -> None:
-        """Publish and log references' events since the last call; refusals once a second."""
-        events = self._controller.reference.events
-        while events:
-            self._report(events.popleft())
+    def look(self, clock: float) -> None:
+        """
+        Say that no joint state has come, and that simulated time stands still or goes on.
 
-    def _report(self, event: ReferenceEvent) -> None:
-        controller, bad = self._controller, event.state in _BAD
-        pairs: dict[str, Any] = {
-            'state': event.state.value,
-            'number': event.number,
-            'frame_id': event.mark,
-            'reason': event.reason,
-            'remaining [s]': event.remaining,
-            'to command again': controller.status.remedy,
-        }
-        text = f'reference {event.number} {event.state.value}'
-        if event.goal is not None and controller.latest is not None:
-            error = np.abs(controller.latest.q - event.goal)
-            joint = int(np.argmax(error))
-            name = controller.names[joint]
-            pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
-            if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
-                text += f', {error[joint]:.3g} rad from its end at {name}'
-        if event.state is ReferenceState.INTERRUPTED:
-            text += f', {event.remaining:.3g} s before it'
-        text += f': {event.reason}' if event.reason else ''
-        status = self.status('Reference', WARN if bad else OK, text, pairs)
-        self._references.publish(_array([status], stamp_from_seconds(event.stamp)))
-        logger = self._node.get_logger()
-        if event.state is ReferenceState.REFUSED:
-            logger.warning(text, throttle_duration_sec=_LOG_PERIOD_S)
-        elif bad:
-            logger.warning(text)
-        else:
-            logger.info(text)
+        `clock` is the node's time [s].
+        """
+        logger, now = self._node.get_logger(), time.monotonic()
+        if self._controller.latest is None and now - self._begun > _MISSING_S:
+            logger.warning(
+                f'no joint state on {self._states} for {now - self._begun:.0f} s, where '
+                f'{self._node.count_publishers(self._states)} publish; `franka-dynamics doctor` '
+                'lists what there is: start the driver or the simulator in this ROS_DOMAIN_ID, or '
+                'remap joint_states to its topic',
+                throttle_duration_sec=_MISSING_PERIOD_S,
+            )
+        if self._clock == 'system':
+            return
+        if clock != self._clock_shown:
+            self._clock_shown, self._clock_moved = clock, now
+        stands = now - self._clock_moved > _CLOCK_STANDS_S
+        before, self._clock = self._clock, 'simulated, stands still' if stands else 'simulated'
+        if self._clock != before:
+            logger.info(
+                f'simulated time {"stands still" if stands else "goes on"} at {clock:.3f} s'
+                if clock
+                else 'no time has come on /clock, which use_sim_time waits for'
+            )
 
     def publish_all(self) -> None:
         """Publish all statuses."""
@@ -214,7 +197,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             message,
             {
                 'rate [Hz]': 1.0 / controller.period,
-                'clock': self.clock,
+                'clock': self._clock,
                 'age [ms]': 1e3 * controller.age,
                 'unusable': controller.counts['unusable states'],
             },
@@ -226,9 +209,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = publisher_names(self._node, self._topic)
         if status.state is State.RUNNING:
-            refused = ''
-            if self.refused_reference:
-                refused = f'reference refused: {self.refused_reference}'
+            refused = self._references.refused and (
+                f'reference refused: {self._references.refused}'
+            )
             second = f'{", ".join(rivals)} publishes on {self._topic}, too' if rivals else ''
             warning = refused or second
             level, message = (WARN, warning) if warning else (OK, status.why)

@@ -20,7 +20,6 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from .clearance import Clearance
 from .diagnostics import FeedforwardDiagnostics
@@ -28,35 +27,28 @@ from .messages import (
     DESCRIPTION_QOS,
     doubles,
     JointStateReader,
-    motion_message,
     OtherJointsError,
     PUBLISHER_QOS,
     qos_overriding_options,
-    REFERENCE_QOS,
     STATE_QOS,
     with_number,
 )
-from .model_source import make_controller, resolve_model, ResolvedModel
+from .model_source import change_settings, make_controller, resolve_model, ResolvedModel
 from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
 from .parameters import declare, LiveParameters, values
+from .references import References
 from .term_publishers import ExternalWatch, TermPublishers
-from .trajectories import read_trajectory, reference_of
 from ..control.braking import LONGEST_S
 from ..control.feedforward import Feedforward, State, Status
 from ..control.limits import LONGEST_STEP_S
-from ..control.reference import Reference
-from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import with_torques
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
     NotStartedError,
-    ReferenceRefusedError,
 )
 from ..parameter_schema import specs
 from ..typing import Array
-from ..validation.crosscheck import crosscheck
 
 NODE_NAME = 'feedforward'
 _IDLE_S = 0.1  # between two calls while the node is not active [s]
@@ -67,11 +59,7 @@ _LISTEN_S = 0.5  # how long an activation listens for another sender of torques 
 # core ends braking after LONGEST_S by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
-_LOG_PERIOD_S, _MISSING_PERIOD_S = 1.0, 10.0
-_MISSING_S = 2.0  # without a joint state for this long the node says so [s]
-_CLOCK_STANDS_S = 1.0  # a simulated clock that has not moved for this long stands still [s]
-_CHECKED_STATES = 50  # states at which the models of changed settings are compared
-_MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
+_LOG_PERIOD_S = 1.0
 
 
 class FeedforwardNode(LifecycleNode):
@@ -101,13 +89,12 @@ class FeedforwardNode(LifecycleNode):
         # Held during a control cycle; whoever holds it may change `_active`.
         self._cycle = threading.Lock()
         self._active = self._ending = False
-        # Changes of the core's status that are not yet logged and published, and whether usable
-        # states came without a torque.
+        # Changes of the core's status that are not yet reported, and whether usable states came
+        # without a torque.
         self._changes: deque[tuple[Status, bool]] = deque()
         self._seen: tuple[State, bool, bool] | None = None
-        self._waiting_told = self._clock_stands = False
-        self._simulated_time, self._clock_shown = False, -1.0
-        self._clock_moved = self._arrival = self._clock_arrival = self._begun = 0.0
+        self._simulated_time = False
+        self._arrival = self._clock_arrival = 0.0
         self._got_state = False
         self._next_stop_step = self._next_look = self._published = 0.0
         states, unserved = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
@@ -129,11 +116,11 @@ class FeedforwardNode(LifecycleNode):
             PUBLISHER_QOS,
             qos_overriding_options=qos_overriding_options(),
         )
-        self._trajectories = self.create_lifecycle_publisher(
-            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
-        )
+        self._references = References(self, lambda: self._controller)
         self._terms = TermPublishers(self)
-        self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
+        self._diagnostics = FeedforwardDiagnostics(
+            self, self.commands.topic_name, self._references
+        )
         self.clearance = Clearance(self, self.commands, unserved)
         self._topic = self.create_subscription(
             JointState,
@@ -144,9 +131,6 @@ class FeedforwardNode(LifecycleNode):
             callback_group=states,
             qos_overriding_options=qos_overriding_options(),
         ).topic_name
-        self.create_subscription(
-            JointTrajectory, '~/reference', self._on_reference, REFERENCE_QOS, raw=True
-        )
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
@@ -209,9 +193,9 @@ class FeedforwardNode(LifecycleNode):
         gc.freeze()
         result = super().on_activate(state)
         self._simulated_time = self.get_parameter('use_sim_time').value
-        now = self._begun = self._clock_moved = time.monotonic()
-        self._next_stop_step = self._next_look = now
-        self._ending = self._waiting_told = False
+        self._next_stop_step = self._next_look = time.monotonic()
+        self._ending = False
+        self._diagnostics.begin(self._topic, simulated_time=self._simulated_time)
         # It is started once nothing speaks against a first torque.
         self.controller.stop('listening for other senders and for the receiver')
         self.clearance.begin(self.controller.settings.target, self._topic, _LISTEN_S)
@@ -395,7 +379,7 @@ class FeedforwardNode(LifecycleNode):
             self._next_look = time.monotonic() + _REFRESH_S
             self._terms.refresh()
             self._look_at_receivers()
-            self._look_at_inputs()
+            self._diagnostics.look(self._now())
         due = self._report()
         return min(due, _REFRESH_S) if self._active else due
 
@@ -403,26 +387,9 @@ class FeedforwardNode(LifecycleNode):
         """Log and publish what has changed; return the time until diagnostics are due [s]."""
         diagnostics = self._diagnostics
         while self._changes:
-            status, waits = self._changes.popleft()
-            self._log(status, waits)
-            diagnostics.publish_status(status)
-            diagnostics.times.note_change()
-        diagnostics.report_references()
+            diagnostics.report(*self._changes.popleft())
+        self._references.report()
         return diagnostics.times.publish_if_due(diagnostics.publish_all)
-
-    def _log(self, status: Status, waits: bool) -> None:
-        logger = self.get_logger()
-        if status.faulty:
-            logger.error(f'fault: {status}')
-        elif status.state is State.RUNNING:
-            logger.info(f'commanding (target {self.controller.settings.target})')
-        elif status.state is not State.SILENT:
-            logger.warning(f'{status}')
-        elif not waits:
-            logger.info(f'{status}')
-        elif not self._waiting_told:  # once in an activation: the reason may change often
-            self._waiting_told = True
-            logger.warning(f'no torque yet: {status.why}')
 
     def _look_at_receivers(self) -> None:
         """Start the controller, or stop it if a receiver is not the target's."""
@@ -439,70 +406,6 @@ class FeedforwardNode(LifecycleNode):
                 controller.start()
             except NotStartedError as error:
                 self.get_logger().error(f'{error}', throttle_duration_sec=_LOG_PERIOD_S)
-
-    def _look_at_inputs(self) -> None:
-        """Say that no joint state has come, and that simulated time stands still or goes on."""
-        logger, now = self.get_logger(), time.monotonic()
-        if self.controller.latest is None and now - self._begun > _MISSING_S:
-            logger.warning(
-                f'no joint state on {self._topic} for {now - self._begun:.0f} s, where '
-                f'{self.count_publishers(self._topic)} publish; `franka-dynamics doctor` lists '
-                'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, or remap '
-                'joint_states to its topic',
-                throttle_duration_sec=_MISSING_PERIOD_S,
-            )
-        if not self._simulated_time:
-            return
-        clock = self._now()
-        if clock != self._clock_shown:
-            self._clock_shown, self._clock_moved = clock, now
-        stands = now - self._clock_moved > _CLOCK_STANDS_S
-        self._diagnostics.clock = 'simulated, stands still' if stands else 'simulated'
-        if stands is not self._clock_stands:
-            self._clock_stands = stands
-            logger.info(
-                f'simulated time {"stands still" if stands else "goes on"} at {clock:.3f} s'
-                if clock
-                else 'no time has come on /clock, which use_sim_time waits for'
-            )
-
-    def _on_reference(self, data: bytes) -> None:
-        """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
-        controller = self._controller
-        if controller is None:
-            return
-        mark = ''
-        try:
-            message = read_trajectory(data)
-            # A joint trajectory needs no frame, so the sender may use frame_id to mark a
-            # trajectory and recognise the reports about it.
-            mark = message.header.frame_id[:_MOST_MARK]
-            request = reference_of(message)
-            planned = self._planned(request.arguments(controller.description), mark)
-        except ReferenceRefusedError as error:
-            self._diagnostics.refused_reference = str(error)
-            stamp = 0.0 if controller.latest is None else controller.latest.stamp
-            controller.reference.refuse(stamp, str(error), mark)
-            return
-        self._diagnostics.refused_reference = ''
-        if not request.is_set_point and self._trajectories.get_subscription_count() > 0:
-            filled, efforts = with_torques(planned, controller.law.trajectory_efforts)
-            self._trajectories.publish(
-                motion_message(list(controller.names), filled, efforts, filled.begin)
-            )
-
-    def _planned(self, arguments: dict[str, Any], mark: str) -> Trajectory:
-        """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
-        controller = self.controller
-        latest, slow = controller.latest, controller.period * controller.limits.min_input_rate > 1
-        if not slow or latest is None or arguments.get('times') is None:
-            return controller.follow(**arguments, mark=mark)
-        beside = Reference(controller.description)
-        beside.at(latest.stamp)
-        planned = beside.follow(**arguments, measured=latest.q)
-        reason = f'torques were added to it, but it is not followed here: {controller.trouble}'
-        controller.reference.pass_by(planned, latest.stamp, reason, mark)
-        return planned
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
@@ -537,19 +440,10 @@ class FeedforwardNode(LifecycleNode):
             self._controller.prepare(**vars(settings_from(merged)))
 
     def _apply_settings(self, live: dict[str, Any]) -> None:
-        controller = self._controller
-        if controller is None:
-            return
-        before = controller.law
-        law = controller.prepare(**vars(settings_from(live)))
-        controller.use(law)
-        gravity = law.settings.gravity_vector
-        if law.terms.loaded == before.terms.loaded and gravity == before.settings.gravity_vector:
-            return
-        report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
-        self._diagnostics.residual = report.largest
-        if not report.passed:
-            controller.stop(f'cross-check: {" ".join(report.findings)}', final=True)
+        if self._controller is not None:
+            residual = change_settings(self._controller, live)
+            if residual is not None:
+                self._diagnostics.residual = residual
 
 
 def main(args: Sequence[str] | None = None) -> int:

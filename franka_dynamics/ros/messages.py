@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import inspect
 import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 from numpy.typing import NDArray
 from rclpy._rclpy_pybind11 import RMWError
@@ -56,6 +57,12 @@ def qos_overriding_options() -> QoSOverridingOptions:
     return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))
 
 
+OK, WARN, ERROR, STALE = (
+    DiagnosticStatus.OK,
+    DiagnosticStatus.WARN,
+    DiagnosticStatus.ERROR,
+    DiagnosticStatus.STALE,
+)
 SIMULATED_ARM = 'Simulated arm'  # subject of a simulated arm's status
 HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
@@ -95,6 +102,22 @@ def stamp_from_seconds(time: float) -> Time:
     """Return a time [s] as a stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def status_message(
+    name: str, level: bytes, message: str, pairs: Mapping[str, Any], hardware: str = ''
+) -> DiagnosticStatus:
+    """Return a diagnostic status; floats are written with six significant digits."""
+    return DiagnosticStatus(
+        level=level,
+        name=name,
+        message=message,
+        hardware_id=hardware,
+        values=[
+            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+            for key, value in pairs.items()
+        ],
+    )
 
 
 def with_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:

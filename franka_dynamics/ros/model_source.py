@@ -37,6 +37,7 @@ from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import model_from_urdf
 
+_CHECKED_STATES = 50  # states at which the models of changed settings are compared
 _SLICE_S = 1.0  # time between two calls of `should_stop` [s]
 
 
@@ -118,6 +119,25 @@ def make_controller(
         f'states; target {controller.settings.target}'
     )
     return controller, report.largest
+
+
+def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
+    """
+    Give a controller the settings of parameters.
+
+    If they change the arm's payload or gravity, returns the largest difference found by a
+    cross-check, and stops the controller for good if its models disagree; otherwise returns None.
+    """
+    before = controller.law
+    law = controller.prepare(**vars(settings_from(parameters)))
+    controller.use(law)
+    gravity = law.settings.gravity_vector
+    if law.terms.loaded == before.terms.loaded and gravity == before.settings.gravity_vector:
+        return None
+    report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
+    if not report.passed:
+        controller.stop(f'cross-check: {" ".join(report.findings)}', final=True)
+    return report.largest
 
 
 def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:

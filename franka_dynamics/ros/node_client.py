@@ -46,34 +46,40 @@ class NodeClientError(FrankaDynamicsError):
     status = 1
 
 
-_TYPES = {
-    ParameterType.PARAMETER_BOOL: 'true or false',
-    ParameterType.PARAMETER_INTEGER: 'a whole number',
-    ParameterType.PARAMETER_DOUBLE: 'a number such as 0.5',
-    ParameterType.PARAMETER_DOUBLE_ARRAY: 'a list of numbers such as [0.5, 1.0]',
+# What a parameter takes, in words, and whether a value read from YAML is that.
+_TYPES: dict[int, tuple[str, Callable[[Any], bool]]] = {
+    ParameterType.PARAMETER_BOOL: ('true or false', lambda value: type(value) is bool),
+    ParameterType.PARAMETER_INTEGER: ('a whole number', lambda value: type(value) is int),
+    ParameterType.PARAMETER_DOUBLE: ('a number such as 0.5', lambda value: type(value) is float),
+    ParameterType.PARAMETER_DOUBLE_ARRAY: (
+        'a list of numbers such as [0.5, 1.0]',
+        lambda value: isinstance(value, list) and all(type(one) is float for one in value),
+    ),
 }
 
 
-def _type(value: Any) -> int | None:
-    """Return the ParameterType that ROS gives a value; None if ROS has none for it."""
+def converted(kind: int, text: str, parameter: str) -> Any:
+    """
+    Return a value that is given as YAML for a parameter whose ParameterType is `kind`.
+
+    For floats integers are floats, and for a list of floats a single number is a list. Raises
+    SettingsError if the value has another type.
+    """
     try:
-        return Parameter.Type.from_parameter_value(value).value
-    except TypeError:
-        return None
-
-
-def decimal(descriptor: ParameterDescriptor, value: Any) -> Any:
-    """
-    Return a value read from YAML, with integers as floats for a parameter of floats.
-
-    A single number becomes a list for a list of floats; all other values stay as they are.
-    """
-    if descriptor.type == ParameterType.PARAMETER_DOUBLE_ARRAY:
-        values = [value] if type(value) in (int, float) else value
-        if isinstance(values, list):
-            return [float(one) if type(one) is int else one for one in values]
-    if descriptor.type == ParameterType.PARAMETER_DOUBLE and type(value) is int:
-        return float(value)
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SettingsError(
+            f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
+        ) from error
+    if kind == ParameterType.PARAMETER_DOUBLE_ARRAY:
+        values = value if isinstance(value, list) else [value]
+        value = [float(one) if type(one) is int else one for one in values]
+    elif kind == ParameterType.PARAMETER_DOUBLE and type(value) is int:
+        value = float(value)
+    if kind in _TYPES:
+        wanted, fits = _TYPES[kind]
+        if not fits(value):
+            raise SettingsError(f'{parameter} takes {wanted}, not {shortened(text)!r}.')
     return value
 
 
@@ -109,17 +115,9 @@ class NodeClient(Observer):
 
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise SettingsError(
-                f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
-            ) from error
         descriptor = self.describe([parameter])[0]
-        value = decimal(descriptor, value)
-        wanted = _TYPES.get(descriptor.type)
-        if wanted and not descriptor.dynamic_typing and _type(value) != descriptor.type:
-            raise SettingsError(f'{parameter} takes {wanted}, not {shortened(text)!r}.')
+        kind = ParameterType.PARAMETER_NOT_SET if descriptor.dynamic_typing else descriptor.type
+        value = converted(kind, text, parameter)
         self.set_all({parameter: value})
         return value
 

@@ -62,7 +62,7 @@ class NodeGroup:
         names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
         renamed = [f'{name}:={topic}' for name, topic in names.items()]
         # With faulthandler the log of a node that crashes says in which Python line.
-        command = [sys.executable, '-X', 'faulthandler', '-m', 'franka_dynamics.ros.child']
+        command = [sys.executable, '-X', 'faulthandler', '-m', 'franka_dynamics.ros']
         command += [module, '--ros-args']
         for option, texts in (('-p', arguments), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]

@@ -34,7 +34,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
-from .realtime import lower_priority, ON, request_realtime
+from .start import lower_priority, ON, request_realtime, SIGNALS
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 # rcl appends its own source file and line to its messages.
@@ -87,10 +87,6 @@ def log_without_blocking() -> None:
 
 REFUSED, INPUT_AT_FAULT = 1, 2
 _LONGEST_END_S = 10.0  # for braking, the stop sequence, delivery and a busy machine [s]
-
-
-# A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class StopRequest:

@@ -21,18 +21,21 @@ from sensor_msgs.msg import JointState
 
 from . import SIMULATION
 from .command_receiver import CommandReceiver
-from .diagnostics import Durations, ERROR, OK, PublicationTimes, StatusPublisher, WARN
+from .diagnostics import Durations, PublicationTimes, StatusPublisher
 from .messages import (
+    ERROR,
+    OK,
     PUBLISHER_QOS,
     qos_overriding_options,
     SIMULATED_ARM,
     stamp_from_seconds,
     state_message,
+    WARN,
 )
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm, made_of, table
 from .parameters import declare
-from .realtime import OFF
+from .start import OFF
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings

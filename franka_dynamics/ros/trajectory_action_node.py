@@ -29,7 +29,7 @@ from .messages import JointStateReader, motion_message, STATE_QOS
 from .node_process import run_node, StopRequest
 from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
-from .realtime import OFF
+from .start import OFF
 from .trajectories import request_of
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory

@@ -52,7 +52,8 @@ def guard_status(controller):
         create_publisher=lambda *_: None,
         get_publishers_info_by_topic=lambda _: [],
     )
-    told = diagnostics.FeedforwardDiagnostics(node, '/command')
+    references = SimpleNamespace(refused='')
+    told = diagnostics.FeedforwardDiagnostics(node, '/command', references)
     told.use(controller, ExternalWatch(controller), 0.0)
     statuses = {}
     told.publish = lambda *all_of_them: statuses.update((one.name, one) for one in all_of_them)
