@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -26,7 +25,7 @@ from std_msgs.msg import Float64
 from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
-from .node_process import run_node, StopRequest
+from .node_process import executor_of, run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import declare
 from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
@@ -104,14 +103,10 @@ class GazeboDirectNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Pass on Gazebo's states, and torques to Gazebo, until a signal; return exit code."""
-        executor = EventsExecutor()
-        executor.add_node(self)
-        try:
+        with executor_of(self) as executor:
             while not stop.requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_S)
-            return 0
-        finally:
-            executor.shutdown()
+        return 0
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 import time
 from typing import Any
 
@@ -33,9 +34,9 @@ _DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace 
 _STALE_S = 0.5  # age above which a received term is not used [s]
 
 
-class LiveView:
+class LiveView(Observer):
     """
-    Collects joint states and torque terms of one arm from their topics.
+    Collects joint states and torque terms of one arm from their topics; a context manager.
 
     Subscriptions to joint states and terms are best effort with depth 1 and read once per update,
     so that the view hardly loads a running controller. The arm's model gives g and C dq if the
@@ -43,37 +44,27 @@ class LiveView:
     without their namespace.
     """
 
-    def __init__(
-        self,
-        description: ArmDescription,
-        joint_states: str,
-        node: str,
-    ) -> None:
+    def __init__(self, description: ArmDescription, joint_states: str, node: str) -> None:
+        super().__init__('view')
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(description)
         self._reading: JointReading | None = None
         self._began: float | None = None
-        self._terms: dict[str, tuple[float, np.ndarray]] = {}
+        self._terms: dict[str, tuple[float, np.ndarray]] = {}  # with the time of arrival
         self.urdf: str | None = None  # from robot_state_publisher, if one runs
-        self._observer = observer = Observer('view')
-        node, (joint_states,) = observer.find(_DISCOVERY_S, node, [joint_states])
-        namespace = joint_states.rpartition('/')[0]
-        self.problem = f'waiting for {joint_states}'
-        observer.subscribe(JointState, joint_states, self._on_state, STATE_QOS, raw=True)
-        observer.subscribe(
-            String, f'{namespace}/robot_description', self._on_urdf, DESCRIPTION_QOS
-        )
-        for column, topic in TERM_TOPICS.items():
-            observer.subscribe(JointState, f'{node}/{topic}', self._take(column), STATE_QOS)
-
-    def close(self) -> None:
-        """Destroy the view's node."""
-        self._observer.close()
+        node, (topic,) = self.find(_DISCOVERY_S, node, [joint_states])
+        self.problem = f'waiting for {topic}'
+        self.subscribe(JointState, topic, self._on_state, STATE_QOS, raw=True)
+        description_topic = f'{topic.rpartition("/")[0]}/robot_description'
+        self.subscribe(String, description_topic, self._on_urdf, DESCRIPTION_QOS)
+        for column, name in TERM_TOPICS.items():
+            take = partial(self._on_term, column)
+            self.subscribe(JointState, f'{node}/{name}', take, STATE_QOS)
 
     def read(self) -> ViewState | None:
         """Return the newest state without waiting, or None if none has arrived."""
-        self._observer.poll()
+        self.poll()
         reading = self._reading
         if reading is None:
             return None
@@ -82,13 +73,7 @@ class LiveView:
         if reading.effort is not None:
             torques[MEASURED] = reading.effort
         fresh = time.monotonic() - _STALE_S
-        torques.update(
-            {
-                column: torque
-                for column, (arrival, torque) in self._terms.items()
-                if arrival > fresh
-            }
-        )
+        torques |= {column: torque for column, (at, torque) in self._terms.items() if at > fresh}
         if self._began is None or reading.stamp < self._began:
             self._began = reading.stamp
         return ViewState(reading.stamp - self._began, q, torques)
@@ -105,16 +90,11 @@ class LiveView:
     def _on_urdf(self, message: String) -> None:
         self.urdf = message.data
 
-    def _take(self, column: str) -> Callable[[JointState], None]:
-        def take(message: JointState) -> None:
-            torques = dict(zip(message.name, message.effort))
-            if all(name in torques for name in self._names):
-                self._terms[column] = (
-                    time.monotonic(),
-                    np.array([torques[name] for name in self._names]),
-                )
-
-        return take
+    def _on_term(self, column: str, message: JointState) -> None:
+        torques = dict(zip(message.name, message.effort))
+        if torques.keys() >= set(self._names):
+            torque = np.array([torques[name] for name in self._names])
+            self._terms[column] = time.monotonic(), torque
 
 
 def watch(
@@ -131,9 +111,8 @@ def watch(
     `go_on` is called once per update, every 0.05 s. With `look_for_meshes` the meshes of the URDF
     on /robot_description are shown, if their packages are installed.
     """
-    view = LiveView(description, joint_states, node)
     shown: Any = None
-    try:
+    with LiveView(description, joint_states, node) as view:
         while go_on():
             began = time.monotonic()
             state = view.read()
@@ -148,5 +127,3 @@ def watch(
             if state is not None:
                 window.show(state)
             time.sleep(max(0.0, PERIOD_S - (time.monotonic() - began)))
-    finally:
-        view.close()

@@ -12,7 +12,8 @@ trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 import gc
 import math
 import os
@@ -256,6 +257,22 @@ def run_node(
         gc.unfreeze()
 
 
+@contextmanager
+def executor_of(node: Any) -> Iterator[Any]:
+    """
+    Yield an executor that serves a node or a NodePart.
+
+    The EventsExecutor takes less time per message than other executors. In some releases
+    EventsExecutor.spin runs no callbacks; spin_once does.
+    """
+    executor = EventsExecutor()
+    executor.add_node(node)
+    try:
+        yield executor
+    finally:
+        executor.shutdown()
+
+
 def run_lifecycle(node: Any, stop: StopRequest) -> int:
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
@@ -266,32 +283,28 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     the node down. The exit code is 0 after an orderly end, 1 if the node refused to configure or
     activate at autostart.
     """
-    # The EventsExecutor takes less time per message than other executors. In some releases
-    # EventsExecutor.spin runs no callbacks; spin_once does.
-    cycles = EventsExecutor()
-    cycles.add_node(node.control_part)
     services: ServiceThread | None = None
-    try:
-        node.should_stop = lambda: stop.requested
-        if node.get_parameter('autostart').value:
-            for transition in (node.trigger_configure, node.trigger_activate):
-                if transition() != TransitionCallbackReturn.SUCCESS:
-                    return 0 if stop.requested else REFUSED  # the node has logged the reason
-        services = ServiceThread(
-            node.service_part, node.run_beside, lambda: stop.requested, node.shut_down
-        )
-        node.cycles_go_on = True
-        due = 0.0
-        while services.running and rclpy.ok() and not stop.overdue:
-            cycles.spin_once(timeout_sec=due)
-            due = node.run_due()
-        if services.failure is not None:
-            raise services.failure
-        return 0
-    finally:
-        node.cycles_go_on = False
-        if services is not None:
-            services.close()
-        if rclpy.ok():
-            node.shut_down()
-        cycles.shutdown()
+    with executor_of(node.control_part) as cycles:
+        try:
+            node.should_stop = lambda: stop.requested
+            if node.get_parameter('autostart').value:
+                for transition in (node.trigger_configure, node.trigger_activate):
+                    if transition() != TransitionCallbackReturn.SUCCESS:
+                        return 0 if stop.requested else REFUSED  # the node has logged the reason
+            services = ServiceThread(
+                node.service_part, node.run_beside, lambda: stop.requested, node.shut_down
+            )
+            node.cycles_go_on = True
+            due = 0.0
+            while services.running and rclpy.ok() and not stop.overdue:
+                cycles.spin_once(timeout_sec=due)
+                due = node.run_due()
+            if services.failure is not None:
+                raise services.failure
+            return 0
+        finally:
+            node.cycles_go_on = False
+            if services is not None:
+                services.close()
+            if rclpy.ok():
+                node.shut_down()

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import rclpy
-from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -32,7 +31,7 @@ from .messages import (
     state_message,
     WARN,
 )
-from .node_process import run_node, StopRequest
+from .node_process import executor_of, run_node, StopRequest
 from .parameter_tables import load_arm, made_of, table
 from .parameters import declare
 from .start import OFF
@@ -75,7 +74,6 @@ class SimulatorNode(Node):
             ),
             parameters['command_timeout'],
         )
-        self._timestep = TIMESTEP_S
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']
@@ -97,11 +95,9 @@ class SimulatorNode(Node):
             PUBLISHER_QOS,
             qos_overriding_options=qos_overriding_options(),
         )
-        self._clock_publisher = (
-            self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
-            if parameters['publish_clock']
-            else None
-        )
+        self._clock_publisher = None
+        if parameters['publish_clock']:
+            self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
         self._diagnostics = StatusPublisher(self, self._names[0])
         self._commands = CommandReceiver(self, self._receiver, description, self._on_followed)
         self._fresh = False
@@ -118,12 +114,8 @@ class SimulatorNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
-        executor = EventsExecutor()
-        executor.add_node(self)
-        try:
+        with executor_of(self) as executor:
             return self._simulate(executor, stop)
-        finally:
-            executor.shutdown()
 
     def _simulate(self, executor: Any, stop: StopRequest) -> int:
         # Exempt all present objects from later garbage collections, which would delay steps.
@@ -172,26 +164,24 @@ class SimulatorNode(Node):
 
     def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Handle callbacks until the next step is due; return that step's deadline [s]."""
+
+        def spin(end: float, *, until_fresh: bool) -> None:
+            while (left := end - time.perf_counter()) > 0.0 and not stop.requested:
+                if until_fresh and self._fresh:
+                    break
+                executor.spin_once(timeout_sec=min(left, _POLL_S))
+
         waits = self._receiver.state is not ReceiverState.WAITING
         if self._lockstep and waits and self._unanswered < _MOST_WAITS:
-            give_up = time.perf_counter() + self._lockstep_timeout
-            while (
-                not (self._fresh or stop.requested)
-                and (left := give_up - time.perf_counter()) > 0.0
-            ):
-                executor.spin_once(timeout_sec=min(left, _POLL_S))
+            spin(time.perf_counter() + self._lockstep_timeout, until_fresh=True)
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MOST_LAG_S)
-            while (left := deadline - time.perf_counter()) > 0.0 and not stop.requested:
-                executor.spin_once(timeout_sec=min(left, _POLL_S))
+            spin(deadline, until_fresh=False)
         else:
-            deadline += self._timestep
+            deadline += TIMESTEP_S
             if time.perf_counter() - deadline > _MOST_LAG_S:
                 # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
-            while (left := deadline - time.perf_counter()) > 0.0:
-                executor.spin_once(timeout_sec=left)
-                if self._lockstep and self._fresh:
-                    break
+            spin(deadline, until_fresh=self._lockstep)
         self._unanswered = 0 if self._fresh else self._unanswered + 1
         return deadline
 
@@ -218,9 +208,8 @@ class SimulatorNode(Node):
         at_stops = self._simulation.at_stops
         if at_stops and at_stops != self._at_stops:
             self.get_logger().warning(
-                f'{", ".join(at_stops)} stand{"s"[len(at_stops) > 1 :]} at '
-                'the end of the range; look at the torques or the motion '
-                'that took the arm there'
+                f'{", ".join(at_stops)} at the end of the range; look at the torques or the '
+                'motion that took the arm there'
             )
         self._at_stops = at_stops
         behind = max(0.0, time.perf_counter() - self._began - self._simulation.time)

@@ -23,7 +23,7 @@ Line = tuple[str, str, str]  # subject, level, sentence
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
 _OLD_S = 0.1
-_PATIENCE_S, _LOOK_S = 10.0, 0.05
+_PATIENCE_S = 10.0
 # A deep queue, so that a slow reader still counts every joint state.
 _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -89,15 +89,15 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         observer.subscribe(JointState, topic, heard.take, _COUNTING)
         observer.subscribe(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
         observer.wait(listen)
-        end = time.monotonic() + _PATIENCE_S
-        # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
-        # busy machine. The first joint state of a listed publisher may still come.
-        while (
-            (heard.off_the_clock or (not heard.count and node.count_publishers(topic)))
-            and not simulators(statuses)
-            and time.monotonic() < end
-        ):
-            observer.wait(_LOOK_S)
+
+        def settled() -> bool:
+            """Return whether nothing more is to be expected."""
+            # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
+            # busy machine. The first joint state of a listed publisher may still come.
+            comes = heard.off_the_clock or (not heard.count and node.count_publishers(topic))
+            return bool(simulators(statuses)) or not comes
+
+        observer.until(settled, _PATIENCE_S)
         simulator = simulators(statuses)
         if simulator:
             names = ', '.join(simulator)
@@ -114,106 +114,80 @@ def simulators(statuses: dict[str, Status]) -> list[str]:
 
 
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
-    publishers = publisher_names(node, topic)
+    subject, publishers = 'joint states', publisher_names(node, topic)
     if not heard.count:
-        topics = node.get_topic_names_and_types()
-        # A feedforward node publishes its torques and matrices as JointState messages, too, on
-        # topics below the node's name.
-        own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
-        others = [
-            name
-            for name, kinds in topics
-            if _JOINT_STATE in kinds
-            and name != topic
-            and node.count_publishers(name)
-            and name.rpartition('/')[0] not in own
-        ]
-        others.sort(key=lambda name: (not name.endswith('/joint_states'), name))
-        hint = (
-            f'; joint states are on {", ".join(others[:5])}: choose one with --topic'
-            if others
-            else '; start the driver or the simulator, in this ROS_DOMAIN_ID'
-        )
-        yield (
-            'joint states',
-            BAD,
-            f'none came on {topic}, which has {len(publishers)} publishers{hint}',
-        )
+        others = _other_topics(node, topic)
+        hint = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
+        if others:
+            hint = f'joint states are on {", ".join(others[:5])}: choose one with --topic'
+        said = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
+        yield subject, BAD, said
         return
-    who = f'{heard.rate:.0f} Hz on {topic} from {", ".join(publishers) or "a node that left"}'
-    rate = heard.rate
+    rate, who = heard.rate, ', '.join(publishers) or 'a node that left'
+    said = f'{rate:.0f} Hz on {topic} from {who}'
     if simulator:
         rate = heard.stamped_rate
-        who += f', {rate:.0f} Hz of simulated time'
-    if rate < _LEAST_RATE_HZ:
-        who += (
-            f'; a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
-        )
-    yield 'joint states', BAD if rate < _LEAST_RATE_HZ else GOOD, who
+        said += f', {rate:.0f} Hz of simulated time'
+    slow = rate < _LEAST_RATE_HZ
+    if slow:
+        said += f'; a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take '
+        said += 'franka/joint_states'
+    yield subject, BAD if slow else GOOD, said
     if len(publishers) > 1:
-        yield (
-            'joint states',
-            BAD,
-            f'{len(publishers)} nodes publish on one topic; '
-            + (
-                'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
-                if simulator
-                else 'stop all but the driver'
-            ),
-        )
-    yield (
-        'measured torque',
-        GOOD if heard.effort else NOTE,
-        'effort is there'
-        if heard.effort
-        else 'effort is missing, zero or NaN: nothing to replay or identify from, '
-        'and a weaker guard',
-    )
+        way = 'stop all but the driver'
+        if simulator:
+            way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
+        yield subject, BAD, f'{len(publishers)} nodes publish on one topic; {way}'
+    if heard.effort:
+        yield 'measured torque', GOOD, 'effort is there'
+    else:
+        said = 'effort is missing, zero or NaN: nothing to replay or identify from, '
+        yield 'measured torque', NOTE, said + 'and a weaker guard'
+
+
+def _other_topics(node: Any, topic: str) -> list[str]:
+    """Return other topics of joint states that somebody publishes, the likeliest first."""
+    topics = node.get_topic_names_and_types()
+    # A feedforward node publishes its torques and matrices as JointState messages, too, on topics
+    # below the node's name.
+    own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
+    found = [
+        name
+        for name, kinds in topics
+        if _JOINT_STATE in kinds and name != topic and node.count_publishers(name)
+    ]
+    found = [name for name in found if name.rpartition('/')[0] not in own]
+    return sorted(found, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
 def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
-    simulated = publisher_names(node, '/clock')
+    simulated, age = publisher_names(node, '/clock'), heard.age
     if simulated:
-        yield (
-            'clock',
-            NOTE,
-            f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true',
-        )
-    if not heard.ages or simulated:
-        return
-    if simulator:
+        said = f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true'
+        yield 'clock', NOTE, said
+    elif heard.ages and simulator:
         speed = heard.rate / heard.stamped_rate if heard.stamped_rate else 0.0
-        yield (
-            'clock',
-            GOOD,
-            f'stamps are simulated time of {", ".join(simulator)}, which runs at {speed:.2f} of '
-            f'real time: {heard.age:.2f} s behind the clock by now',
+        said = f'stamps are simulated time of {", ".join(simulator)}, which runs at {speed:.2f} '
+        yield 'clock', GOOD, f'{said}of real time: {age:.2f} s behind the clock by now'
+    elif heard.off_the_clock:
+        said = (
+            f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony), "
         )
-    elif not heard.off_the_clock:
-        yield 'clock', GOOD, f'stamps are {1e3 * heard.age:.1f} ms old in the median'
-    else:
-        yield (
-            'clock',
-            BAD,
-            f"stamps are {heard.age:.3g} s off this machine's clock; synchronise the "
-            'clocks (chrony), or set max_state_age to 0 for a simulation that counts from zero',
-        )
+        said += 'or set max_state_age to 0 for a simulation that counts from zero'
+        yield 'clock', BAD, said
+    elif heard.ages:
+        yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
 
 
 def _commands(node: Any, command: str) -> Iterator[Line]:
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
+    names = ', '.join(publishers)
     if len(publishers) > 1:
-        yield (
-            'commands',
-            BAD,
-            f'{", ".join(publishers)} all publish on {command}; an arm takes torques from one',
-        )
+        said = f'{names} all publish on {command}; an arm takes torques from one'
+        yield 'commands', BAD, said
     elif publishers:
-        yield (
-            'commands',
-            GOOD if listeners else NOTE,
-            f'{publishers[0]} publishes on {command}, {listeners} listen',
-        )
+        level = GOOD if listeners else NOTE
+        yield 'commands', level, f'{names} publishes on {command}, {listeners} listen'
     else:
         yield 'commands', NOTE, f'nobody publishes on {command}'
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -26,18 +27,6 @@ _TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
 _WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 # A function that makes a message of a state, its command and stamp, or returns None without data.
 Maker = Callable[[StateTerms, Array | None, Time], Any]
-# Topics of JointState messages, whose effort is an array with labels, and the other topics.
-_ARRAYS = (
-    'feedforward',
-    'gravity',
-    'coriolis',
-    'inertia_torque',
-    'external_torque',
-    'external_wrench_covariance',
-    'mass_matrix',
-    'coriolis_matrix',
-    'jacobian',
-)
 _OTHERS = {'external_wrench': WrenchStamped, 'pose': PoseStamped}
 
 
@@ -78,6 +67,24 @@ class ExternalWatch:
         return None if torque is None else self._estimator.estimate(q, torque)
 
 
+# Topics of JointState messages, whose effort is an array: the kind of the array's labels, and a
+# function of publishers, state and command that returns the array, or None while unknown.
+_ARRAYS: dict[str, tuple[str, Callable[[TermPublishers, StateTerms, Array | None], Any]]] = {
+    'feedforward': ('joint', lambda own, state, command: command),
+    'gravity': ('joint', lambda own, state, _: state.gravity),
+    'coriolis': ('joint', lambda own, state, _: state.coriolis),
+    'inertia_torque': ('joint', lambda own, state, _: state.inertia),
+    'external_torque': ('joint', lambda own, *_: own.external.torque()),
+    'external_wrench_covariance': ('wrench/wrench', lambda own, state, _: own.covariance(state.q)),
+    'mass_matrix': ('joint/joint', lambda own, state, _: own.model.mass_matrix(state.q)),
+    'coriolis_matrix': (
+        'joint/joint',
+        lambda own, state, _: own.model.coriolis_matrix(state.q, state.dq),
+    ),
+    'jacobian': ('twist/joint', lambda own, state, _: own.model.jacobian(state.q, own.frame)),
+}
+
+
 class TermPublishers:
     """
     Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
@@ -87,6 +94,7 @@ class TermPublishers:
 
     def __init__(self, node: Any) -> None:
         self._node = node
+        self.frame: int | str = FLANGE
         kinds = {**dict.fromkeys(_ARRAYS, JointState), **_OTHERS}
         self._publishers = {
             name: node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS)
@@ -102,37 +110,26 @@ class TermPublishers:
         `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. Raises
         FrameError if the arm has no such frame.
         """
-        self._controller, self._external = controller, external
-        description = controller.description
-        names = list(description.joint_names)
-        self._frame_index = frame_index(frame, description)
+        self._controller, self.external, self.frame = controller, external, frame
+        names = list(controller.description.joint_names)
+        self._frame_index = frame_index(frame, controller.description)
         self._base_frame = base_frame_id(names[0])
-
-        def model() -> PinocchioModel:
-            return controller.law.terms.true
-
-        square = [f'{row}/{column}' for row in names for column in names]
-        twist = [f'{row}/{column}' for row in _TWIST_ROWS for column in names]
-        spread = [f'{row}/{column}' for row in _WRENCH_ROWS for column in _WRENCH_ROWS]
-        # In the order of _ARRAYS: the labels of the array's entries, and a function that returns
-        # the array, or None while unknown.
-        arrays: list[tuple[list[str], Callable[[StateTerms, Array | None], Array | None]]] = [
-            (names, lambda _, command: command),
-            (names, lambda state, _: state.gravity),
-            (names, lambda state, _: state.coriolis),
-            (names, lambda state, _: state.inertia),
-            (names, lambda *_: external.torque()),
-            (spread, self._wrench_covariance),
-            (square, lambda state, _: model().mass_matrix(state.q)),
-            (square, lambda state, _: model().coriolis_matrix(state.q, state.dq)),
-            (twist, lambda state, _: model().jacobian(state.q, frame)),
-        ]
+        rows = {'joint': names, 'twist': _TWIST_ROWS, 'wrench': _WRENCH_ROWS}
+        self._labels = {
+            kind: ['/'.join(row) for row in product(*map(rows.__getitem__, kind.split('/')))]
+            for kind, _ in _ARRAYS.values()
+        }
         self._makers = {
-            **{name: partial(self._array, *row) for name, row in zip(_ARRAYS, arrays)},
+            **{name: partial(self._array, *_ARRAYS[name]) for name in _ARRAYS},
             'external_wrench': self._wrench,
             'pose': self._pose,
         }
         self.refresh()
+
+    @property
+    def model(self) -> PinocchioModel:
+        """The arm's model, with payload, by the present settings."""
+        return self._controller.law.terms.true
 
     def refresh(self) -> None:
         """Update which topics have subscribers; the node calls this every 20 ms."""
@@ -170,17 +167,19 @@ class TermPublishers:
 
     def _array(
         self,
-        names: list[str],
-        of: Callable[[StateTerms, Array | None], Array | None],
+        kind: str,
+        of: Callable[[TermPublishers, StateTerms, Array | None], Array | None],
         state: StateTerms,
         command: Array | None,
         stamp: Time,
     ) -> JointState | None:
-        found = of(state, command)
-        return None if found is None else effort_message(stamp, names, found, self._base_frame)
+        found = of(self, state, command)
+        if found is None:
+            return None
+        return effort_message(stamp, self._labels[kind], found, self._base_frame)
 
     def _wrench(self, state: StateTerms, _: Array | None, stamp: Time) -> WrenchStamped | None:
-        estimate = self._external.wrench(state.q)
+        estimate = self.external.wrench(state.q)
         if estimate is None:
             return None
         message = WrenchStamped()
@@ -190,20 +189,19 @@ class TermPublishers:
         torque.x, torque.y, torque.z = estimate.wrench[3:].tolist()
         return message
 
-    def _wrench_covariance(self, state: StateTerms, _: Array | None) -> Array | None:
-        estimate = self._external.wrench(state.q)
+    def covariance(self, q: Array) -> Array | None:
+        """Return the covariance of the external wrench at positions q; None while unknown."""
+        estimate = self.external.wrench(q)
         return None if estimate is None else estimate.covariance
 
     def _pose(self, state: StateTerms, _: Array | None, stamp: Time) -> PoseStamped:
-        pose = self._controller.law.terms.true.frames(state.q)[self._frame_index]
-        values = pin.SE3ToXYZQUAT(pin.SE3(pose))
+        pose = self.model.frames(state.q)[self._frame_index]
+        values = pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist()
         message = PoseStamped()
         message.header.stamp, message.header.frame_id = stamp, self._base_frame
         position, orientation = message.pose.position, message.pose.orientation
-        position.x, position.y, position.z = (float(value) for value in values[:3])
-        orientation.x, orientation.y, orientation.z, orientation.w = (
-            float(value) for value in values[3:]
-        )
+        position.x, position.y, position.z = values[:3]
+        orientation.x, orientation.y, orientation.z, orientation.w = values[3:]
         return message
 
 

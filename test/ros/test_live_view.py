@@ -33,9 +33,8 @@ ATOL_NM = 1e-12  # two formulations: 2e-14 measured
 
 @pytest.fixture
 def view():
-    view = LiveView(FER, 'joint_states', 'feedforward')
-    yield view
-    view.close()
+    with LiveView(FER, 'joint_states', 'feedforward') as view:
+        yield view
 
 
 def test_gravity_from_joint_states_alone_is_our_own_models(view, arm, probe):
