@@ -4,10 +4,11 @@
 
 import json
 from pathlib import Path
+import signal
 
 import pytest
 
-from ..processes import background, run_python
+from ..processes import background, run_python, until
 
 ENDING = Path(__file__).parent / 'ending.py'
 
@@ -30,6 +31,26 @@ def test_no_thread_of_the_middleware_outlives_main(module, kind, arguments, says
     assert end['status'] == 0
     assert len(end['running']) > 1  # or there would be nothing to end
     assert end['left'] == []
+
+
+LEFT = """
+import os, signal, sys, time
+from pathlib import Path
+from franka_dynamics.ros.node_group import NodeGroup
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell's background jobs ignore it
+folder = Path(sys.argv[1])
+nodes = NodeGroup(folder)
+nodes.start('feedforward_node', {})
+while 'activated' not in (folder / 'feedforward_node.log').read_text():
+    time.sleep(0.05)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_node_ends_in_order_if_the_program_that_started_it_is_killed(tmp_path):
+    assert run_python('-c', LEFT, tmp_path)[0] == -signal.SIGKILL
+    log = tmp_path / 'feedforward_node.log'
+    until(lambda: 'deactivated' in log.read_text() or 'shut down' in log.read_text(), 'its end')
 
 
 def test_a_crash_shows_its_stack_to_whoever_waits_for_the_end(launch, tmp_path):

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The node beside plain Gazebo: states, forces, and the end of a torque."""
 
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 
 from franka_dynamics.arm import load
-from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.messages import DESCRIPTION_QOS, stamp_from_seconds
 from franka_dynamics.simulation.gazebo import start_of
 
 from .conftest import COMMAND, ROOT_NAMES
+from ..processes import background
 
 
 class Gazebo:
@@ -78,3 +80,20 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     # A wrong arm is named.
     gazebo.names = tuple(name.replace('fr3', 'fer') for name in gazebo.names)
     probe.until(lambda: gazebo.publish() or 'lacks fr3_joint1' in direct.text, 'the joint named')
+
+
+def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
+    # Whatever the log says, and in which pieces it is printed.
+    status = probe.create_publisher(DiagnosticStatus, 'gazebo_direct/status', DESCRIPTION_QOS)
+
+    def say(held):
+        status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
+
+    say(held=False)
+    with background('-m', 'franka_dynamics.ros.observer', '/gazebo_direct') as waiting:
+        probe.until(status.get_subscription_count, 'it listens')
+        probe.spin(0.3)
+        assert waiting.poll() is None
+        say(held=True)
+        probe.until(lambda: waiting.poll() is not None, 'its end')
+        assert waiting.returncode == 0, waiting.stderr.read()
