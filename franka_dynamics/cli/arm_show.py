@@ -58,9 +58,10 @@ def _base_parameters(given: Show, gravity: str) -> int:
 
 def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
     """Return the joint positions (n,) [rad, m] given by --q: zero, home or numbers."""
-    if tuple(words) == ('zero',):
+    words = ' '.join(words).replace(',', ' ').split()
+    if words == ['zero']:
         return np.zeros(description.n)
-    if tuple(words) == ('home',):
+    if words == ['home']:
         if description.home is None:
             raise DescriptionError(
                 f'{description.name} has no home pose; give --q one position per joint.'

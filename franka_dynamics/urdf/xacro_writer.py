@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 import xml.etree.ElementTree as ElementTree
 
+from .source import load
 from .writer import add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
-from ..arm.arm_file import AS_LISTED, available_arms, available_sets, load
+from ..arm.arm_file import AS_LISTED, available_arms, available_sets, is_urdf
 from ..arm.hand_file import available_hands, is_file_name, load_hand, NO_HAND
 from ..arm.inertia import LinkInertia
 from ..arm.link_names import link_names
@@ -162,22 +164,19 @@ def robot_text(
     InertiaError
         If the set is not physical.
     """
-    listed = load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
-    if payload is not None:
-        listed = listed.with_payload(payload)
+    chosen: dict[str, Any] = {'prefix': prefix, 'repair': repair, 'payload': payload}
+    listed = load(arm, inertial_set, hand=hand, **chosen)
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     # A file of the user's own is theirs.
     own = f'Written by franka-dynamics arm export from {Path(arm).name}.'
-    banner: tuple[str, ...] = (own,) if is_file_name(arm) else _GENERATED
+    banner: tuple[str, ...] = (own,) if is_file_name(arm) or is_urdf(arm) else _GENERATED
     if kind == 'mjcf':
         return _with_banner(
             mjcf_text(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
             (*banner, *listed.repairs),
         )
-    bare = load(arm, inertial_set, hand=NO_HAND, prefix=prefix, repair=repair)
-    if payload is not None:
-        bare = bare.with_payload(payload)
+    bare = load(arm, inertial_set, hand=NO_HAND, **chosen)
     return _with_banner(
         urdf_text(
             bare,

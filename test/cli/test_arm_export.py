@@ -39,6 +39,18 @@ def test_an_arm_of_ones_own_is_said_to_come_from_its_file(form, tmp_path, answer
     ElementTree.fromstring(said)
 
 
+@pytest.mark.parametrize('form', ['urdf', 'mjcf'])
+def test_an_arm_of_a_urdf_is_written_with_its_own_masses(form, tmp_path, answered):
+    assert answered('arm export --arm fr3 --output', tmp_path / 'a.urdf')[0] == 0
+    copy = tmp_path / f'copy.{form}'
+    assert answered('arm export --payload 1.5,0,0,0 --arm', tmp_path / 'a.urdf', '--output', copy)
+    assert f'from {tmp_path.name}' not in copy.read_text() and 'a.urdf' in copy.read_text()
+    build = pinocchio.buildModelFromUrdf if form == 'urdf' else pinocchio.buildModelFromMJCF
+    mass = sum(inertia.mass for inertia in build(str(copy)).inertias[1:])
+    expected = sum(link.mass for link in load('fr3').links) + 1.5
+    assert mass == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize('words', ['arm export', f'arm import {FER}'])
 def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, refused, answered):
     file = tmp_path / 'there.yaml'

@@ -62,6 +62,15 @@ def test_paths_that_cannot_be_written_are_refused(tmp_path, monkeypatch, check, 
         check(path)
 
 
+def test_a_flag_is_a_switch_or_takes_a_value_in_every_verb():
+    kinds = {}
+    for verb in VERBS.values():
+        for param in verb.params:
+            for flag in param.opts:
+                kinds.setdefault(flag, set()).add(getattr(param, 'is_flag', False))
+    assert {flag for flag, each in kinds.items() if len(each) > 1} == set()
+
+
 def test_a_shell_gets_completions_of_verbs_and_options():
     lines = {'cod': 'codegen', 'arm ch': 'check', 'arm export --out': '--output'}
     lines['bag replay b'] = 'b'  # a file, which the shell completes
