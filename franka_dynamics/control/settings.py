@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arm import ArmDescription, LinkInertia
-from ..arm.payload import payload_body, PAYLOAD_ORDER
+from ..arm.payload import payload_array, payload_body, PAYLOAD_ORDER
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, listed, SettingsError
+from ..errors import InertiaError, listed, SettingsError, shortened
 from ..parameter_schema import check, ParameterSpec, specs
 
 
@@ -90,7 +91,9 @@ class Settings:
     Each field is the node's parameter of the same name, `terms` the parameters terms.*;
     config/feedforward/default.yaml explains the parameters. A single kp or kd applies to all
     joints. The payload is mass [kg], centre of mass [m] in the flange frame, and
-    inertia about the centre of mass [kg m^2] in the order xx, xy, xz, yy, yz, zz.
+    inertia about the centre of mass [kg m^2] in the order xx, xy, xz, yy, yz, zz; the first four
+    alone are a point mass. A LinkInertia about the flange's origin, or None, may be given, too.
+    Raises SettingsError for a payload that is no numbers.
     """
 
     target: str = DEFAULT_TARGET
@@ -101,6 +104,22 @@ class Settings:
     kp: tuple[float, ...] = (0.0,)  # [N m/rad or N/m]
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
     scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Make ten numbers of the payload."""
+        given: Any = self.payload
+        if isinstance(given, LinkInertia):
+            given = payload_array(given)
+        try:
+            numbers = [] if given is None else [float(one) for one in given]
+        except (TypeError, ValueError):
+            raise SettingsError(
+                f'payload must be numbers ({", ".join(PAYLOAD_ORDER)}, or the first four); got '
+                f'{shortened(repr(self.payload), 80)}.'
+            ) from None
+        if given is None or len(numbers) == 4:
+            numbers += [0.0] * (len(PAYLOAD_ORDER) - len(numbers))
+        object.__setattr__(self, 'payload', tuple(numbers))
 
     @property
     def profile(self) -> TargetProfile:
@@ -166,9 +185,16 @@ class Settings:
         for spec in _ranges():
             check(spec, getattr(self, spec.name))
         if self.terms.friction and description.friction is None:
+            simulated = (
+                '; for a simulated arm with friction give the controller '
+                'dataclasses.replace(arm, friction=arm.simulated_friction)'
+                if description.simulated_friction is not None
+                else ''
+            )
             raise SettingsError(
                 f'terms.friction is on, but {description.file or description.name} has no '
-                'friction model; add one to the arm file (identify writes it) or switch it off.'
+                'friction model; add one to the arm file (identify writes it) or switch it off'
+                f'{simulated}.'
             )
         if self.terms.friction and self.profile.receiver_adds_friction:
             raise SettingsError(

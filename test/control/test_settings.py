@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.errors import SettingsError
 
@@ -103,6 +103,20 @@ def test_a_payload_is_read_as_set_load_in_the_flange_frame():
     np.testing.assert_allclose(body.center_of_mass, [0.0, 0.0, 0.05], rtol=0, atol=1e-14)
     # By the parallel axis theorem, 1 kg at 5 cm adds 0.0025 kg m^2 about x and y.
     np.testing.assert_allclose(np.diag(body.inertia), [3.5e-3, 3.5e-3, 1e-3], rtol=0, atol=1e-14)
+
+
+def test_a_payload_may_be_a_point_mass_an_inertia_or_none():
+    point = LinkInertia.from_center_of_mass(0.5, (0.0, 0.0, 0.1), np.zeros(6))
+    for given in ([0.5, 0.0, 0.0, 0.1], point):
+        body = Settings(payload=given).payload_inertia()
+        np.testing.assert_allclose(body.parameters(), point.parameters(), rtol=0, atol=1e-15)
+    assert not Settings(payload=None).payload_inertia().parameters().any()
+
+
+@pytest.mark.parametrize('given', ['flange', 5.0, [], [1.0, 2.0], [None] * 10])
+def test_what_is_no_payload_is_refused(given):
+    with pytest.raises(SettingsError, match='payload'):
+        Settings(payload=given).payload_inertia()
 
 
 @pytest.mark.parametrize('gain', [40.0, [40.0], np.full(7, 40.0)])
