@@ -11,7 +11,7 @@ import shlex
 from ._interrupts import until_interrupted
 from ._say import ProgressBar, say, say_each, show, suggest
 from .single_verbs import Demo
-from ..errors import OutputError
+from ..errors import IdentificationError, OutputError
 from ..recordings.recording import write_recording
 from ..report.demo import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
 from ..ros.demo import DemoPlan, run_session
@@ -60,10 +60,15 @@ def _run(given: Demo, plan: DemoPlan, folder: Path) -> int:
         )
         progress('drawing', 0.8)
         draw(figures, arm.joint_names, folder / 'demo.png')
-        recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
-        write_recording(recording, folder / 'plant_bag')
-        second = inexact_report({name: error for name, (_, error) in errors.items()})
-        draw_inexact(errors, folder / 'inexact_model.png')
+        second = DemoReport(())
+        try:
+            recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
+        except IdentificationError:  # the home pose has too little room about it
+            pass
+        else:
+            write_recording(recording, folder / 'plant_bag')
+            second = inexact_report({name: error for name, (_, error) in errors.items()})
+            draw_inexact(errors, folder / 'inexact_model.png')
         write_json(report, session.rates, second, folder / 'demo.json')
     busy = session.rates.too_busy
     _show(report, second, busy, f'{arm.name} ({arm.inertial_set})')
@@ -75,12 +80,12 @@ def _run(given: Demo, plan: DemoPlan, folder: Path) -> int:
 def _suggest(given: Demo, folder: Path) -> None:
     """Print commands to try next."""
     arm_given, arm_file = given.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
-    bag = shlex.quote(str(folder / 'plant_bag'))
+    bag = next(one for one in (folder / 'plant_bag', folder / 'bag') if one.exists())
     say('now try', style='bold')
     suggest(
         f'sim {arm_given}',
-        f'bag replay {bag} {arm_given}',
-        f'identify arm {bag} {arm_given} --anyway --output {arm_file}',
+        f'bag replay {shlex.quote(str(bag))} {arm_given}',
+        f'identify arm {shlex.quote(str(bag))} {arm_given} --anyway --output {arm_file}',
         f'arm check {arm_given}',
         'doctor',
     )
@@ -98,6 +103,13 @@ def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> No
             'in real time.',
             'note',
         )
+    if not second.rows:
+        say(
+            'the second part is left out, because the arm has too little room about its home pose '
+            'for a motion that identifies it; set another home in the arm file.',
+            'note',
+        )
+        return
     show(
         second.table(
             'second part, an arm that differs from the model: inertias some 10 % off, friction, '

@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of `demo` reach its plan; failures have exit statuses of their own."""
 
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli import demo as command
 from franka_dynamics.cli.main import main
+from franka_dynamics.errors import IdentificationError
 from franka_dynamics.report.demo import DemoReport, Row
 from franka_dynamics.ros import demo
 
@@ -30,6 +34,25 @@ def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
     assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
     assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
     assert plan.arm_parameters['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
+
+
+def test_an_arm_without_room_about_its_home_has_a_first_part_alone(tmp_path, monkeypatch, capsys):
+    def fail(*_arguments, **_options):
+        raise IdentificationError('The start pose is too near to the table.')
+
+    def run_session(_plan, folder, _progress):
+        (folder / 'steps').touch()
+        (folder / 'bag').mkdir()
+        return MagicMock(rates=SimpleNamespace(too_busy=''))
+
+    monkeypatch.setattr(command, 'run_session', run_session)
+    monkeypatch.setattr(command, 'run_trial', fail)
+    monkeypatch.setattr(command, 'demo_report', lambda *_, **__: DemoReport((Row('a', 1, '2'),)))
+    for name in ('write_recording', 'demo_figures', 'draw', 'write_json'):
+        monkeypatch.setattr(command, name, lambda *_: None)
+    assert main(['demo', '--output', str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert 'second part is left out' in said and 'home' in said and 'plant_bag' not in said
 
 
 @pytest.mark.parametrize('busy', ['', '12 % of the cycles had no new command'])
