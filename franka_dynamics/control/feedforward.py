@@ -114,6 +114,9 @@ PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
 # up to TAKEN_S [s] late, while brakes hold the arm; for OPENING_S [s] after that they may still be
 # opening. Until then the bounds on torque do not count; that on speed does.
 RAMP_S, TAKEN_S, OPENING_S = 0.2, 1.0, 0.05
+# A stop goes on while an arm that nobody else carries moves; without a state for FOLLOWED_S [s]
+# it ends.
+FOLLOWED_S = 0.05
 # If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
 MOVED = 0.1
 IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
@@ -498,7 +501,7 @@ class Feedforward:
         if self.state not in (State.SILENT, State.STOPPING) and silence > patience:
             return self._lose(f'no new joint state for {1e3 * silence:.0f} ms', now, False)
         if self.state is State.STOPPING:
-            self._falls = self._falls and silence <= patience
+            self._falls = self._falls and silence <= FOLLOWED_S
             return self._stop_step(now)
         self.sends = False
         return self.torque.copy()
@@ -548,7 +551,7 @@ class Feedforward:
 
     def _lose(self, why: str, now: float, faulty: bool) -> Array:
         """Take note that the arm's present state is unknown; return the torque."""
-        self._good, self.trouble = 0, why
+        self._good, self.trouble, self._falls = 0, why, False
         self._check.forget_drift()
         self._over_s = 0.0
         self.counts['unusable states'] += 1

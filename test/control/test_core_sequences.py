@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from franka_dynamics.control.feedforward import GOOD_STATES, MOST_RESTARTS, State
+from franka_dynamics.control.feedforward import GOOD_STATES, Limits, MOST_RESTARTS, State
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import NotStartedError, SettingsError
@@ -157,3 +157,14 @@ def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence():
     script.give(GOOD_STATES + 2)
     gravity = NewtonEulerModel(FER).gravity(script.q)
     np.testing.assert_allclose(script.sent[0], gravity, rtol=0, atol=1e-9 * np.abs(gravity).max())
+
+
+@pytest.mark.parametrize('lost', [True, False])
+def test_a_stop_of_a_moving_arm_ends_once_no_state_comes(lost):
+    script = Script(MUJOCO, limits=Limits(max_state_age=0.0, state_timeout=1e3)).stopping()
+    script.give(30, MOVING)
+    assert script.core.state is State.STOPPING
+    if lost:
+        script.core.lose('test', script.time)
+    script.tick(200)
+    assert script.core.state is State.SILENT
