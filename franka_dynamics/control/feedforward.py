@@ -223,7 +223,7 @@ class Feedforward:
         self._pick_up: tuple[float, Array] | None = None
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
-        self._falls, self._heard = False, 0.0
+        self._falls, self._heard, self._heard_at = False, 0.0, 0.0
         self._final = False  # a fault is latched that only a new object clears
         self._observer, self._good = MomentumObserver(self.law.terms.true), 0
         self.reset()
@@ -460,7 +460,9 @@ class Feedforward:
         with self._lock:
             order = self._check.order(time)
             if order == 'late':
-                return self._tick(now, now - self._heard)
+                # By the clock of the stamps, if it is known: simulated time may have begun anew.
+                silence = now - self._heard if age is None else time + age - self._heard_at
+                return self._tick(now, silence)
             if order:
                 if self.state not in (State.SILENT, State.STOPPING):
                     self._change(Event.LOST, 'the clock of the joint states was set back')
@@ -470,7 +472,7 @@ class Feedforward:
                 self.latest = None
                 return self._lose(wrong, now, faulty)
             wrong, faulty = self._check.take(time, q, dq, age)
-            self._heard = now
+            self._heard, self._heard_at = now, time + (age or 0.0)
             reference = self.reference.at(time)
             state = self.latest = self._terms(time, q, dq, reference)
             if wrong:
@@ -535,9 +537,11 @@ class Feedforward:
         """Forget all joint states."""
         self._check.forget()
         self._good = 0
-        self._heard = 0.0
+        self._heard = self._heard_at = 0.0  # when the last state came, by two clocks
         self._sent_at = -math.inf
-        self._commands: deque[Array] = deque(maxlen=64)  # of the latest states, some of them late
+        # The torques of the latest states, some of which are late; the last one may still act.
+        acting = [] if self._last is None else [self._last]
+        self._commands: deque[Array] = deque(acting, maxlen=64)
         self._observer = MomentumObserver(self.law.terms.true)
         self._friction = self._friction_in_effort()
         self.measured = False

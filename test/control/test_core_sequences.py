@@ -168,3 +168,22 @@ def test_a_stop_of_a_moving_arm_ends_once_no_state_comes(lost):
         script.core.lose('test', script.time)
     script.tick(200)
     assert script.core.state is State.SILENT
+
+
+def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_torque():
+    # As a node in simulated time gives states: `now` goes on while simulated time begins anew, and
+    # no torque was missed in simulated time.
+    script = Script(MUJOCO).running()
+    script.give(80)
+    for k in range(3 * GOOD_STATES + 20):
+        at = {'age': 0.0, 'now': 5.0 + 1e-3 * k, 'effort': GRAVITY}
+        script.core.step(HOME, STILL, 1.0 + 1e-3 * k, **at)
+    assert script.core.state is State.RUNNING, script.core.status
+
+
+def test_repeated_stamps_that_get_older_are_silence():
+    script = Script(MUJOCO).running()
+    for k in range(100):
+        at = {'age': 1e-3 * k, 'now': script.time + 1e-3 * k}
+        script.core.step(HOME, STILL, script.time, **at)
+    assert script.core.state is not State.RUNNING
