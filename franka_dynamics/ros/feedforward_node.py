@@ -221,6 +221,7 @@ class FeedforwardNode(LifecycleNode):
         """End an activation."""
         self._finalized = True
         self._end_activation('shut down')
+        self.get_logger().info('shut down')
         self._controller = None
         return TransitionCallbackReturn.SUCCESS
 
