@@ -76,7 +76,7 @@ def run(given: Replay) -> int:
     others = equally_good(fits, motion)
     long_enough = recording.duration >= LEAST_S
     name = Path(recording.source).name
-    # With the hand that fits best, as `identify arm` judges with the hand that it is told.
+    # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
     alike = [one for one in arms if one.hand == fits[0].arm.hand]
     found = of_motion(motion, model, alike[0], alike, name) if long_enough else None
     say_each(warnings, 'warning')  # before the verdict, which warnings may make meaningless
