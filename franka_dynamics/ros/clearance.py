@@ -14,16 +14,16 @@ from enum import Enum
 import time
 from typing import Any
 
-from rcl_interfaces.srv import GetParameters
 from rclpy.callback_groups import CallbackGroup
 from std_msgs.msg import Float64MultiArray
 
-from .messages import publisher_names, response, STATE_QOS, taken
+from .messages import full_name, publisher_names, STATE_QOS, taken
 
-_STATUS_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus'
-_LIST_CONTROLLERS = 'controller_manager/list_controllers'
-# A controller manager that has not answered for this time is taken for a real arm's [s].
-_ANSWER_TIMEOUT_S, _ASKS_EVERY_S = 5.0, 0.5
+_STATUS_TYPE, _CLOCK_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus', 'rosgraph_msgs/msg/Clock'
+_LISTEN_S = 0.5  # how long to listen for another sender of torques after the first joint state [s]
+# How long a receiver must be found wrong, because its topics are discovered singly: before the
+# first torque, or if it is no real arm's; and if a real arm's comes later [s].
+_DISCOVERY_S, _SOON_S = 2.0, 0.2
 
 
 class Receiver(Enum):
@@ -33,7 +33,6 @@ class Receiver(Enum):
     SIMULATED = 'a controller in simulated time'
     REAL = 'a controller in real time'
     UNKNOWN = 'neither a simulated arm of this package nor a controller of a controller manager'
-    ASKED = 'a controller whose controller manager has not said yet whether its time is simulated'
 
 
 # Receivers that each target expects. Under fci the node commands no gravity, so that an unknown
@@ -69,25 +68,33 @@ def refusal(target: str, topic: str, found: Mapping[str, Receiver]) -> str:
     )
 
 
-# The numbers of two publishers fall again and again; those of a restarted one fall once.
-_TWICE_WITHIN = 2000  # messages within which two falls are taken for two publishers
+# How far apart two numbers of one publisher's messages are at most, and within how many messages
+# two falls of the numbers are taken for two publishers: those of a restarted one fall once.
+_MOST_LOST, _TWICE_WITHIN = 100, 2000
 
 
 class PublisherCounts:
     """Detects two publishers by the numbers that each publisher gives its own messages."""
 
     def __init__(self) -> None:
-        self._last = self._taken = 0
+        self._last: int | None = None
+        self._taken = 0  # messages
         self._fell: int | None = None  # how many messages had come when the numbers last fell
+        self._left: int | None = None  # the number before the last leap or fall
 
     def add(self, number: int) -> bool:
         """Take a message's number; return whether the numbers are those of two publishers."""
-        last, self._last = self._last, number
-        self._taken += 1
+        last, left, fell = self._last, self._left, self._fell
+        self._last, self._taken = number, self._taken + 1
+        if last is None or last < number <= last + _MOST_LOST:
+            return False
+        self._left = last
+        if left is not None and left < number <= left + _MOST_LOST:
+            return True  # it goes on where it was before another's message
         if number > last:
             return False
-        before, self._fell = self._fell, self._taken
-        return before is not None and self._taken - before <= _TWICE_WITHIN
+        self._fell = self._taken
+        return fell is not None and self._taken - fell <= _TWICE_WITHIN
 
 
 class Clearance:
@@ -101,22 +108,16 @@ class Clearance:
     def __init__(self, node: Any, publisher: Any, group: CallbackGroup) -> None:
         self._node, self._publisher, self._group = node, publisher, group
         self._topic: str = publisher.topic_name
-        self._times: dict[str, bool] = {}  # of controller managers: whether simulated
-        self._asked: dict[str, tuple[Any, float]] = {}  # client, when it asked last [s]
         self._subscription: Any = None
-        self.close()
+        self.listens = False  # until the first torque may be sent, or is refused
 
-    def begin(self, target: str, states: str, seconds: float) -> None:
-        """
-        Begin an activation with torques for `target`.
-
-        It listens for `seconds` after the first joint state on the topic `states`.
-        """
+    def begin(self, target: str, states: str) -> None:
+        """Begin an activation with torques for `target` and joint states on the topic `states`."""
         self.close()
-        self._target, self._states, self._seconds = target, states, seconds
+        self._target, self._states, self.listens = target, states, True
         self._senders = PublisherCounts()
         self._heard_until: float | None = None
-        self._refused, self.listens = '', True
+        self._refused, self._receivers, self._wrong_since = '', -1, 0.0
         self._subscription = self._node.create_subscription(
             Float64MultiArray,
             self._topic,
@@ -133,7 +134,7 @@ class Clearance:
         `number` is None if the middleware does not number messages.
         """
         if self._heard_until is None:
-            self._heard_until = time.monotonic() + self._seconds
+            self._heard_until = time.monotonic() + _LISTEN_S
         if number is None or not self._senders.add(number):
             return ''
         names = ', '.join(publisher_names(self._node, self._states))
@@ -143,87 +144,58 @@ class Clearance:
         )
 
     def look(self) -> str:
-        """
-        Return why torques may not be sent, or ''. Called every 20 ms.
-
-        `listens` is True until the first torque may be sent, or is refused. Later only a change of
-        the receivers is looked up.
-        """
-        now = time.monotonic()
+        """Return why torques may not be sent, or ''. Called every 20 ms."""
+        if self._refused:
+            return self._refused
+        now, receivers = time.monotonic(), self._publisher.get_subscription_count()
+        if self.listens and taken(self._subscription) is not None:
+            names = ', '.join(publisher_names(self._node, self._topic))
+            self._refused = (
+                f'somebody else commands {self._topic}, and two sources of torque would take '
+                f'turns (publishers listed: {names}); stop the other one, or remap ~/command'
+            )
+        elif self.listens and (self._heard_until is None or now < self._heard_until):
+            return ''
+        elif self.listens or receivers != self._receivers or self._wrong_since:
+            self._receivers = receivers
+            found = self._found()
+            wrong = refusal(self._target, self._topic, found)
+            self._wrong_since = (self._wrong_since or now) if wrong else 0.0
+            real = Receiver.REAL in found.values() and not self.listens
+            if wrong and now < self._wrong_since + (_SOON_S if real else _DISCOVERY_S):
+                return ''
+            self._refused = wrong
         if self.listens:
-            self._refused = self._heard()
-            if not self._refused:
-                refused = self._judge()
-                if self._heard_until is None or now < self._heard_until:
-                    return ''
-                if refused and self._pending and now < self._heard_until + _ANSWER_TIMEOUT_S:
-                    return ''
-                self._refused = refused
             self.close()
-        elif self._publisher.get_subscription_count() != self._receivers or self._pending:
-            refused = self._judge()
-            if not self._pending:
-                self._changed = now
-            if refused and not (self._pending and now < self._changed + _ANSWER_TIMEOUT_S):
-                self._refused = refused
-        else:
-            self._changed = now
         return self._refused
 
     def close(self) -> None:
         """Listen no longer."""
-        self.listens, self._pending = False, False
-        self._receivers, self._changed = -1, time.monotonic()
+        self.listens = False
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def _heard(self) -> str:
-        if taken(self._subscription) is None:
-            return ''
-        names = ', '.join(publisher_names(self._node, self._topic))
-        return (
-            f'somebody else commands {self._topic}, and two sources of torque would take turns '
-            f'(publishers listed: {names}); stop the other one, or remap ~/command'
-        )
-
-    def _judge(self) -> str:
-        self._receivers = self._publisher.get_subscription_count()
-        services = {name for name, _ in self._node.get_service_names_and_types()}
-        own, found = self._node.get_fully_qualified_name(), {}
-        for one in self._node.get_subscriptions_info_by_topic(self._topic):
-            full_name = f'{one.node_namespace.rstrip("/")}/{one.node_name}'
-            if full_name != own:
-                found[full_name] = self._kind(full_name, services)
-        # Discovery of a node's topics, or an answer, may take a moment.
-        self._pending = not {Receiver.ASKED, Receiver.UNKNOWN}.isdisjoint(found.values())
-        return refusal(self._target, self._topic, found)
-
-    def _kind(self, full_name: str, services: set[str]) -> Receiver:
-        if not full_name.startswith('/'):  # its name has not been discovered yet
-            return Receiver.UNKNOWN
-        manager = f'{full_name.rpartition("/")[0]}/{_LIST_CONTROLLERS}'
-        if manager in services:
-            simulated = self._simulated_time(manager.rpartition('/')[0])
-            if simulated is None:
-                return Receiver.ASKED
-            return Receiver.SIMULATED if simulated else Receiver.REAL
-        status = self._node.get_publishers_info_by_topic(f'{full_name}/status')
-        simulated = any(one.topic_type == _STATUS_TYPE for one in status)
-        return Receiver.ARM if simulated else Receiver.UNKNOWN
-
-    def _simulated_time(self, manager: str) -> bool | None:
-        """Return whether a controller manager's time is simulated; None until it answers."""
-        if manager in self._times:
-            return self._times[manager]
-        if manager not in self._asked:
-            service = f'{manager}/get_parameters'
-            client = self._node.create_client(GetParameters, service, callback_group=self._group)
-            self._asked[manager] = client, 0.0
-        client, asked = self._asked[manager]
-        for answer in response(client):
-            self._times[manager] = bool(answer.values) and answer.values[0].bool_value
-        if time.monotonic() - asked > _ASKS_EVERY_S and client.service_is_ready():
-            client.handle.send_request(GetParameters.Request(names=['use_sim_time']))
-            self._asked[manager] = client, time.monotonic()
-        return self._times.get(manager)
+    def _found(self) -> dict[str, Receiver]:
+        """Return the kinds of all subscribers of the torques, by their full names."""
+        node, topics = self._node, self._node.get_topic_names_and_types()
+        managers = {name for name, _ in node.get_service_names_and_types()}
+        # A node with use_sim_time subscribes to a clock.
+        simulated = {
+            full_name(one)
+            for topic, kinds in topics
+            if _CLOCK_TYPE in kinds
+            for one in node.get_subscriptions_info_by_topic(topic)
+        }
+        statuses = {topic for topic, kinds in topics if _STATUS_TYPE in kinds}
+        found = {}
+        for one in node.get_subscriptions_info_by_topic(self._topic):
+            name = full_name(one)
+            manager = f'{name.rpartition("/")[0]}/controller_manager'
+            if f'{manager}/list_controllers' in managers:
+                own_time = simulated.isdisjoint((name, manager))
+                found[name] = Receiver.REAL if own_time else Receiver.SIMULATED
+            elif name != node.get_fully_qualified_name():
+                known = f'{name}/status' in statuses
+                found[name] = Receiver.ARM if known else Receiver.UNKNOWN
+        return found

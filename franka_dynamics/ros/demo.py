@@ -189,8 +189,7 @@ class _Session:
         elapsed = time.monotonic() - began
         used = {name: end - used[name] for name, end in self._processor_seconds().items()}
         arm, checks, command = (
-            self._statuses[name].values
-            for name in (_ARM, f'{NODE}: Cross-check', f'{NODE}: Command')
+            self._statuses[name].values for name in (_ARM, f'{NODE}: Arm', f'{NODE}: Command')
         )
         rates = DemoRates(
             float(np.mean(self._rates)),

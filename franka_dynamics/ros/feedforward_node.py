@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 import gc
 import logging
@@ -38,9 +37,9 @@ from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
 from .parameters import declare, LiveParameters, values
 from .references import References
-from .term_publishers import ExternalWatch, TermPublishers
+from .term_publishers import TermPublishers
 from ..control.braking import LONGEST_S
-from ..control.feedforward import Feedforward, State, Status
+from ..control.feedforward import Feedforward, State
 from ..control.limits import LONGEST_STEP_S
 from ..errors import (
     FrankaDynamicsError,
@@ -54,7 +53,6 @@ NODE_NAME = 'feedforward'
 _IDLE_S = 0.1  # between two calls while the node is not active [s]
 _SILENCE_S = 5e-3  # between two checks whether joint states have ceased [s]
 _REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
-_LISTEN_S = 0.5  # how long an activation listens for another sender of torques [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after LONGEST_S by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_S
@@ -89,10 +87,6 @@ class FeedforwardNode(LifecycleNode):
         # Held during a control cycle; whoever holds it may change `_active`.
         self._cycle = threading.Lock()
         self._active = self._ending = False
-        # Changes of the core's status that are not yet reported, and whether usable states came
-        # without a torque.
-        self._changes: deque[tuple[Status, bool]] = deque()
-        self._seen: tuple[State, bool, bool] | None = None
         self._simulated_time = False
         self._arrival = self._clock_arrival = 0.0
         self._got_state = False
@@ -165,16 +159,14 @@ class FeedforwardNode(LifecycleNode):
         controller, residual = make_controller(self, parameters, model, self._publish)
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
-        external = ExternalWatch(controller, frame, parameters['tool_center'])
-        self._terms.use(controller, frame, external)
-        self._diagnostics.use(controller, external, residual)
+        self._terms.use(controller, frame, parameters['tool_center'])
+        self._diagnostics.use(controller, self._terms, residual)
         self._reader = JointStateReader(controller.names)
         self._configured_with = values(self, specs(NODE_NAME))
         self._live.forget()  # the law has been made with all parameters of now
-        self._model, self._seen = model, None
+        self._model = model
         # It is set last, because other callbacks treat the node as configured once it is set.
         self._controller = controller
-        self._note()
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
@@ -195,10 +187,10 @@ class FeedforwardNode(LifecycleNode):
         self._simulated_time = self.get_parameter('use_sim_time').value
         self._next_stop_step = self._next_look = time.monotonic()
         self._ending = False
-        self._diagnostics.begin(self._topic, simulated_time=self._simulated_time)
+        self._diagnostics.begin(self._topic)
         # It is started once nothing speaks against a first torque.
         self.controller.stop('listening for other senders and for the receiver')
-        self.clearance.begin(self.controller.settings.target, self._topic, _LISTEN_S)
+        self.clearance.begin(self.controller.settings.target, self._topic)
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
@@ -267,7 +259,6 @@ class FeedforwardNode(LifecycleNode):
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self.clearance.close()
-        self._note()
         self._report()
 
     # The control thread ------------------------------------------------------------------------
@@ -287,6 +278,7 @@ class FeedforwardNode(LifecycleNode):
     def _answer(self, data: bytes, number: int | None, began: float) -> None:
         controller, self._got_state = self.controller, True
         self._clock_arrival, self._arrival = self._now(), time.monotonic()
+        self._diagnostics.arrival = self._arrival
         reading, wrong = None, ''
         try:
             reading = self._reader.read(data)
@@ -315,11 +307,10 @@ class FeedforwardNode(LifecycleNode):
             now=self._arrival,
         )
         if controller.sends:
-            self._diagnostics.latency.add(self._published - began)
+            self._diagnostics.latency.append(self._published - began)
         state = controller.latest
-        if state is not None and state.stamp == reading.stamp and self._terms.has_listeners:
+        if state is not None and state.stamp == reading.stamp:
             self._terms.publish(state, torque if controller.sends else None, reading.stamp_message)
-        self._note()
 
     def _publish(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m]; the controller calls it."""
@@ -328,20 +319,10 @@ class FeedforwardNode(LifecycleNode):
 
     def _lose(self, why: str, *, faulty: bool = False) -> None:
         self.controller.lose(why, self._arrival, faulty=faulty)
-        self._note()
 
     def _now(self) -> float:
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
         return self.get_clock().now().nanoseconds * 1e-9 if self._simulated_time else time.time()
-
-    def _note(self) -> None:
-        """Remember a change of the core's status until the service thread reports it."""
-        controller = self.controller
-        waits = controller.state is State.SILENT and controller.started and controller.usable
-        seen = controller.state, controller.faulty, waits
-        if seen != self._seen:
-            self._seen = seen
-            self._changes.append((controller.status, waits))
 
     def run_due(self) -> float:
         """
@@ -358,14 +339,12 @@ class FeedforwardNode(LifecycleNode):
             if stopping and now >= self._next_stop_step:
                 self._next_stop_step = now + LONGEST_STEP_S
                 controller.tick(now)
-                self._note()
             elif not (stopping or self._got_state):
                 # Simulated time does not pass in a pause.
                 silence = (
                     max(0.0, self._now() - self._clock_arrival) if self._simulated_time else None
                 )
                 controller.tick(now, silence)
-                self._note()
             self._got_state = False
             return LONGEST_STEP_S if controller.state is State.STOPPING else _SILENCE_S
 
@@ -380,17 +359,13 @@ class FeedforwardNode(LifecycleNode):
             self._next_look = time.monotonic() + _REFRESH_S
             self._terms.refresh()
             self._look_at_receivers()
-            self._diagnostics.look(self._now())
-        due = self._report()
-        return min(due, _REFRESH_S) if self._active else due
+        self._report()
+        return _REFRESH_S
 
-    def _report(self) -> float:
-        """Log and publish what has changed; return the time until diagnostics are due [s]."""
-        diagnostics = self._diagnostics
-        while self._changes:
-            diagnostics.report(*self._changes.popleft())
+    def _report(self) -> None:
+        """Log and publish what has changed, and diagnostics when they are due."""
         self._references.report()
-        return diagnostics.times.publish_if_due(diagnostics.publish_all)
+        self._diagnostics.report()
 
     def _look_at_receivers(self) -> None:
         """Start the controller, or stop it if a receiver is not the target's."""

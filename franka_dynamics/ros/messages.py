@@ -148,11 +148,9 @@ def taken(subscription: Any) -> tuple[Any, dict[str, int]] | None:
     return None if waiting is None else (waiting[0], waiting[1])
 
 
-def response(client: Any) -> list[Any]:
-    """Take a service's answer, if one waits, without an executor; return it in a list, or []."""
-    with client.handle:
-        header, answer = client.handle.take_response(client.srv_type.Response)
-    return [] if header is None else [answer]
+def full_name(endpoint: Any) -> str:
+    """Return the full name of the node that a publisher or subscription of the graph is of."""
+    return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
@@ -161,8 +159,7 @@ def publisher_names(node: Any, topic: str) -> list[str]:
 
     Another node of the same name stays listed; a dead node stays listed for up to 20 s.
     """
-    found = node.get_publishers_info_by_topic(topic)
-    names = sorted(f'{one.node_namespace.rstrip("/")}/{one.node_name}' for one in found)
+    names = sorted(map(full_name, node.get_publishers_info_by_topic(topic)))
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)

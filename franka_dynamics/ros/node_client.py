@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .messages import DESCRIPTION_QOS, REFERENCE_QOS, REFERENCE_STATE_QOS, response
+from .messages import DESCRIPTION_QOS, REFERENCE_QOS, REFERENCE_STATE_QOS
 from .observer import Observer, read_status, read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
@@ -280,7 +280,10 @@ class NodeClient(Observer):
             answers: list[Any] = []
 
             def answered() -> bool:
-                answers.extend(response(client))
+                with client.handle:
+                    header, answer = client.handle.take_response(kind.Response)
+                if header is not None:
+                    answers.append(answer)
                 return bool(answers)
 
             if not self.until(answered, self._patience + _ANSWER_S):

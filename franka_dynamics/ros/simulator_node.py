@@ -20,7 +20,7 @@ from sensor_msgs.msg import JointState
 
 from . import SIMULATION
 from .command_receiver import CommandReceiver
-from .diagnostics import Durations, PublicationTimes, StatusPublisher
+from .diagnostics import Durations, StatusPublisher
 from .messages import (
     ERROR,
     OK,
@@ -102,10 +102,9 @@ class SimulatorNode(Node):
         self._commands = CommandReceiver(self, self._receiver, description, self._on_followed)
         self._fresh = False
         self._published_at = 0.0
-        self._latency = Durations(1 << 16)
+        self._latency = Durations(maxlen=1 << 16)
         self._missed = self._steps_commanded = 0
         self._began = time.perf_counter()
-        self._diagnostics_times = PublicationTimes()
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
         self._log = _open_log(parameters['step_log'])
@@ -131,7 +130,7 @@ class SimulatorNode(Node):
             torque = self._receiver.step(reading.time, reading.position, reading.velocity)
             self._simulation.step(torque, fresh=self._fresh)
             if self._commands.note():
-                self._diagnostics_times.note_change()
+                self._diagnostics.due = 0.0
             self._steps += 1
             if self._simulation.braked is not self._braked:
                 self._announce_brakes()
@@ -139,7 +138,8 @@ class SimulatorNode(Node):
                 self._steps_commanded += 1
                 self._missed += not self._fresh
             self._fresh = False
-            self._diagnostics_times.publish_if_due(self._publish_diagnostics)
+            if time.monotonic() >= self._diagnostics.due:
+                self._publish_diagnostics()
         return 0
 
     def destroy_node(self) -> None:
@@ -153,7 +153,7 @@ class SimulatorNode(Node):
         self._braked = self._simulation.braked
         self._commands.held = not self._braked
         self._commands.note()
-        self._diagnostics_times.note_change()
+        self._diagnostics.due = 0.0
         if self._simulation.ran_away:
             self.get_logger().error(self._simulation.ran_away)
         elif not self._braked:
@@ -197,7 +197,7 @@ class SimulatorNode(Node):
 
     def _on_followed(self) -> None:
         if not self._fresh:
-            self._latency.add(time.perf_counter() - self._published_at)
+            self._latency.append(time.perf_counter() - self._published_at)
         self._fresh = True
 
     def _publish_diagnostics(self) -> None:
@@ -228,8 +228,10 @@ class SimulatorNode(Node):
                     'behind real time [ms]': 1e3 * behind,
                     'receiver': self._commands.sentence,
                     **self._commands.counts,
-                    'round trip p50 [us]': 1e6 * self._latency.percentile(50),
-                    'round trip p99 [us]': 1e6 * self._latency.percentile(99),
+                    **{
+                        f'round trip {name}': duration
+                        for name, duration in self._latency.microseconds().items()
+                    },
                 },
             )
         )

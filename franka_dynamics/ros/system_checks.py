@@ -194,11 +194,11 @@ def _commands(node: Any, command: str) -> Iterator[Line]:
 
 def _nodes(statuses: dict[str, Status]) -> Iterator[Line]:
     levels = {'OK': GOOD, 'WARN': NOTE}
-    carriers = [one for one in statuses.values() if one.subject == 'Guard']
-    if not carriers:
-        yield 'guard', NOTE, 'no feedforward node is heard'
-    for one in carriers:
-        yield 'guard', levels.get(one.level, BAD), f'{one.node}: {one.message}'
+    commanding = [one for one in statuses.values() if one.subject == 'Command']
+    if not commanding:
+        yield 'node', NOTE, 'no feedforward node is heard'
+    for one in commanding:
+        yield 'node', levels.get(one.level, BAD), f'{one.node}: {one.message}'
     for name, one in sorted(statuses.items()):
         if one.level not in levels:
             yield 'diagnostics', BAD, f'{name}: {one.message}'

@@ -23,49 +23,12 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import shortened
 from ..typing import Array
 
-_TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
-_WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
+_ROWS = {
+    'twist': ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
+    'wrench': ('fx', 'fy', 'fz', 'mx', 'my', 'mz'),
+}
 # A function that makes a message of a state, its command and stamp, or returns None without data.
 Maker = Callable[[StateTerms, Array | None, Time], Any]
-_OTHERS = {'external_wrench': WrenchStamped, 'pose': PoseStamped}
-
-
-class ExternalWatch:
-    """
-    External joint torque at the controller's latest state, and the wrench estimated from it.
-
-    The wrench acts at the point `tool_center` [m] of `frame`. Raises SettingsError if
-    `tool_center` is not three numbers within 10 m; FrameError if the arm has no such frame.
-    """
-
-    def __init__(
-        self,
-        controller: Feedforward,
-        frame: int | str = FLANGE,
-        tool_center: Sequence[float] = (0.0, 0.0, 0.0),
-    ) -> None:
-        self._controller, self._place = controller, (frame, tool_center)
-        self._terms = controller.law.terms
-        self._estimator = WrenchEstimator(self._terms.true, *self._place)
-
-    def torque(self) -> Array | None:
-        """
-        Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
-
-        Returns None if effort is not measured, and until enough good states have come.
-        """
-        controller = self._controller
-        return controller.external if controller.measured and controller.usable else None
-
-    def wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
-        if self._terms is not self._controller.law.terms:
-            self._terms = self._controller.law.terms
-            self._estimator = WrenchEstimator(self._terms.true, *self._place)
-        torque = self.torque()
-        # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
-        return None if torque is None else self._estimator.estimate(q, torque)
-
 
 # Topics of JointState messages, whose effort is an array: the kind of the array's labels, and a
 # function of publishers, state and command that returns the array, or None while unknown.
@@ -74,7 +37,7 @@ _ARRAYS: dict[str, tuple[str, Callable[[TermPublishers, StateTerms, Array | None
     'gravity': ('joint', lambda own, state, _: state.gravity),
     'coriolis': ('joint', lambda own, state, _: state.coriolis),
     'inertia_torque': ('joint', lambda own, state, _: state.inertia),
-    'external_torque': ('joint', lambda own, *_: own.external.torque()),
+    'external_torque': ('joint', lambda own, *_: own.torque()),
     'external_wrench_covariance': ('wrench/wrench', lambda own, state, _: own.covariance(state.q)),
     'mass_matrix': ('joint/joint', lambda own, state, _: own.model.mass_matrix(state.q)),
     'coriolis_matrix': (
@@ -94,37 +57,51 @@ class TermPublishers:
 
     def __init__(self, node: Any) -> None:
         self._node = node
-        self.frame: int | str = FLANGE
-        kinds = {**dict.fromkeys(_ARRAYS, JointState), **_OTHERS}
-        self._publishers = {
-            name: node.create_lifecycle_publisher(kind, f'~/{name}', PUBLISHER_QOS)
-            for name, kind in kinds.items()
+        self._makers: dict[str, Maker] = {
+            **{name: partial(self._array, *row) for name, row in _ARRAYS.items()},
+            'external_wrench': self._wrench,
+            'pose': self._pose,
         }
-        self._makers: dict[str, Maker] = {}
-        self._subscribed: list[tuple[str, Maker]] = []
+        others = {'external_wrench': WrenchStamped, 'pose': PoseStamped}
+        self._publishers = {
+            name: node.create_lifecycle_publisher(
+                others.get(name, JointState), f'~/{name}', PUBLISHER_QOS
+            )
+            for name in self._makers
+        }
+        self.frame: int | str = FLANGE
+        self._failed: set[str] = set()
+        self._subscribed: list[str] = []
 
-    def use(self, controller: Feedforward, frame: int | str, external: ExternalWatch) -> None:
+    def use(
+        self,
+        controller: Feedforward,
+        frame: int | str = FLANGE,
+        tool_center: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
         """
         Publish the terms of a controller from now on.
 
-        `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. Raises
-        FrameError if the arm has no such frame.
+        `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published. The
+        external wrench acts at its point `tool_center` [m]. Raises FrameError if the arm has no
+        such frame; SettingsError if `tool_center` is not three numbers within 10 m.
         """
-        self._controller, self.external, self.frame = controller, external, frame
+        self._controller, self.frame, self._center = controller, frame, tool_center
+        self._estimator_of(self.model)
         names = list(controller.description.joint_names)
         self._frame_index = frame_index(frame, controller.description)
         self._base_frame = base_frame_id(names[0])
-        rows = {'joint': names, 'twist': _TWIST_ROWS, 'wrench': _WRENCH_ROWS}
+        rows = {'joint': names, **_ROWS}
         self._labels = {
             kind: ['/'.join(row) for row in product(*map(rows.__getitem__, kind.split('/')))]
             for kind, _ in _ARRAYS.values()
         }
-        self._makers = {
-            **{name: partial(self._array, *_ARRAYS[name]) for name in _ARRAYS},
-            'external_wrench': self._wrench,
-            'pose': self._pose,
-        }
+        self._failed.clear()
         self.refresh()
+
+    def _estimator_of(self, model: PinocchioModel) -> None:
+        self._estimator = WrenchEstimator(model, self.frame, self._center)
+        self._estimated = model
 
     @property
     def model(self) -> PinocchioModel:
@@ -134,15 +111,10 @@ class TermPublishers:
     def refresh(self) -> None:
         """Update which topics have subscribers; the node calls this every 20 ms."""
         self._subscribed = [
-            (name, make)
-            for name, make in self._makers.items()
-            if self._publishers[name].get_subscription_count() > 0
+            name
+            for name, publisher in self._publishers.items()
+            if name not in self._failed and publisher.get_subscription_count() > 0
         ]
-
-    @property
-    def has_listeners(self) -> bool:
-        """Whether any topic had a subscriber at the last `refresh`."""
-        return bool(self._subscribed)
 
     def publish(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
         """
@@ -151,11 +123,11 @@ class TermPublishers:
         If a term raises an error, the error is logged, and the term is no longer published. This
         cannot affect ~/command, which is published before the terms.
         """
-        for name, make in self._subscribed:
+        for name in self._subscribed:
             try:
-                term = make(state, command, stamp)
+                term = self._makers[name](state, command, stamp)
             except Exception as error:
-                del self._makers[name]
+                self._failed.add(name)
                 self._node.get_logger().error(
                     f'~/{name} is not published any more: '
                     f'{shortened(repr(error), 200)}; configure the node anew, and report this'
@@ -164,6 +136,28 @@ class TermPublishers:
                 continue
             if term is not None:
                 self._publishers[name].publish(term)
+
+    def torque(self) -> Array | None:
+        """
+        Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
+
+        Returns None if effort is not measured, and until enough good states have come.
+        """
+        controller = self._controller
+        return controller.external if controller.measured and controller.usable else None
+
+    def wrench(self, q: Array) -> ExternalWrench | None:
+        """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
+        if self._estimated is not self.model:
+            self._estimator_of(self.model)
+        torque = self.torque()
+        # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
+        return None if torque is None else self._estimator.estimate(q, torque)
+
+    def covariance(self, q: Array) -> Array | None:
+        """Return the covariance of the external wrench at positions q; None while unknown."""
+        estimate = self.wrench(q)
+        return None if estimate is None else estimate.covariance
 
     def _array(
         self,
@@ -179,29 +173,22 @@ class TermPublishers:
         return effort_message(stamp, self._labels[kind], found, self._base_frame)
 
     def _wrench(self, state: StateTerms, _: Array | None, stamp: Time) -> WrenchStamped | None:
-        estimate = self.external.wrench(state.q)
+        estimate = self.wrench(state.q)
         if estimate is None:
             return None
         message = WrenchStamped()
         message.header.stamp, message.header.frame_id = stamp, self._base_frame
         force, torque = message.wrench.force, message.wrench.torque
-        force.x, force.y, force.z = estimate.wrench[:3].tolist()
-        torque.x, torque.y, torque.z = estimate.wrench[3:].tolist()
+        force.x, force.y, force.z, torque.x, torque.y, torque.z = estimate.wrench.tolist()
         return message
-
-    def covariance(self, q: Array) -> Array | None:
-        """Return the covariance of the external wrench at positions q; None while unknown."""
-        estimate = self.external.wrench(q)
-        return None if estimate is None else estimate.covariance
 
     def _pose(self, state: StateTerms, _: Array | None, stamp: Time) -> PoseStamped:
         pose = self.model.frames(state.q)[self._frame_index]
         values = pin.SE3ToXYZQUAT(pin.SE3(pose)).tolist()
         message = PoseStamped()
         message.header.stamp, message.header.frame_id = stamp, self._base_frame
-        position, orientation = message.pose.position, message.pose.orientation
-        position.x, position.y, position.z = values[:3]
-        orientation.x, orientation.y, orientation.z, orientation.w = values[3:]
+        place, turn = message.pose.position, message.pose.orientation
+        place.x, place.y, place.z, turn.x, turn.y, turn.z, turn.w = values
         return message
 
 

@@ -37,7 +37,6 @@ ARM, SIMULATED, REAL, UNKNOWN = Receiver.ARM, Receiver.SIMULATED, Receiver.REAL,
         ('fci', [UNKNOWN], None),  # a driver without ros2_control
         ('fci', [ARM], None),
         ('fci', [SIMULATED], 0),
-        ('fci', [Receiver.ASKED], 0),
     ],
 )
 def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):

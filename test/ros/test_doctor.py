@@ -60,8 +60,8 @@ DRIVER = Graph(joint_states=['driver'])
 TWINS = Graph(joint_states=['simulator', 'simulator'])
 SLOW = heard(count=50, start=3.0)
 SLOW.last = 1.0  # 50 states per second, stamped 1 ms apart
-CARRIED = {'ff: Guard': Status('ff', 'Guard', 'OK', 'compensated', {})}
-DOUBLED = {'ff: Guard': Status('ff', 'Guard', 'ERROR', 'twice', {})}
+CARRIED = {'ff: Command': Status('ff', 'Command', 'OK', 'published', {})}
+DOUBLED = {'ff: Command': Status('ff', 'Command', 'ERROR', 'twice', {})}
 
 
 def states(graph, what, simulator=()):
@@ -101,10 +101,10 @@ def commands(listeners, *names):
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
         (commands(1, 'a', 'b'), 'commands', BAD, '/a, /b all publish'),
-        (system._nodes(CARRIED), 'guard', GOOD, 'ff: compensated'),
-        (system._nodes(DOUBLED), 'guard', BAD, 'ff: twice'),
-        (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Guard: twice'),
-        (system._nodes({}), 'guard', NOTE, 'no feedforward node'),
+        (system._nodes(CARRIED), 'node', GOOD, 'ff: published'),
+        (system._nodes(DOUBLED), 'node', BAD, 'ff: twice'),
+        (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Command: twice'),
+        (system._nodes({}), 'node', NOTE, 'no feedforward node'),
     ],
 )
 def test_each_line_about_a_system_has_its_level(found, subject, level, text):

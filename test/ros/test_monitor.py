@@ -56,7 +56,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, probe, c
     assert node['torque_limits'] == dict(zip(ARM.joint_names, ARM.limit('effort')))
     # The rate of received states: on a busy machine some are lost.
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
-    assert node['statuses']['Guard']['values']['effort'] == 'measured'
+    assert node['statuses']['Joint states']['values']['effort'] == 'measured'
     assert node['statuses']['Command']['values']['mode'] == 'running'
     assert node['command_rate_hz'] > 0.0
     # A torque that comes late lets the arm yield: the models compute from the same state.
@@ -94,7 +94,7 @@ def test_the_command_rate_is_the_counts_difference_over_time():
     assert math.isnan(view.command_rate)
     view.take(command(1500), 11.0)
     assert view.command_rate == pytest.approx(1000.0)
-    view.take(told('Guard', {}), 11.2)  # an additional message without a count
+    view.take(told('Arm', {}), 11.2)  # an additional message without a count
     view.take(command(2500), 13.0)
     assert view.command_rate == pytest.approx(500.0)
 

@@ -51,7 +51,10 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
         ([1, 2, 3, 50, 51, 52], False),  # lost messages
         ([*range(400, 500), *range(1, 1000)], False),  # killed and restarted at once
         ([1, 2, 1, 3, 2, 4, 3, 5], True),  # started together
-        ([900, 901, 1, 902, 2], True),  # a later publisher beside it
+        ([900, 901, 1, 902], True),  # one message of another
+        ([100, 101, 5000, 102], True),  # one that has sent more
+        ([100, 300, 301, 500, 501], False),  # a reader that pauses
+        ([5000, 1, 2, 3], False),  # restarted before its second message came
     ],
 )
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):

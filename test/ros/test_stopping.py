@@ -138,7 +138,7 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     probe.until_status('simulator', held='True')
     first.kill()
     # Without the simulator simulated time stands still, so no state is late.
-    probe.until_says('feedforward: Joint states', 'stands still')
+    probe.until_says('feedforward: Joint states', 'no joint state on')
     probe.forget()
     states = probe.collect(JointState, 'joint_states')
     start_arm(**arm)

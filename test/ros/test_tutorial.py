@@ -174,4 +174,4 @@ def test_the_commands_for_the_real_arm_run(shell):
     assert 'note: no joint has moved' in said['bag record']
     assert 'would not have stopped the arm' in said['bag replay before --arm']
     assert said['node state'].startswith('inactive')
-    assert 'Guard' in said['node state --node feedforward']
+    assert 'Command' in said['node state --node feedforward']
