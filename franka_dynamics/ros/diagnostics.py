@@ -82,6 +82,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         """Begin an activation with joint states on the topic `states`."""
         self._states, self.arrival, self._waiting_told = states, time.monotonic(), False
 
+    def end(self) -> None:
+        """End an activation."""
+        self._states = ''
+
     def report(self) -> None:
         """
         Log and publish a change of the status on ~/status; publish diagnostics if they are due.
@@ -121,7 +125,7 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _missing(self) -> str:
         """Return a sentence if no joint state comes, or ''."""
-        if not self._states or self._controller.ended:
+        if not self._states:
             return ''
         silence = time.monotonic() - self.arrival
         if silence < _MISSING_S:
@@ -136,7 +140,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _joint_states(self) -> DiagnosticStatus:
         controller = self._controller
         level, message = OK, 'states are complete, fresh and fast'
-        if controller.ended:
+        if not self._states:
             level, message = WARN, 'a node that is not active reads no joint states'
         elif missing := self._missing():
             level, message = STALE, missing

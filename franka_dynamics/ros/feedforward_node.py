@@ -259,6 +259,7 @@ class FeedforwardNode(LifecycleNode):
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self.clearance.close()
+        self._diagnostics.end()
         self._report()
 
     # The control thread ------------------------------------------------------------------------
