@@ -184,6 +184,37 @@ class BodyTree(ByValue):
                 motions[..., body, :, :] = motions[..., parent, :, :] @ motions[..., body, :, :]
         return motions
 
+    def of_parents(self, values: Array, base: Array) -> Array:
+        """Return each body's parent's vector of `values` (..., n, 6), or `base` (6,)."""
+        ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
+        return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
+
+    def outward(self, inverse: Array, own: Array, base: Array | None = None) -> Array:
+        """
+        Return columns X_i = Ad_i^-1 X_parent + own_i of every body i, from the base to the tips.
+
+        `inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `own` has shape (..., n, 6, K),
+        and is changed into the result; `base` is X of the base. Columns are twists or like them.
+        """
+        for body, parent in enumerate(self.parents):
+            if parent != BASE:
+                own[..., body, :, :] += inverse[..., body, :, :] @ own[..., parent, :, :]
+            elif base is not None:
+                own[..., body, :, :] += inverse[..., body, :, :] @ base
+        return own
+
+    def inward(self, inverse: Array, own: Array) -> Array:
+        """
+        Return columns Y_i = own_i + sum over i's children c of Ad_c^-T Y_c, from the tips inwards.
+
+        Shapes are those of `outward`, `own` is changed, too; columns are wrenches or like them.
+        """
+        for body in reversed(range(self.n)):
+            if self.parents[body] != BASE:
+                back = np.swapaxes(inverse[..., body, :, :], -1, -2)
+                own[..., self.parents[body], :, :] += back @ own[..., body, :, :]
+        return own
+
     def spatial_inertias(self) -> Array:
         """Return the bodies' spatial inertias, acting on (v, omega) in body frames, (n, 6, 6)."""
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])

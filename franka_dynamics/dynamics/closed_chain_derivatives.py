@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .body_tree import BASE, BodyTree, wrench_matrix
+from .body_tree import BodyTree, wrench_matrix
 from .closed_chain import ClosedChain
 from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
@@ -55,13 +55,10 @@ def differentiate_by_parameters(
     n = tree.n
     own = wrench_matrix(motion.twists, motion.accelerations)
     wrench = np.zeros((*motion.tau.shape[:-1], n, 6, n, 10))
-    back = np.swapaxes(adjoint_inverse(motion.transforms), -1, -2)
-    for i in reversed(range(n)):
+    for i in range(n):
         wrench[..., i, :, i, :] = own[..., i, :, :]
-        if tree.parents[i] != BASE:
-            wrench[..., tree.parents[i], :, :, :] += np.einsum(
-                '...ij,...jkl->...ikl', back[..., i, :, :], wrench[..., i, :, :, :]
-            )
+    columns = wrench.reshape(*wrench.shape[:-2], 10 * n)
+    wrench = tree.inward(adjoint_inverse(motion.transforms), columns).reshape(wrench.shape)
     tau = torque_regressor(tree, q, dq, ddq, gravity)
     return ParameterDerivatives(wrench, tau.reshape(*tau.shape[:-1], n, 10))
 

@@ -191,52 +191,31 @@ class _Recursion:
         self.n, self.columns = tree.n, 9 * tree.n + 6
         self.joint_motions = exp6(tree.twists, self.q)
         self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
-        self.zero_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
-        self.inverse = self.own_inverse @ self.zero_inverse  # Ad(T_{parent,i})^-1
-        self.tool_inverse = adjoint_inverse(tree.tool)
-        self.inertias = tree.spatial_inertias()
-        self._twists_and_accelerations(gravity_vector(gravity))
-        self._wrenches(exerted)
-
-    def _twists_and_accelerations(self, gravity: Array) -> None:
-        """Compute all twists and accelerations from the base to the tips: Kwon, (2) and (3)."""
+        zero_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
+        self.inverse = self.own_inverse @ zero_inverse  # Ad(T_{parent,i})^-1
         # Gravity enters as an upward acceleration of the base: dV_0 = -g.
-        upwards = np.concatenate((-gravity, np.zeros(3)))
-        rates = self.dq[..., None] * self.tree.twists  # A_i dq_i
+        upwards = np.concatenate((-gravity_vector(gravity), np.zeros(3)))
+        rates = self.dq[..., None] * tree.twists  # A_i dq_i
         self.ad_rates = ad(rates)
-        self.V = np.empty(rates.shape)
-        self.dV = np.empty(rates.shape)
-        # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
-        self.V_before = np.empty(rates.shape)
-        self.dV_before = np.empty(rates.shape)
-        for i, parent in enumerate(self.tree.parents):
-            V_parent = np.zeros(6) if parent == BASE else self.V[..., parent, :]
-            dV_parent = upwards if parent == BASE else self.dV[..., parent, :]
-            self.V_before[..., i, :] = apply(self.zero_inverse[i], V_parent)
-            self.dV_before[..., i, :] = apply(self.zero_inverse[i], dV_parent)
-            own = self.own_inverse[..., i, :, :]
-            self.V[..., i, :] = apply(own, self.V_before[..., i, :]) + rates[..., i, :]  # (2)
-            self.dV[..., i, :] = (  # (3), with ad_V (A dq) = -ad_{A dq} V
-                apply(own, self.dV_before[..., i, :])
-                + self.ddq[..., i, None] * self.tree.twists[i]
-                - apply(self.ad_rates[..., i, :, :], self.V[..., i, :])
-            )
+        self.V = tree.outward(self.inverse, rates[..., None])[..., 0]  # (2)
+        # (3), with ad_V (A dq) = -ad_{A dq} V
+        driven = self.ddq[..., None] * tree.twists - apply(self.ad_rates, self.V)
+        self.dV = tree.outward(self.inverse, driven[..., None], upwards[:, None])[..., 0]
         self.ad_V = ad(self.V)
-
-    def _wrenches(self, tool_wrench: Array) -> None:
-        """Compute all wrenches from the tips to the base: Kwon, (4)."""
+        # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
+        self.V_before, self.dV_before = (
+            apply(zero_inverse, tree.of_parents(values, base))
+            for values, base in ((self.V, np.zeros(6)), (self.dV, upwards))
+        )
+        # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
+        # that the surroundings exert on the tool.
+        self.inertias = tree.spatial_inertias()
         momentum = apply(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
-        self.F = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
-        # The joints transmit the opposite of the wrench that the surroundings exert on the tool.
-        self.tool_load = -tool_wrench @ self.tool_inverse
-        self.F[..., self.tree.tool_body, :] += self.tool_load
-        for i in reversed(range(self.n)):
-            parent = self.tree.parents[i]
-            if parent != BASE:
-                self.F[..., parent, :] += apply(
-                    np.swapaxes(self.inverse[..., i, :, :], -1, -2), self.F[..., i, :]
-                )
+        needed = apply(self.inertias, self.dV) - apply(np.swapaxes(self.ad_V, -1, -2), momentum)
+        self.tool_load = -exerted @ adjoint_inverse(tree.tool)
+        needed[..., tree.tool_body, :] += self.tool_load
+        self.F = tree.inward(self.inverse, needed[..., None])[..., 0]
 
     def motion(self) -> TreeMotion:
         """Return every body's T_{parent,i}, twist, acceleration and wrench, and all torques."""
@@ -257,49 +236,43 @@ class _Recursion:
         S = np.einsum('ij,...ijk->...ik', self.tree.twists, R)
         own = np.einsum('...ij,ijk->...ik', self.F, ad(self.tree.twists))
         for i in range(n):
-            S[..., i, 6 * i : 6 * i + 6] -= own[..., i, :]
-            S[..., i, self._column(2, i)] += self.tree.rotor_inertias[i]
+            eta, _, _, ddq = self._columns_of(i)
+            S[..., i, eta] -= own[..., i, :]
+            S[..., i, ddq] += self.tree.rotor_inertias[i]
         return DynamicsDerivatives(
             self.motion(), *(Derivative(full, n) for full in (D, P, Q, R, S))
         )
 
-    def _column(self, block: int, i: int) -> int:
-        """Return the index of q_i, dq_i or ddq_i (`block` 0, 1 or 2) in [eta, q, dq, ddq]."""
-        return 6 * (self.n + 1) + block * self.n + i
+    def _columns_of(self, i: int) -> tuple[slice, int, int, int]:
+        """Return the columns of eta_i, q_i, dq_i and ddq_i in [eta, q, dq, ddq]."""
+        first, n = 6 * (self.n + 1) + i, self.n
+        return slice(6 * i, 6 * i + 6), first, first + n, first + 2 * n
 
     def _outwards(self) -> tuple[Array, Array, Array]:
         """Return displacement, twist and acceleration derivatives (Algorithm 1, lines 5 to 20)."""
-        # The derivatives of displacement, twist and acceleration share one array, so that one
-        # matrix product transforms all three.
-        DPQ = np.zeros((*self.q.shape[:-1], self.n, 3, 6, self.columns))
-        before, d_before = ad(self.V_before), ad(self.dV_before)
-        ad_twists = ad(self.tree.twists)
-        for i, parent in enumerate(self.tree.parents):
-            own, A = self.own_inverse[..., i, :, :], self.tree.twists[i]
-            ad_A, ad_V = ad_twists[i], self.ad_V[..., i, :, :]
-            if parent != BASE:
-                DPQ[..., i, :, :, :] = self.inverse[..., i, None, :, :] @ DPQ[..., parent, :, :, :]
-            D, P, Q = (DPQ[..., i, k, :, :] for k in range(3))
-            eta, q, dq, ddq = (slice(6 * i, 6 * i + 6), *(self._column(k, i) for k in range(3)))
-            D[..., eta] += own - np.eye(6)
-            D[..., q] += A
-            # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
-            # ad_{A dq} = ad_{V_i}.
-            P[..., eta] += own @ before[..., i, :, :] - ad_V
-            P[..., q] += ad_V @ A  # line 10: [V_i, A] = [Ad^-1 V, A]
-            P[..., dq] += A
-            Q -= self.ad_rates[..., i, :, :] @ P  # line 19
-            carried = apply(own, self.dV_before[..., i, :])
-            Q[..., eta] += (
-                own @ d_before[..., i, :, :]
-                - ad(carried)  # line 8
-                - self.dq[..., i, None, None] * (ad_V @ ad_A)
-                - self.ddq[..., i, None, None] * ad_A
-            )
-            Q[..., q] -= apply(ad_A, carried)  # line 11
-            Q[..., dq] += ad_V @ A  # line 13
-            Q[..., ddq] += A
-        return DPQ[..., 0, :, :], DPQ[..., 1, :, :], DPQ[..., 2, :, :]
+        own, A, ad_A = self.own_inverse, self.tree.twists, ad(self.tree.twists)
+        turned = apply(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
+        carried = apply(own, self.dV_before)
+        # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
+        # ad_{A dq} = ad_{V_i}.
+        by_eta = own @ ad(self.V_before) - self.ad_V
+        again = (  # line 8
+            own @ ad(self.dV_before)
+            - ad(carried)
+            - self.dq[..., None, None] * (self.ad_V @ ad_A)
+            - self.ddq[..., None, None] * ad_A
+        )
+        D, P, Q = np.zeros((3, *self.q.shape[:-1], self.n, 6, self.columns))
+        for i in range(self.n):
+            eta, q, dq, ddq = self._columns_of(i)
+            D[..., i, :, eta], D[..., i, :, q] = own[..., i, :, :] - np.eye(6), A[i]
+            P[..., i, :, eta], P[..., i, :, q] = by_eta[..., i, :, :], turned[..., i, :]
+            P[..., i, :, dq] = A[i]
+            Q[..., i, :, eta] = again[..., i, :, :]
+            Q[..., i, :, q] = -apply(ad_A[i], carried[..., i, :])  # line 11
+            Q[..., i, :, dq], Q[..., i, :, ddq] = turned[..., i, :], A[i]  # line 13
+        D, P = (self.tree.outward(self.inverse, one) for one in (D, P))
+        return D, P, self.tree.outward(self.inverse, Q - self.ad_rates @ P)  # line 19
 
     def _inwards(self, P: Array, Q: Array) -> Array:
         """Return the wrenches' derivatives by [eta, q, dq, ddq] (Algorithm 1, lines 21 to 31)."""
@@ -307,20 +280,17 @@ class _Recursion:
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
         tool -= ad_dual(self.tool_load)
-        for i in reversed(range(self.n)):
-            parent = self.tree.parents[i]
-            if parent == BASE:
-                continue
-            back = np.swapaxes(self.inverse[..., i, :, :], -1, -2)
-            dual = ad_dual(self.F[..., i, :])
-            block = back @ dual
-            here = R[..., parent, :, :]
-            here += back @ R[..., i, :, :]
-            # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
-            # body i's frame.
-            here[..., 6 * i : 6 * i + 6] += block - block @ self.own_inverse[..., i, :, :]
-            here[..., self._column(0, i)] -= block @ self.tree.twists[i]  # line 26
-        return R
+        moved = np.swapaxes(self.inverse, -1, -2) @ ad_dual(self.F)
+        # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
+        # body i's frame.
+        displaced = moved - moved @ self.own_inverse
+        turned = apply(moved, self.tree.twists)  # line 26
+        for i, parent in enumerate(self.tree.parents):
+            if parent != BASE:
+                eta, q, *_ = self._columns_of(i)
+                R[..., parent, :, eta] += displaced[..., i, :, :]
+                R[..., parent, :, q] -= turned[..., i, :]
+        return self.tree.inward(self.inverse, R)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..arrays import broadcast_leading, checked, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError, listed, shortened
 from ..names import GRAVITY
 from ..typing import Array
+from ..urdf.source import described
 
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', 'LOCAL_WORLD_ALIGNED')
 FLANGE = 'flange'
@@ -128,6 +130,52 @@ class DynamicsModel(Protocol):
         Wrench i is about the origin of frame i, in the axes of {S}; rotor inertias do not enter.
         """
         ...
+
+
+class OwnFormulation(DynamicsModel):
+    """
+    A formulation of this package: what follows from its frames and torques alone.
+
+    Parameters
+    ----------
+    description : ArmDescription, str or Path
+        The arm, revolute and prismatic joints in either convention; or its name or file.
+    gravity : array_like, shape (3,)
+        Gravity in the space frame [m/s^2].
+
+    """
+
+    def __init__(
+        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
+    ) -> None:
+        self.description = described(description)
+        self._gravity = gravity_vector(gravity)
+
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
+        """
+        Return ddq with M ddq = tau - C dq - g + J^T w, flange wrench w, (..., n) [rad/s^2].
+
+        Source: Walker and Orin 1982, method 1.
+        """
+        q, dq, tau, *acting = broadcast_states(
+            self.description, q=q, dq=dq, tau=tau, wrench=wrench
+        )
+        rest = self.inverse_dynamics(q, dq, np.zeros_like(dq), *acting)
+        return solve_acceleration(self.mass_matrix(q), tau - rest)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
+        return self._first_moment(q) / total_mass(self.description)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return the potential energy, minus gravity times links' first moment, (...) [J]."""
+        return -self._first_moment(q) @ self._gravity
+
+    def _first_moment(self, q: ArrayLike) -> Array:
+        moments = np.array([[*link.first_moment, link.mass] for link in self.description.links])
+        return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
 
 def gravity_vector(gravity: ArrayLike) -> Array:

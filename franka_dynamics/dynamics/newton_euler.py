@@ -4,16 +4,16 @@
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. They share only the arm description
-and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
-centres of mass. It computes frames and joint axes from the rows' numbers itself, so that the
-cross-check shows an error in `DHRow.transform` or `joint_placements`, which `PinocchioModel` uses.
+and checks of arguments: this module uses no Pinocchio, of spatial algebra only the cross product,
+and no inertias about centres of mass. It computes frames and joint axes from the rows' numbers
+itself, so that the cross-check shows an error in `DHRow.transform` or `joint_placements`, which
+`PinocchioModel` uses.
 All methods also take a stack of states: arrays of shape (..., n).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +23,14 @@ from .model import (
     broadcast_states,
     FLANGE,
     frame_index,
-    GRAVITY,
-    gravity_vector,
     joint_stack,
+    OwnFormulation,
     require_reference_frame,
-    solve_acceleration,
     symmetric,
-    total_mass,
 )
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
+from ..spatial import cross
 from ..typing import Array
-from ..urdf.source import described
 
 
 class JointPlace(NamedTuple):
@@ -185,42 +182,19 @@ def to_parent(rotation: Array, vector: Array) -> Array:
     return np.einsum('...ij,...j->...i', rotation, vector)
 
 
-def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors, faster than numpy.cross, which handles any axes."""
-    a, b = first, second
-    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
-    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
-    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
-    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-    return out
-
-
-class NewtonEulerModel:
+class NewtonEulerModel(OwnFormulation):
     """
     The dynamics of a described arm by recursion in DH frames.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, revolute and prismatic joints in either convention.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
-
+    `description` and `gravity` are those of `OwnFormulation`.
     """
-
-    def __init__(
-        self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
-    ) -> None:
-        description = self.description = described(description)
-        self._gravity = gravity_vector(gravity)
-        self._base = np.asarray(description.base, dtype=float)
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         positions = self._vector(q, 'q')
         steps = [place[:2] for place in joint_places(self.description, positions)]
         steps.append(row_pose(self.description.flange, self.description.convention))
-        rotation, origin = self._base[:3, :3], self._base[:3, 3]
+        rotation, origin = self.description.base[:3, :3], self.description.base[:3, 3]
         poses = np.zeros((*positions.shape[:-1], len(steps), 4, 4))
         poses[..., 3, 3] = 1.0
         for i, (turn, shift) in enumerate(steps):
@@ -241,7 +215,7 @@ class NewtonEulerModel:
         # The axis of joint i is z of frame i (modified) or of frame i-1 (standard).
         carriers = poses
         if self.description.convention is not Convention.MODIFIED:
-            base = np.broadcast_to(self._base, poses[..., :1, :, :].shape)
+            base = np.broadcast_to(self.description.base, poses[..., :1, :, :].shape)
             carriers = np.concatenate((base, poses), axis=-3)
         for i, joint in enumerate(self.description.joints[: target + 1]):
             axis, foot = carriers[..., i, :3, 2], carriers[..., i, :3, 3]
@@ -306,29 +280,6 @@ class NewtonEulerModel:
             *broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
         )
 
-    def forward_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
-    ) -> Array:
-        """
-        Return the acceleration that the torque tau causes, shape (..., n) [rad/s^2].
-
-        Recursions give M and h = C dq + g - J^T w; then M ddq = tau - h is solved (Walker and Orin
-        1982, method 1).
-        """
-        position, velocity, torque, *wrenches = broadcast_states(
-            self.description, q=q, dq=dq, tau=tau, wrench=wrench
-        )
-        rest = self._recurse(position, velocity, np.zeros_like(velocity), *wrenches)
-        return solve_acceleration(self.mass_matrix(position), torque - rest)
-
-    def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
-        return self._first_moment(q) / total_mass(self.description)
-
-    def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy, minus gravity times links' first moment, (...) [J]."""
-        return -self._first_moment(q) @ self._gravity
-
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
         Return the links' and the rotors' kinetic energy, shape (...) [J].
@@ -377,14 +328,10 @@ class NewtonEulerModel:
         ]
         return np.stack(rows, axis=-2)
 
-    def _first_moment(self, q: ArrayLike) -> Array:
-        moments = np.array([[*link.first_moment, link.mass] for link in self.description.links])
-        return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
-
     def _base_acceleration(self, *, gravity: bool) -> Array:
         """Return -gravity or 0 as the base's acceleration, base axes (Luh, Walker, Paul 1980)."""
         upward = -self._gravity if gravity else np.zeros(3)
-        return self._base[:3, :3].T @ upward
+        return self.description.base[:3, :3].T @ upward
 
     def _recurse(
         self,

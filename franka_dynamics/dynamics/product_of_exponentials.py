@@ -26,30 +26,22 @@ from .model import (
     FLANGE,
     frame_index,
     GRAVITY,
-    gravity_vector,
     joint_stack,
+    OwnFormulation,
     require_centers_of_mass,
     require_reference_frame,
-    solve_acceleration,
     symmetric,
-    total_mass,
 )
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..spatial import adjoint, adjoint_inverse, bracket, exp6, inverse_transform, joint_twist, rpy
 from ..typing import Array
-from ..urdf.source import described
 
 
-class ExponentialsModel:
+class ExponentialsModel(OwnFormulation):
     """
     The dynamics of a described arm by products of exponentials.
 
-    Parameters
-    ----------
-    description : ArmDescription
-        The arm, revolute and prismatic joints in either convention.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2].
+    `description` and `gravity` are those of `OwnFormulation`.
 
     Attributes
     ----------
@@ -68,10 +60,10 @@ class ExponentialsModel:
     def __init__(
         self, description: ArmDescription | str | Path, gravity: ArrayLike = GRAVITY
     ) -> None:
-        description = self.description = described(description)
+        super().__init__(description, gravity)
+        description = self.description
         require_centers_of_mass(description)
         self.space_twists, self.zero_transforms = _zero_configuration(description)
-        self._gravity = gravity_vector(gravity)
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
         # Spatial inertia of each link about the origin and in the axes of {S}, at q = 0.
@@ -162,10 +154,6 @@ class ExponentialsModel:
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         return np.cumsum(dq[..., None] * columns, axis=-2)
 
-    def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass of the moving links in {S}, shape (..., 3) [m]."""
-        return self._first_moment(q) / total_mass(self.description)
-
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M from the links' centre-of-mass Jacobians, plus rotor inertias, (..., n, n)."""
         jacobians = self.center_of_mass_jacobians(q)
@@ -229,26 +217,12 @@ class ExponentialsModel:
         driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), ddq)
         return driven + self.nonlinear_effects(q, dq) - self._wrench_torque(q, *wrenches)
 
-    def forward_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
-    ) -> Array:
-        """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
-        q, dq, tau, *wrenches = broadcast_states(
-            self.description, q=q, dq=dq, tau=tau, wrench=wrench
-        )
-        left = tau - self.nonlinear_effects(q, dq) + self._wrench_torque(q, *wrenches)
-        return solve_acceleration(self.mass_matrix(q), left)
-
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the kinetic energy of links (by spatial twists) and rotors, shape (...) [J]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.space_twists_at(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
-
-    def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy, minus gravity times links' first moment, (...) [J]."""
-        return -self._first_moment(q) @ self._gravity
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
@@ -280,11 +254,6 @@ class ExponentialsModel:
         if wrench is None:
             return np.zeros(self.description.n)
         return np.einsum('...ai,...a->...i', self.jacobian(q), wrench)
-
-    def _first_moment(self, q: ArrayLike) -> Array:
-        centers = np.array([[*link.center_of_mass, 1.0] for link in self.description.links])
-        poses = self.frames(q)[..., :-1, :3, :]
-        return np.einsum('l,...lab,lb->...a', self._masses, poses, centers)
 
     def _inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""

@@ -24,6 +24,7 @@ from .derivatives import tree_motion
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
+from ..arrays import checked
 from ..errors import BaseParameterError, InertiaError
 from ..spatial import adjoint_inverse
 from ..typing import Array
@@ -94,22 +95,11 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
         If the vector has another shape or a value is not finite.
 
     """
-    values = np.asarray(vector, dtype=float)
     n = description.n
-    if values.shape not in ((PER_LINK * n,), ((PER_LINK + 1) * n,)):
-        raise InertiaError(
-            f'The parameter vector of {description.name} has shape {values.shape}, expected '
-            f'({PER_LINK * n},): ten per link in the order '
-            f'{", ".join(PARAMETER_SYMBOLS)}; or '
-            f'({(PER_LINK + 1) * n},) with one rotor inertia per joint after them.'
-        )
-    if not np.isfinite(values).all():
-        bad = int(np.flatnonzero(~np.isfinite(values))[0])
-        name = parameter_names(n, rotor_inertia=True)[bad]
-        raise InertiaError(
-            f'{name} of {description.name} is {values[bad]}; every parameter must '
-            'be a finite number.'
-        )
+    words = f'The parameters of {description.name}, ten per link ({", ".join(PARAMETER_SYMBOLS)}),'
+    words += ' then rotor inertias or none,'
+    count = (PER_LINK + (np.size(vector) == (PER_LINK + 1) * n)) * n
+    values = checked(vector, (count,), words, InertiaError)
     links = values[: PER_LINK * n].reshape(n, PER_LINK)
     joints = description.joints
     if len(values) > PER_LINK * n:
@@ -190,20 +180,14 @@ def _fill(out: Array, tree: BodyTree, q: Array, dq: Array, ddq: Array, gravity: 
     """Write the bodies' 10 n columns for N states into an `out` of zeros, (N, n, 10 n or more)."""
     motion = tree_motion(tree, q, dq, ddq, gravity=gravity)
     wrenches = wrench_matrix(motion.twists, motion.accelerations)
-    # Transposed Ad^-1: a twist in the parent's frame, as a row vector, times this matrix is the
-    # twist in the body's frame.
-    seen = np.swapaxes(adjoint_inverse(motion.transforms), -1, -2)
-    # For each body: the joints that move the body, and these joints' unit twists in the body's
-    # frame. The base is the last entry of each list (index BASE).
-    joints: list[list[int]] = [[] for _ in range(tree.n + 1)]
-    carried = [np.zeros((len(q), 0, 6))] * (tree.n + 1)
-    for i, parent in enumerate(tree.parents):
-        own = np.broadcast_to(tree.twists[i], (len(q), 1, 6))
-        joints[i] = [*joints[parent], i]
-        carried[i] = np.concatenate((carried[parent] @ seen[:, i], own), axis=-2)
-        # By virtual work, body i's share of a joint's torque is the joint's unit twist times body
-        # i's wrench.
-        out[:, joints[i], PER_LINK * i : PER_LINK * (i + 1)] = carried[i] @ wrenches[:, i]
+    own = np.zeros((len(q), tree.n, 6, tree.n))
+    own[:, np.arange(tree.n), :, np.arange(tree.n)] = tree.twists[:, None, :]
+    # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body i's
+    # frame, times body i's wrench.
+    seen = np.swapaxes(tree.outward(adjoint_inverse(motion.transforms), own), -1, -2)
+    out[..., : PER_LINK * tree.n] = np.moveaxis(seen @ wrenches, 1, 2).reshape(
+        len(q), tree.n, PER_LINK * tree.n
+    )
 
 
 def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:

@@ -61,8 +61,8 @@ def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
 @pytest.mark.parametrize(
     'vector, sentence',
     [
-        (np.zeros(69), r'has shape \(69,\), expected \(70,\)'),
-        (np.r_[np.zeros(13), np.nan, np.zeros(56)], r'YY_2 of fer is nan'),
+        (np.zeros(69), r'fer.*\(70,\).*\(69,\)'),
+        (np.r_[np.zeros(13), np.nan, np.zeros(56)], r'fer.*nan at \[13\]'),
     ],
 )
 def test_a_bad_arm_vector_is_refused_by_name(vector, sentence):
