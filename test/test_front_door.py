@@ -176,7 +176,7 @@ WORDS = {
     'row': (TURNED.transform, Convention.MODIFIED),
     'pose': (lambda word: astuple(DHRow.of_pose(POSE, word)), Convention.MODIFIED),
     'urdf': (
-        lambda word: fd.import_urdf(URDF, convention=word).description.joints[1].row.alpha,
+        lambda word: fd.import_urdf(URDF, convention=word).joints[1].row.alpha,
         Convention.MODIFIED,
     ),
     'joint': (

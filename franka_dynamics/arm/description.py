@@ -147,7 +147,7 @@ class ArmDescription(ArmFields):
     repairs : tuple of str
         A sentence for each link whose inertia was repaired on request.
     notes : tuple of str
-        The notes of `ImportedArm` if the arm was loaded from a URDF; not stored in arm files.
+        What `import_urdf` noted if the arm was loaded from a URDF; not stored in arm files.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     simulated_friction : FrictionModel or None

@@ -15,6 +15,7 @@ from ..files import write_text
 from ..names import Convention
 from ..urdf.document import read_urdf
 from ..urdf.importer import import_urdf
+from ..urdf.serial_chain import read_chain
 from ..validation.pinocchio_urdf import reading_differences
 
 # Tolerance for the entries of poses [m, 1] and for torques [N m]. Rounding angles of 11 digits to
@@ -42,20 +43,22 @@ def run(given: ImportUrdf) -> int:
         convention=Convention(given.convention),
     )
     say_each(arm.notes, 'note')
-    content = arm_file_text(arm.description, source=f'imported from {given.urdf.name}')
+    chain = read_chain(text, arm.joint_names)
+    tip = given.tip or chain.flange or chain.joints[-1].link
+    plain = arm.with_joint_names([one.removeprefix(given.arm_prefix) for one in arm.joint_names])
+    content = arm_file_text(plain, source=f'imported from {given.urdf.name}')
     # The check loads the arm file's text, as users will, not the imported description.
     with TemporaryDirectory() as folder:
         file = Path(folder) / 'arm.yaml'
         file.write_text(content, encoding='utf-8')
-        named = load(file).with_joint_names(arm.urdf_joint_names)
-    torque, pose = reading_differences(text, named, arm.mount, arm.tip)
+        named = load(file).with_joint_names(arm.joint_names)
+    torque, pose = reading_differences(text, named, chain.mount, tip)
     passed = torque <= TOLERANCE and pose <= TOLERANCE
     if passed or given.anyway:
         write_text(given.output, content)
         say(
-            f'{given.output}: {arm.description.n} joints from '
-            f'{arm.description.joint_names[0]} to {arm.description.joint_names[-1]}, flange '
-            f'{arm.tip}, {given.convention} DH rows.'
+            f'{given.output}: {arm.n} joints from {plain.joint_names[0]} to '
+            f'{plain.joint_names[-1]}, flange {tip}, {given.convention} DH rows.'
         )
     say(
         "the arm file's DH rows against Pinocchio's model of the URDF: flange poses differ by "

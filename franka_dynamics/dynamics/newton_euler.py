@@ -4,8 +4,8 @@
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. They share only the arm description
-and checks of arguments: this module uses no Pinocchio, of spatial algebra only the cross product,
-and no inertias about centres of mass. It computes frames and joint axes from the rows' numbers
+and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
+centres of mass. It computes frames and joint axes from the rows' numbers
 itself, so that the cross-check shows an error in `DHRow.transform` or `joint_placements`, which
 `PinocchioModel` uses.
 All methods also take a stack of states: arrays of shape (..., n).
@@ -29,7 +29,6 @@ from .model import (
     symmetric,
 )
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
-from ..spatial import cross
 from ..typing import Array
 
 
@@ -180,6 +179,12 @@ def to_child(rotation: Array, vector: Array) -> Array:
 def to_parent(rotation: Array, vector: Array) -> Array:
     """Return R v for stacks of rotations and vectors."""
     return np.einsum('...ij,...j->...i', rotation, vector)
+
+
+def cross(first: Array, second: Array) -> Array:
+    """Return a x b for stacks of vectors, faster than numpy.cross, which handles any axes."""
+    (a, b, c), (x, y, z) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
+    return np.stack((b * z - c * y, c * x - a * z, a * y - b * x), axis=-1)
 
 
 class NewtonEulerModel(OwnFormulation):

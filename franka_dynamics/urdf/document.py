@@ -11,7 +11,7 @@ and only prints the reason of others. This module refuses, among others, duplica
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 import math
 from pathlib import Path
@@ -172,7 +172,7 @@ class _Part:
         return UrdfError(f'{self.where}{problem}')
 
     def parts(self, *tags: str) -> dict[str, _Part]:
-        """Return the children of known tags; refuse a second one, and one in capitals."""
+        """Return the children of known tags; refuse a second one, capitals, a wrong <origin>."""
         found: dict[str, _Part] = {}
         for child in self.element:
             tag = child.tag.lower()
@@ -182,20 +182,16 @@ class _Part:
                 raise self.error(f' has two <{tag}> elements; keep the right one.')
             if tag in tags:
                 found[tag] = _Part(child, f'{self.where}, <{tag}>')
+        if 'origin' in found:
+            for key in ('xyz', 'rpy'):
+                found['origin'].vector(key, '0 0 0')
         return found
 
-    def number(self, key: str) -> float:
-        """Return the finite number that an attribute must be."""
-        text = self.element.get(key)
+    def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
+        """Return the `count` finite numbers of an attribute, `absent` if it is left out."""
+        text = self.element.get(key, absent)
         if text is None:
             raise self.error(f' has no attribute {key!r}.')
-        return float(self._numbers(key, text, 1)[0])
-
-    def vector(self, key: str, absent: str) -> Array:
-        """Return the three finite numbers of an attribute, shape (3,)."""
-        return self._numbers(key, self.element.get(key, absent), 3)
-
-    def _numbers(self, key: str, text: str, count: int) -> Array:
         words = text.split()
         if len(words) != count:
             wanted = 'one number' if count == 1 else 'three numbers'
@@ -208,30 +204,34 @@ class _Part:
             raise self.error(f': {key}="{text}" is no finite number.')
         return values
 
+    def number(self, key: str) -> float:
+        """Return the finite number that an attribute must be."""
+        return float(self.vector(key, count=1)[0])
+
 
 def _robot(text: str, source: str) -> _Part:
-    def error(problem: str) -> UrdfError:
-        return UrdfError(f'{source}: {problem}')
-
-    if not text.strip():
-        raise error('is empty; a URDF starts with <robot name="...">.')
+    problem = ''
     try:
         # For a str ElementTree ignores the declared encoding, which was that of the file.
         robot = ElementTree.fromstring(text)
     except (ElementTree.ParseError, UnicodeEncodeError) as reason:
-        raise error(f'is not well-formed XML: {reason}. The file may be cut short.') from reason
-    if robot.tag in ('sdf', 'mujoco'):
-        kind = 'SDF' if robot.tag == 'sdf' else 'MJCF'
-        raise error(f'is {kind}, not URDF; give the URDF that it was made from.')
+        if text.strip():
+            problem = f'is not well-formed XML: {reason}. The file may be cut short.'
+        else:
+            problem = 'is empty; a URDF starts with <robot name="...">.'
+        raise UrdfError(f'{source}: {problem}') from reason
     if robot.tag != 'robot':
-        raise error(f'has <{robot.tag}> as its root element; a URDF has <robot>.')
-    if any(
+        kind = {'sdf': 'SDF', 'mujoco': 'MJCF'}.get(robot.tag, f'<{robot.tag}>')
+        problem = f'is {kind}, not URDF, which has <robot>; give the URDF that it was made from.'
+    elif any(
         'xacro' in element.tag or any('${' in value for value in element.attrib.values())
         for element in robot.iter()
     ):
-        raise error(
+        problem = (
             'is a xacro file that has not been expanded; run "xacro FILE > robot.urdf" first.'
         )
+    if problem:
+        raise UrdfError(f'{source}: {problem}')
     return _Part(robot, f'{source}:')
 
 
@@ -293,9 +293,7 @@ def _has_inertia(link: _Part) -> bool:
     mass = parts['mass'].number('value')
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
-    six = [parts['inertia'].number(key) for key in _TENSOR_ATTRIBUTES]
-    _check_origin(parts)
-    return any((mass, *six))
+    return any((mass, *[parts['inertia'].number(key) for key in _TENSOR_ATTRIBUTES]))
 
 
 def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
@@ -308,70 +306,52 @@ def _joint(name: str, joint: _Part, notes: list[str]) -> UrdfJoint:
     )
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
-    _check_origin(parts)
-    said = f'joint {name!r}'
     if 'axis' in parts and kind != 'fixed':
-        _check_axis(joint, parts['axis'], said, notes)
-    limits = _limits(joint, parts.get('limit'), kind, said, notes)
+        axis = parts['axis'].vector('xyz', '1 0 0')
+        length = float(np.linalg.norm(axis))
+        if length < _AXIS_LENGTH_TOLERANCE:
+            raise joint.error(f' has the axis {axis.tolist()}, which has no direction.')
+        if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
+            notes.append(
+                f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
+            )
+    limits, doubts = _limits(joint, parts.get('limit'), kind)
+    notes += [f'joint {name!r} {doubt}' for doubt in doubts]
     follows = parts['mimic'].element.get('joint', '(unnamed)') if 'mimic' in parts else None
     return UrdfJoint(name, kind, parent, child, limits, follows)
 
 
-def _check_origin(parts: Mapping[str, _Part]) -> None:
-    if 'origin' in parts:
-        for key in ('xyz', 'rpy'):
-            parts['origin'].vector(key, '0 0 0')
-
-
-def _check_axis(joint: _Part, axis: _Part, said: str, notes: list[str]) -> None:
-    vector = axis.vector('xyz', '1 0 0')
-    length = float(np.linalg.norm(vector))
-    if length < _AXIS_LENGTH_TOLERANCE:
-        raise joint.error(
-            f' has the axis {vector.tolist()}, which has no direction; give a unit vector such '
-            'as 0 0 1.'
-        )
-    if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
-        notes.append(f'{said} has an axis of length {length:.6g}; its direction alone was used.')
-
-
-def _limits(
-    joint: _Part, limit: _Part | None, kind: str, said: str, notes: list[str]
-) -> JointLimits | None:
+def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits | None, list[str]]:
+    """Return a joint's limits, None if it has none, and doubts about them."""
     if kind not in MOVING_TYPES or (limit is None and kind == 'continuous'):
-        return None
+        return None, []
     if limit is None:
         raise joint.error(
             f' is {kind} without <limit>; URDF requires effort and velocity limits for it. Give '
             'them, or make the joint continuous.'
         )
     stated = () if kind == 'continuous' else limit.element.attrib.keys() & {'lower', 'upper'}
-    bounds = {key: _bound(limit, key) for key in (*stated, 'velocity', 'effort')}
-    if not stated:
-        bounds |= {'lower': -math.inf, 'upper': math.inf}
-        if kind != 'continuous':
-            notes.append(
-                f'{said} has neither a lower nor an upper limit, which URDF reads as 0 to 0: it '
-                'could not move. It is taken for unlimited; give both.'
-            )
-    bounds = {'lower': 0.0, 'upper': 0.0, **bounds}
-    if bounds['lower'] == bounds['upper']:
-        notes.append(f'{said} is limited to the one position {bounds["lower"]:g}.')
-    if MOST_EFFORT < bounds['effort'] < math.inf:
-        notes.append(f'{said} has an effort limit of {bounds["effort"]:g}, taken for none.')
-        bounds['effort'] = math.inf
-    notes += [
-        f'{said} has a limit of 0 on its {key}, which forbids any; if it is unknown, give a true '
-        'one.'
+    bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
+    for key in (*stated, 'velocity', 'effort'):
+        bounds[key] = limit.number(key)
+        if abs(bounds[key]) >= UNLIMITED:
+            bounds[key] = math.copysign(math.inf, bounds[key])
+    doubts = [
+        f'has a limit of 0 on its {key}, which forbids any; if it is unknown, give a true one.'
         for key in ('effort', 'velocity')
         if bounds[key] == 0.0
     ]
+    if not stated and kind != 'continuous':
+        doubts.append(
+            'has neither a lower nor an upper limit, which URDF reads as 0 to 0: it could not '
+            'move. It is taken for unlimited; give both.'
+        )
+    if stated and bounds['lower'] == bounds['upper']:
+        doubts.append(f'is limited to the one position {bounds["lower"]:g}.')
+    if MOST_EFFORT < bounds['effort'] < math.inf:
+        doubts.append(f'has an effort limit of {bounds["effort"]:g}, taken for none.')
+        bounds['effort'] = math.inf
     try:
-        return JointLimits(**bounds)
+        return JointLimits(**bounds), doubts
     except DescriptionError as error:
         raise limit.error(f': {error}') from None
-
-
-def _bound(limit: _Part, key: str) -> float:
-    stated = limit.number(key)
-    return math.copysign(math.inf, stated) if abs(stated) >= UNLIMITED else stated

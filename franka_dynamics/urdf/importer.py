@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,29 +17,9 @@ from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.plausibility import effort_questions
 from ..errors import DescriptionError, member, UrdfError
-from ..typing import Array
 
 IMPORTED = 'imported'
 _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
-
-
-@dataclass(frozen=True, eq=False)
-class ImportedArm:
-    """
-    An arm imported from a URDF.
-
-    `urdf_joint_names` are the names of the description's joints in the URDF. `mount`, shape (4,
-    4), is the pose of the description's space frame (the parent link of joint 1) in the URDF's
-    root link; `tip` is the link whose frame is the flange. `notes` are sentences on joints that
-    are left out or held, missing or doubtful limits, missing masses, links that are not physical,
-    and deviations from the URDF format.
-    """
-
-    description: ArmDescription
-    urdf_joint_names: tuple[str, ...]
-    mount: Array
-    tip: str
-    notes: tuple[str, ...]
 
 
 def import_urdf(
@@ -51,9 +31,12 @@ def import_urdf(
     tip: str | None = None,
     prefix: str = '',
     convention: Convention = Convention.MODIFIED,
-) -> ImportedArm:
+) -> ArmDescription:
     """
     Describe the serial arm in a URDF by DH rows.
+
+    The space frame is that of the parent link of joint 1; `urdf.serial_chain.read_chain` has its
+    pose in the URDF's root link.
 
     Parameters
     ----------
@@ -69,15 +52,16 @@ def import_urdf(
         The link that is the flange; default: a link after the last joint whose name ends in
         link<n + 1> for n joints, flange or tool0, or else the last moving link.
     prefix : str
-        Only joints with this prefix are used; it is removed from the description's joint names.
+        Only joints with this prefix are used.
     convention : Convention
         Convention of the DH rows.
 
     Returns
     -------
-    ImportedArm
-        The description, the pose of its space frame in the URDF's root link, and notes on what the
-        description leaves out.
+    ArmDescription
+        The arm, its joints named as in the URDF. `notes` are sentences on joints that are left out
+        or held, missing or doubtful limits, missing masses, links that are not physical, and
+        deviations from the URDF format.
 
     Raises
     ------
@@ -92,23 +76,17 @@ def import_urdf(
     document = parse_urdf(text, source)
     names, notes = _choose_joints(document, joint_names, prefix)
     chain = read_chain(document, names)
-    tip = tip or chain.flange or chain.joints[-1].link
-    arm = recover_rows(chain, convention, tip)
-    joints = tuple(replace(one, name=one.name.removeprefix(prefix)) for one in arm.joints)
-    home = np.array([min(max(0.0, joint.limits.lower), joint.limits.upper) for joint in joints])
-    description = replace(
-        arm, name=name or arm.name, joints=joints, home=home, inertial_set=IMPORTED
-    )
-    questions = effort_questions(description)
+    arm = recover_rows(chain, convention, tip or chain.flange)
+    home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
+    arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
+    questions = effort_questions(arm)
     notes += [f'{question} It is taken for none.' for question in questions.values()]
-    limitless = (
+    joints = tuple(
         replace(one, limits=replace(one.limits, effort=np.inf)) if one.name in questions else one
-        for one in joints
+        for one in arm.joints
     )
-    description = replace(description, joints=tuple(limitless))
-    return ImportedArm(
-        description, names, chain.mount, tip, (*notes, *_missing(chain, description), *chain.notes)
-    )
+    notes += [*_missing(chain, arm), *chain.notes]
+    return replace(arm, joints=joints, notes=tuple(notes))
 
 
 def _choose_joints(

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from numpy.typing import ArrayLike
@@ -97,10 +96,7 @@ def _from_urdf(
     from .importer import import_urdf
 
     text = str(arm).strip() if is_urdf_text(arm) else read_urdf(Path(arm))
-    read = import_urdf(text, source=source, prefix=prefix)
-    names = [prefix + name for name in read.description.joint_names]
-    description = replace(read.description.with_joint_names(names), notes=read.notes)
-    return with_hand(description, hand)
+    return with_hand(import_urdf(text, source=source, prefix=prefix), hand)
 
 
 def described(arm: ArmDescription | str | Path) -> ArmDescription:

@@ -134,4 +134,4 @@ def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams
     _, said = imported(grams)
     assert 'behind fer_joint4 is denser than any metal, as if its mass were in grams: 35' in said
     with pytest.raises(InertiaError, match=r'behind fer_joint4 .*in grams'):
-        import_urdf(grams).description.require_physical('a test')
+        import_urdf(grams).require_physical('a test')
