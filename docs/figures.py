@@ -28,6 +28,7 @@ from franka_dynamics.control import (
     terms,
 )
 from franka_dynamics.control import feedforward as core
+from franka_dynamics.control import unexplained_torque as torques
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import results, solve, verdict
 from franka_dynamics.identification.options import PRIOR_PRECISION
@@ -53,7 +54,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     filters = SignalOptions()
     narrow, wide, wide_wrist = (
         tuple(100.0 * share for share in pair)
-        for pair in (core.NARROW, core.WIDE, core.WIDE_WRIST)
+        for pair in (torques.NARROW, torques.WIDE, torques.WIDE_WRIST)
     )
     return {
         'docs/howto/safety.md': [
@@ -67,13 +68,13 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
-                (core.WIDE[0] * firm, core.WIDE_WRIST[0] * wrist),
+                (torques.WIDE[0] * firm, torques.WIDE_WRIST[0] * wrist),
             ),
             (
                 'and {} and {} N m where no effort is measured',
-                (core.WIDE[1] * firm, core.WIDE_WRIST[1] * wrist),
+                (torques.WIDE[1] * firm, torques.WIDE_WRIST[1] * wrist),
             ),
-            ('while the arm rests, for at most {} s', (core.PICK_UP_S,)),
+            ('while the arm rests, for at most {} s', (torques.PICK_UP_S,)),
         ],
         'docs/reference/reliability.md': [
             (
@@ -88,7 +89,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
                 'below {} N m), or from the commanded one by more than {} % ({} %), for {} ms',
-                (wide[0], wide_wrist[0], core.WRIST_NM, wide[1], wide_wrist[1], 1e3 * core.HELD_S),
+                (
+                    wide[0],
+                    wide_wrist[0],
+                    torques.WRIST_NM,
+                    wide[1],
+                    wide_wrist[1],
+                    1e3 * core.HELD_S,
+                ),
             ),
             (
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '

@@ -3,17 +3,19 @@
 """
 The core: joint states in, torques out. It alone decides whether a torque may go out.
 
-`Feedforward.step` takes one joint state through six parts, in the order of this file:
+`Feedforward.step` takes one joint state through five parts, in the order of this file:
 
 1. Can the state be used?                        `StateCheck`, `_lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
 3. Run, or brake.                                `_answer`, `_desired`
 4. Limit the torque and its rate, and send it.   `_limited`, `_give`
-5. Which torque does the model not explain?      `_observe`
-6. Is a torque or a speed beyond its bound?      `_judge`, `_misbehaves`
+5. Is a torque or a speed beyond its bound?      `_judge`, `_misbehaves`
 
 The torque is sent before the state is judged, so that judging does not delay it: what is found
-changes the next torque.
+changes the next torque. Which torque the model does not explain is found in
+`unexplained_torque`, whether a state is possible in `state_check`, the braking torque in
+`braking`, the desired motion in `reference`, and the torque of the model and the gains in
+`control_law`.
 
 The five states, and all that leads from one to another, stand in TRANSITIONS. `status` gives
 the reason of the present state, and what makes torques begin again.
@@ -36,16 +38,15 @@ from numpy.typing import ArrayLike
 
 from .braking import Brake, REST_SPEED
 from .control_law import ControlLaw
-from .external_torque import friction_in_effort, MomentumObserver
 from .joint_trial import JointTrial
 from .limits import TorqueLimiter
 from .reference import Reference
-from .settings import per_joint, Settings
+from .settings import Settings
 from .state_check import Limits, StateCheck
 from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
+from .unexplained_torque import UnexplainedTorque
 from ..arm import ArmDescription
-from ..arm.friction_state import FrictionState
 from ..errors import JointVectorError, NotStartedError, ReferenceRefusedError, SettingsError
 from ..typing import Array
 from ..urdf.source import described
@@ -92,24 +93,13 @@ TRANSITIONS = {
     (State.STOPPING, Event.END): State.SILENT,
 }
 
-# Bounds on torque that the model does not explain, as shares of a joint's torque limit. The first
-# is for the measured torque beyond what the motion needs; the second, larger because the commanded
-# torque also moves friction and rotors, for the commanded torque in its place and for measured
-# less commanded torque. NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits
-# below WRIST_NM. Two real
-# FER at up to 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared
-# hand). libfranka's examples let the robot itself stop at 23 % and, at the wrist, 100 %.
-NARROW, WIDE, WIDE_WRIST, WRIST_NM = (0.10, 0.20), (0.15, 0.20), (0.30, 0.3125), 20.0
-HELD_S = 0.02  # how long a bound must be exceeded [s]: elastic gears ripple
+HELD_S = 0.02  # how long a bound on torque must be exceeded [s]: elastic gears ripple
 # Allowed share of the velocity limit: without a moving reference, and if the reference moved
 # (faster than MOVES [rad/s]) within the last FOLLOWING_S [s]; judged after FAST_S [s].
 SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 0.003
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
 GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
-# For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
-# new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
-PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
 # A start and a change of settings are ramps of RAMP_S [s]. A receiver may take the first torque
 # up to TAKEN_S [s] late, while brakes hold the arm; for OPENING_S [s] after that they may still be
 # opening. Until then the bounds on torque do not count; that on speed does.
@@ -119,7 +109,6 @@ RAMP_S, TAKEN_S, OPENING_S = 0.2, 1.0, 0.05
 FOLLOWED_S = 0.05
 # If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
 MOVED = 0.1
-IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 
@@ -177,9 +166,6 @@ class Feedforward:
         The torque that `step` or `tick` returned last [N m].
     sends : bool
         Whether that torque is new and to be applied; a node publishes it only then.
-    unexplained, external : ndarray, shape (n,)
-        Commanded and measured torque beyond what the motion needs [N m], in FCI's sign; equal if
-        no torque is measured (`measured`).
 
     Raises
     ------
@@ -207,25 +193,23 @@ class Feedforward:
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._velocity = arm.limit('effort'), arm.limit('velocity')
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'))
-        self.narrow, self.wide = bounds(arm, self.limits.joint_factors)
         self.reference, self._brake, self._lock = Reference(arm), Brake(arm), threading.RLock()
         if not 0.5e-3 <= period <= 0.01:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
         self._check = StateCheck(arm, self.limits, period)
         self.law = ControlLaw(arm, Settings(target=target, **settings))
         self._refuse_swinging(self.law)
+        self._torques = UnexplainedTorque(arm, self.limits, self.law.terms)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
         self.latest: StateTerms | None = None
         self._before: ControlLaw | None = None  # the law before a change, for one step
-        # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
-        self._pick_up: tuple[float, Array] | None = None
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
         self._falls, self._heard, self._heard_at = False, 0.0, 0.0
         self._final = False  # a fault is latched that only a new object clears
-        self._observer, self._good = MomentumObserver(self.law.terms.true), 0
+        self._good = 0
         self.reset()
 
     # What users call ---------------------------------------------------------------------------
@@ -262,7 +246,8 @@ class Feedforward:
                 raise NotStartedError(f'{self.why}; configure the controller again.')
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
-            wrong = self._departs(self.narrow) if self.state is State.HOLDING else ''
+            torques, held = self._torques, self.state is State.HOLDING
+            wrong = torques.departs(torques.narrow) if held else ''
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
             self.started, self.faulty = True, False
@@ -270,7 +255,7 @@ class Feedforward:
             self._lost_at.clear()
             self.counts.clear()
             self.largest_share[:] = self.largest_of_bound[:] = 0.0
-            if self.state is State.HOLDING:
+            if held:
                 self._run(Event.START)
 
     def stop(
@@ -335,16 +320,11 @@ class Feedforward:
             self._refuse_other_target(law)
             before, self.law = self.law, law
             self._before = self._before or before
-            observer = MomentumObserver(law.terms.true)
-            observer.go_on_from(self._observer)
-            self._observer, self._friction = observer, self._friction_in_effort()
-            loaded = law.settings.payload != before.settings.payload
-            if loaded and self.latest is not None:
-                q = self.latest.q
+            stamp, lifted = 0.0, None
+            if law.settings.payload != before.settings.payload and self.latest is not None:
+                stamp, q = self.latest.stamp, self.latest.q
                 lifted = law.terms.gravity(q) - before.terms.gravity(q)
-                if self._pick_up is not None:
-                    lifted += self._pick_up[1]
-                self._pick_up = self.latest.stamp, lifted
+            self._torques.use(law.terms, lifted, stamp)
             if law.has_gains != before.has_gains:
                 self.reference.hold(None)  # without gains a person may guide the arm
 
@@ -397,6 +377,21 @@ class Feedforward:
             else:
                 remedy = 'correct what it names, or wait' if self.started else 'start'
             return Status(self.state, self.why, remedy, self.faulty)
+
+    @property
+    def measured(self) -> bool:
+        """Whether the last state came with a measured torque."""
+        return self._torques.measured
+
+    @property
+    def unexplained(self) -> Array:
+        """Commanded torque beyond what the motion needs, (n,) [N m], in FCI's sign."""
+        return self._torques.beyond_command
+
+    @property
+    def external(self) -> Array:
+        """Measured torque beyond what the motion needs, or `unexplained`, (n,) [N m]."""
+        return self._torques.beyond_motion
 
     @property
     def ended(self) -> bool:
@@ -483,7 +478,7 @@ class Feedforward:
                 self._may_begin(state)
             torque = self._answer(state, reference, now)
             # The torque is on its way; what is found from here on changes the next one.
-            self._observe(state, measured, sent)
+            self._torques.observe(state, measured, sent, self._check.late)
             if self.state is State.RUNNING:
                 self._judge(state, reference)
             return torque
@@ -542,15 +537,12 @@ class Feedforward:
         # The torques of the latest states, some of which are late; the last one may still act.
         acting = [] if self._last is None else [self._last]
         self._commands: deque[Array] = deque(acting, maxlen=64)
-        self._observer = MomentumObserver(self.law.terms.true)
-        self._friction = self._friction_in_effort()
-        self.measured = False
-        self.unexplained = self.external = self._acting = self.zero
+        self._torques.forget()
         self._over_s = self._fast_s = 0.0
         self._falls = False  # whether the arm moved at the last state of a stop
         self._moved_at = -math.inf  # stamp at which the reference moved last
         self._take_deadline = -math.inf  # stamp at which the receiver must have taken a torque
-        self._pick_up = self._before = None
+        self._before = None
         self._blend, self._blend_at = self.zero, -math.inf
 
     def _lose(self, why: str, now: float, faulty: bool) -> Array:
@@ -604,14 +596,10 @@ class Feedforward:
             )
         swings = self.law.swings(self.period, self.age)
         carried = self.law.terms.adds_gravity
-        held = self._is_idle() or self.limits.held_until_commanded
+        held = self._torques.idle or self.limits.held_until_commanded
         if swings or not self.measured or (held and not carried):
             return swings
-        return self._departs(self.narrow)
-
-    def _is_idle(self) -> bool:
-        """Return whether no torque is measured, as while brakes hold the arm."""
-        return not self.measured or bool((np.abs(self._acting) <= IDLE * self._effort).all())
+        return self._torques.departs(self._torques.narrow)
 
     def _begin(self, state: StateTerms) -> None:
         """
@@ -623,13 +611,13 @@ class Feedforward:
         if not self._applied_when_silent and np.abs(state.q - self._ended_at).max() > MOVED:
             self._last = None
         if self._last is None:
-            acts = terms.gravity(state.q) if self._is_idle() else self._acting
+            acts = terms.gravity(state.q) if self._torques.idle else self._torques.acting
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
-        self._observer.forget_torque()
+        self._torques.forget_torque()
         self._run(Event.BEGIN)
         self._over_s, self._take_deadline = -OPENING_S, state.stamp + TAKEN_S
         if self.limits.try_joints:
-            self._trial = JointTrial(self.description, self.wide[0])
+            self._trial = JointTrial(self.description, self._torques.wide[0])
 
     # 3. Run, or brake --------------------------------------------------------------------------
 
@@ -767,83 +755,7 @@ class Feedforward:
             self._commands.append(self.torque)
         return self.torque.copy()
 
-    # 5. Which torque does the model not explain? -----------------------------------------------
-
-    def _friction_in_effort(self) -> FrictionState:
-        profile = self.law.terms.profile
-        return FrictionState(
-            friction_in_effort(self.limits.effort_friction, self.description, profile)
-        )
-
-    def _observe(self, state: StateTerms, effort: Array | None, sent: list[Array]) -> None:
-        """
-        Compare commanded and measured torque with the torque that the motion needs.
-
-        `sent` are the torques sent before this state, (n,) each [N m]. The joints get the sent
-        torque and the gravity torque that the target adds:
-
-        unexplained = sent + added gravity - needed by the motion
-        external = measured without friction - needed by the motion
-
-        Without a measured torque `external` is `unexplained`.
-        """
-        if self._pick_up is not None:
-            over = state.stamp - self._pick_up[0] > PICK_UP_S
-            if over or np.abs(state.dq).max() > PICK_UP_SPEED:
-                self._pick_up = None
-        terms = self.law.terms
-        carried = state.gravity - terms.gravity_to_command(state.q, state.gravity)
-        late = round(self._check.age / self._check.elapsed) if self._check.elapsed > 0.0 else 0
-        believed = carried + sent[-1 - min(late, len(sent) - 1)] if sent else carried
-        # Some receivers that add gravity report one of the last torques as effort, which measures
-        # nothing.
-        echoed = (
-            terms.adds_gravity
-            and effort is not None
-            and any(np.array_equal(effort, one) for one in sent[-3:])
-        )
-        self.measured = effort is not None and bool(effort.any()) and not echoed
-        torque = believed
-        if self.measured and effort is not None:
-            self._friction.follow(state.stamp, state.q)
-            torque = effort - self._friction.torque(state.dq)
-            self._acting = effort - carried
-        self.unexplained, self.external = self._observer.update(
-            state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
-        )
-
-    def _departs(self, bound: Array) -> str:
-        """Return which joint's torque departs from the model by more than its bound, or ''."""
-        beyond_motion, beyond_command = self.external, self.external - self.unexplained
-        if self._pick_up is not None:
-            lifted = self._pick_up[1]
-            beyond_motion, beyond_command = (
-                less_load(beyond_motion, lifted),
-                less_load(beyond_command, lifted),
-            )
-        allowed = bound[0 if self.measured else 1]
-        shares = np.maximum(np.abs(beyond_motion) / allowed, np.abs(beyond_command) / bound[1])
-        if self.state is State.RUNNING:
-            np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
-        joint = int(shares.argmax())
-        if shares[joint] <= 1.0:
-            return ''
-        torque = (
-            f'the {"measured" if self.measured else "commanded"} torque of {self.names[joint]}'
-        )
-        if abs(beyond_motion[joint]) > allowed[joint]:
-            return (
-                f'{torque} departs by {beyond_motion[joint]:+.1f} N m from what its motion needs '
-                f'({allowed[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
-                'target, or something touches the arm'
-            )
-        return (
-            f'{torque} departs by {beyond_command[joint]:+.1f} N m from what is commanded and '
-            f'target {self.settings.target} adds ({bound[1, joint]:.1f} are allowed); check '
-            'target, payload and gravity_vector'
-        )
-
-    # 6. Is a torque or a speed beyond its bound? ----------------------------------------------
+    # 5. Is a torque or a speed beyond its bound? ----------------------------------------------
 
     def _judge(self, state: StateTerms, reference: ReferencePoint | None) -> None:
         """Brake an arm that does not do what the model says."""
@@ -858,9 +770,12 @@ class Feedforward:
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
         speed, elapsed = np.abs(state.dq), self._check.elapsed
-        wrong = self._departs(self.wide)
+        torques = self._torques
+        shares = torques.shares(torques.wide)
+        np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
+        wrong = torques.departs(torques.wide) if shares.max() > 1.0 else ''
         if state.stamp <= self._take_deadline:
-            share, sent = self._acting / self._effort, self._commands[-1] / self._effort
+            share, sent = torques.acting / self._effort, self._commands[-1] / self._effort
             # Less than half of the sent torque is measured, and the arm rests.
             if self.measured and share @ sent < 0.5 * sent @ sent and speed.max() <= REST_SPEED:
                 wrong, self._over_s = '', -OPENING_S
@@ -882,29 +797,3 @@ class Feedforward:
             f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
             'moves)'
         )
-
-
-def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Array, Array]:
-    """
-    Return the bounds on unexplained torque before the first torque and afterwards, (2, n) [N m].
-
-    The first row is for the measured torque, the second for the commanded one. Raises
-    SettingsError unless `factors` are one or n positive numbers.
-    """
-    effort, given = arm.limit('effort'), per_joint('guard.joint_factors', factors, arm.n)
-    if not (given > 0.0).all():
-        raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
-    wide = np.where(effort < WRIST_NM, np.transpose([WIDE_WRIST]), np.transpose([WIDE]))
-    return np.outer(NARROW, given * effort), wide * given * effort
-
-
-def less_load(difference: Array, lifted: Array) -> Array:
-    """
-    Return a torque difference, (n,) [N m], less the part of a load that is not lifted yet.
-
-    `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; the share of
-    it, 0 to 1, that makes the difference least is added.
-    """
-    square = float(lifted @ lifted)
-    share = min(max(-float(difference @ lifted) / square, 0.0), 1.0) if square > 0.0 else 0.0
-    return difference + share * lifted

@@ -98,6 +98,11 @@ class StateCheck:
         """Median age of the latest states [s]; 0 if unknown."""
         return _median(self._ages)
 
+    @property
+    def late(self) -> int:
+        """Number of states, in the time between the last two, by which the latest is old."""
+        return round(self.age / self.elapsed) if self.elapsed > 0.0 else 0
+
     def order(self, stamp: float) -> str:
         """Return 'late' for a state no newer than the last, 'set back' if the clock was; or ''."""
         if self.stamp is None or stamp > self.stamp:

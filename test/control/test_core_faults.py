@@ -9,9 +9,10 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import Brake
-from franka_dynamics.control.feedforward import bounds, less_load, Limits, State
+from franka_dynamics.control.feedforward import Limits, State
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.unexplained_torque import bounds, less_load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
