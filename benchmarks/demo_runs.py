@@ -22,7 +22,7 @@ from franka_dynamics.ros.start import OFF, SWITCH
 
 HEADS = (
     'run  exit  pacing    rate Hz       missed  p50 us  p99 us  tracking/bound mrad  '
-    'drift rad  threads arm+node+demo  load before, after  s'
+    'drift rad  load before, after  s'
 )
 
 
@@ -43,13 +43,11 @@ def one_run(number: int, options: list[str], environment: dict[str, str]) -> str
     tracking = figures['tracking error, M ddq + C dq + g + PD']
     p50, p99 = (1e6 * value for value in machine['round_trip'])
     missed = f'{machine["missed"]}/{machine["steps"]}'
-    shares = '+'.join(f'{share:.2f}' for share in machine['processor'].values())
-    total = sum(machine['processor'].values())
     return (
         f'{number:3}  {done.returncode:4}  {"lockstep" if machine["lockstep"] else "clock   "}  '
         f'{figures["update rate"]["value"]:7.1f}  {missed:>11}  {p50:6.0f}  {p99:6.0f}  '
         f'{1e3 * tracking["value"]:8.2f} / {tracking["bound"]:>10}  '
-        f'{figures["drift while holding without feedback"]["value"]:.1e}  {shares} = {total:.2f}  '
+        f'{figures["drift while holding without feedback"]["value"]:.1e}  '
         f'{load:.1f}, {os.getloadavg()[0]:.1f}  {took:.0f} s  {machine["too_busy"]}'
     )
 

@@ -12,6 +12,7 @@ prefix, so that two arms can have one controller manager. See docs/howto/franka_
 from franka_dynamics.arm import load
 from franka_dynamics.ros.launching import (
     controllers_text,
+    ending,
     feedforward_node,
     generated_files,
     given_file,
@@ -19,7 +20,6 @@ from franka_dynamics.ros.launching import (
     parameters_argument,
     receiver,
     RECEIVER_ARGUMENT,
-    required,
     spawner,
     text,
 )
@@ -68,7 +68,7 @@ def everything(given):
     arm = load(given.robot_type, prefix=prefix)
     require_fr3(given.robot_type, arm.joint_names[0].removeprefix(prefix))
     forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
-    chosen = receiver(arm, given.robot_type, given.receiver, 'fci', forward, prefix)
+    chosen = receiver(arm, given, 'fci', forward, prefix)
     if given.controller == TORQUES:
         controller, parameters, said = chosen.controller, chosen.parameters, [chosen.said]
     else:
@@ -80,7 +80,7 @@ def everything(given):
         '--unload-on-kill',
         controller,
         file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
-        on_exit=required(f'the spawner of {controller}'),
+        on_exit=ending(f'the spawner of {controller}'),
     )
     feedforward = feedforward_node(
         given,

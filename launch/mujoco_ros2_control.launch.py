@@ -11,10 +11,10 @@ from launch_ros.actions import Node
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
+    ending,
     generated_files,
     given_file,
     launch_description,
-    required,
     simulated_hardware,
     simulation_arguments,
 )
@@ -55,7 +55,7 @@ def everything(given):
         executable='ros2_control_node',
         namespace=given.namespace,
         output='screen',
-        on_exit=required('MuJoCo'),
+        on_exit=ending('MuJoCo'),
         parameters=[{'use_sim_time': True}, str(folder / 'controllers.yaml')],
     )
     return [removal, manager, active, *others]

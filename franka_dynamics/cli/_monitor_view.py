@@ -78,10 +78,11 @@ def _states(node: NodeView, *, brief: bool) -> RenderableType:
 def _figures(node: NodeView, *, simulated: bool) -> Text:
     """Return one line of figures: rate and age of states, rate and latency of commands."""
     rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
+    commands = node.number('Command', 'rate [Hz]')
     p50, p99 = (_number(node.number('Command', f'latency {p} [us]')) for p in ('p50', 'p99'))
     return Text(
         f'states {_number(rate)} Hz, {_age(age, simulated=simulated)}   '
-        f'commands {_number(node.command_rate)} Hz   latency p50 {p50} us, p99 {p99} us',
+        f'commands {_number(commands)} Hz   latency p50 {p50} us, p99 {p99} us',
         style='bold',
     )
 

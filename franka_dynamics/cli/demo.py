@@ -27,7 +27,7 @@ def run(given: Demo) -> int:
     even with the simulated arm waiting for every torque.
     """
     description = given.load_arm()
-    plan = DemoPlan(description, given.node_parameters(), {})
+    plan = DemoPlan(description, given.node_parameters())
     folder = given.output / datetime.now().strftime('%Y%m%d-%H%M%S')
     try:
         folder.mkdir(parents=True)

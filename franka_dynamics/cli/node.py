@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
 import sys
 import time
 from typing import Any, TYPE_CHECKING
@@ -81,7 +80,7 @@ def _heard(given: State) -> list[NodeView]:
     from ..ros.observer import Monitor as Feed
 
     namespace = given.node.strip('/').rpartition('/')[0]
-    with closing(Feed([namespace] if '/' in given.node else [])) as feed:
+    with Feed([namespace] if '/' in given.node else []) as feed:
         end, complete = time.monotonic() + given.timeout, False
         while time.monotonic() < end:
             feed.poll()
@@ -184,7 +183,7 @@ def monitor(given: Monitor) -> int:
     console = terminal()
     front = console.is_terminal
     with (
-        closing(Feed([namespace.strip('/') for namespace in given.namespace])) as feed,
+        Feed([namespace.strip('/') for namespace in given.namespace]) as feed,
         until_interrupted() as go_on,
         Live(console=console, screen=front, auto_refresh=False) as live,
     ):

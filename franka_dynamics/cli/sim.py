@@ -21,7 +21,7 @@ from ..control.default_gains import weak_gains
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION
 from ..ros.node_group import NodeEndedError, NodeGroup
-from ..ros.observer import is_held, StatusFeed
+from ..ros.observer import Observer
 from ..ros.trajectories import ready_excitation
 from ..simulation.model_trial import draw_plant
 
@@ -88,12 +88,13 @@ def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[
     simulator, node = (f'/{SIMULATION}/{name}' for name in ('simulator', 'feedforward'))
     end = None if given.duration is None else time.monotonic() + given.duration
     fault = False
-    with StatusFeed(simulator, node) as feed:
+    with Observer('sim') as feed:
 
         def go_on(wait: float = 0.0) -> bool:
             nonlocal fault
-            latest, before = feed.read(wait), fault
-            fault = node in latest and latest[node].level == 'ERROR'
+            feed.wait(wait)
+            latest, before = feed.status(node), fault
+            fault = latest is not None and latest.level == 'ERROR'
             if fault and not before:
                 why = '`node state` says why'
                 say(f'the node has a fault and commands no torque: {why}', style='red')
@@ -102,7 +103,7 @@ def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[
             nodes.require_all()
             return end is None or time.monotonic() < end
 
-        while not is_held(feed.read().get(simulator)):
+        while not ((arms := feed.status(simulator)) and arms.held):
             if not go_on(_CHECK_S):
                 if unasked():
                     raise _NotHeldError(

@@ -81,7 +81,6 @@ def demo_report(
     feedforward, gravity = figures.with_feedforward.rms, figures.gravity_only.rms
     bound = TRACKING_BOUND * gravity
     new = rates.rate * (1.0 - rates.missed / rates.steps)
-    shares = ', '.join(f'{name} {share:.2f}' for name, share in rates.processor.items())
     rows = (
         _bounded('cross-check residual', residual, TOLERANCE, 'N m'),
         _bounded('drift while holding without feedback', figures.drift, DRIFT_BOUND_RAD, 'rad'),
@@ -96,8 +95,7 @@ def demo_report(
         ),
     )
     pacing = 'in lockstep, the arm waiting for torques,' if rates.lockstep else 'by the clock'
-    caption = f'{pacing} on {rates.machine}; of these threads taken: {shares}'
-    return DemoReport(rows, errors, failed, caption)
+    return DemoReport(rows, errors, failed, f'{pacing} on {rates.machine}')
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:

@@ -19,19 +19,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 import os
 from pathlib import Path
-import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
 from .diagnostics import RESIDUAL
-from .messages import DESCRIPTION_QOS, request_message, SIMULATED_ARM
+from .messages import request_message, SIMULATED_ARM
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
-from .observer import is_held, read_status, read_statuses, Status
+from .observer import read_statuses, Status
 from .start import ON, SWITCH
 from .trajectories import trajectory_of
 from ..arm import ArmDescription
@@ -43,8 +42,8 @@ from ..recordings.recording import Recording
 from ..simulation.demo_figures import DemoRates
 from ..simulation.step_log import read_steps
 
-NODE, _ARM = f'{SIMULATION}/feedforward', f'{SIMULATION}/simulator: {SIMULATED_ARM}'
-_MISSED, _COMMANDED = 'steps without a new command', 'steps commanded'
+NODE, _SIMULATOR = f'{SIMULATION}/feedforward', f'{SIMULATION}/simulator'
+_ARM = f'{_SIMULATOR}: {SIMULATED_ARM}'
 WALL, LOCKSTEP = 'wall', 'lockstep'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
@@ -77,15 +76,10 @@ class TooBusyError(DemoError):
 
 @dataclass(frozen=True)
 class DemoPlan:
-    """
-    The arm, the nodes' parameters for it, durations [s] and the amplitude of the motion [rad].
-
-    `payload` maps the parameter name payload to a value, or is empty.
-    """
+    """The arm, the nodes' parameters for it, durations [s] and the motion's amplitude [rad]."""
 
     arm: ArmDescription
     arm_parameters: Mapping[str, Any]
-    payload: Mapping[str, Any]
     hold: float = 5.0
     motion: float = 8.0
     amplitude: float = 0.35
@@ -149,13 +143,12 @@ class _Session:
         self, plan: DemoPlan, folder: Path, progress: Progress, pacing: str, load: float
     ) -> None:
         self._plan, self._folder, self._pacing, self._load = plan, folder, pacing, load
-        self._progress = progress
-        self._doing, self._share = '', lambda: 0.0
+        self._progress, self._doing = progress, ''
         self._statuses: dict[str, Status] = {}
         self._errors: dict[str, None] = {}  # each message once, in order of arrival
         self._rates: list[float] = []
         self._planned: list[JointTrajectory] = []
-        self._held = False
+        self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
 
     def run(self) -> DemoRun:
         """Start the processes, run the demonstration once, and end the processes."""
@@ -169,36 +162,32 @@ class _Session:
             raise DemoError(str(error)) from error
 
     def _run(self, log: Path) -> DemoRun:
-        plan = self._plan
+        plan, arm = self._plan, self._plan.arm_parameters
         kp, kd = weak_gains(plan.arm, _MOST_RATE, _LEAST_INERTIA)
-        request = multisine(plan.arm, plan.motion, plan.amplitude)
-        self._start(log)
-        self._until(
-            'waiting until the node holds the arm',
-            lambda: self._held and _ARM in self._statuses,
-            _START_TIMEOUT_S,
+        # Lockstep runs no faster than real time, to leave processor time to other processes.
+        self._nodes.start_arm_and_node(
+            {**arm, 'ideal': True, 'step_log': str(log)},
+            {**arm, 'target': 'mujoco'},
+            1000.0 if self._pacing == LOCKSTEP else None,
         )
-        began, used = time.monotonic(), self._processor_seconds()
+        client, motions = self._client, f'/{NODE}/feedforward_trajectory'
+        client.subscribe(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        client.subscribe(JointTrajectory, motions, self._planned.append, 10)
+        self._until('waiting until the node holds the arm', self._is_held)
         self._rates.clear()
-        hold = self._hold('holding by feedforward alone', plan.hold)
+        hold = self._wait('holding by feedforward alone', plan.hold)
         self._require_new_torques()
-        self._client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
-        self._follow(request, 'following with M ddq + C dq + g and PD')
-        self._client.set_all({'terms.coriolis': False, 'terms.inertia': False})
-        self._follow(request, 'following with g and PD alone')
-        elapsed = time.monotonic() - began
-        used = {name: end - used[name] for name, end in self._processor_seconds().items()}
-        arm, checks, command = (
-            self._statuses[name].values for name in (_ARM, f'{NODE}: Arm', f'{NODE}: Command')
-        )
+        client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
+        self._follow('following with M ddq + C dq + g and PD')
+        client.set_all({'terms.coriolis': False, 'terms.inertia': False})
+        self._follow('following with g and PD alone')
+        arm, command = self._values, self._statuses[f'{NODE}: Command'].values
         rates = DemoRates(
             float(np.mean(self._rates)),
-            int(arm[_MISSED]),
-            int(arm[_COMMANDED]),
+            *self._missed(),
             int(command['stops']),
             (1e-6 * float(arm['round trip p50 [us]']), 1e-6 * float(arm['round trip p99 [us]'])),
-            {name: seconds / elapsed for name, seconds in used.items()},
-            f'{os.cpu_count()} threads, load {self._load:.1f} before, {self._nodes.scheduling()}',
+            f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._pacing == LOCKSTEP,
         )
         errors = tuple(self._errors)
@@ -211,60 +200,41 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(checks[RESIDUAL]),
+            float(self._statuses[f'{NODE}: Arm'].values[RESIDUAL]),
             (*errors, *disorder),
             bool(disorder) or any(sentence.startswith(_ARM) for sentence in errors),
         )
 
-    def _start(self, log: Path) -> None:
-        # Lockstep runs no faster than real time, to leave processor time to other processes.
-        arm = {**self._plan.arm_parameters, **self._plan.payload}
-        self._nodes.start_arm_and_node(
-            {**arm, 'ideal': True, 'step_log': str(log)},
-            {**arm, 'target': 'mujoco'},
-            1000.0 if self._pacing == LOCKSTEP else None,
-        )
-        self._client.subscribe(
-            DiagnosticStatus, f'/{SIMULATION}/simulator/status', self._on_status, DESCRIPTION_QOS
-        )
-        self._client.subscribe(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self._client.subscribe(
-            JointTrajectory,
-            f'/{NODE}/feedforward_trajectory',
-            self._planned.append,
-            10,
-        )
+    def _is_held(self) -> bool:
+        status = self._client.status(f'/{_SIMULATOR}')
+        return status is not None and status.held and _ARM in self._statuses
 
-    def _hold(self, text: str, duration: float) -> tuple[float, float]:
+    def _wait(self, text: str, duration: float) -> tuple[float, float]:
         """Wait for a duration; return start and end, in simulated time [s]."""
-        start = self._arms_time()
-        self._until(
-            text,
-            lambda: self._arms_time() >= start + duration,
-            _SLOWER * duration + _START_TIMEOUT_S,
-            lambda: (self._arms_time() - start) / duration,
-        )
-        return start, self._arms_time()
+        start = self._time
+        self._stage = start, duration
+        end = start + duration
+        self._until(text, lambda: self._time >= end, _SLOWER * duration + _START_TIMEOUT_S)
+        return start, self._time
 
-    def _follow(self, request: Any, text: str) -> None:
-        """Let the arm settle, send the node a motion, and wait until it is finished."""
-        self._hold('settling', _SETTLE_S)
-        start, whole = self._arms_time(), _LEAD_IN_S + self._plan.motion
-        self._doing, self._share = text, lambda: (self._arms_time() - start) / whole
-        before = len(self._planned)
+    def _follow(self, text: str) -> None:
+        """Let the arm settle, send the node the motion, and wait until it is finished."""
+        plan, before = self._plan, len(self._planned)
+        self._wait('settling', _SETTLE_S)
+        self._doing, self._stage = text, (self._time, _LEAD_IN_S + plan.motion)
+        request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:
             self._client.play(request_message(request, _LEAD_IN_S))
         except NodeClientError as error:
             arm = self._statuses[_ARM]
             sentence = f'{error} {arm.name}: {arm.message}; {arm.values["receiver"]}.'
             raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error
-        self._until(text, lambda: len(self._planned) > before, _START_TIMEOUT_S, self._share)
+        self._until(text, lambda: len(self._planned) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
         """Raise an error if in real time too many steps had no new torque."""
-        arm = self._statuses[_ARM].values
-        missed, steps = int(arm[_MISSED]), int(arm[_COMMANDED])
+        missed, steps = self._missed()
         if self._pacing == WALL and missed > _MOST_MISSED * steps:
             raise TooBusyError(
                 f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
@@ -272,13 +242,9 @@ class _Session:
             )
 
     def _until(
-        self,
-        text: str,
-        done: Callable[[], bool],
-        timeout: float,
-        share: Callable[[], float] = lambda: 0.0,
+        self, text: str, done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
-        self._doing, self._share = text, share
+        self._doing = text
         if not self._client.until(done, timeout):
             raise TooBusyError(
                 f'gave up {text} after {timeout:g} s, because this machine is too busy (load '
@@ -287,22 +253,24 @@ class _Session:
             )
 
     def _meanwhile(self) -> None:
-        self._progress(self._doing, min(1.0, self._share()))
+        begin, duration = self._stage
+        share = (self._time - begin) / duration if _ARM in self._statuses else 0.0
+        self._progress(self._doing, min(1.0, share))
         self._nodes.require_all()
 
-    def _processor_seconds(self) -> dict[str, float]:
-        used = self._nodes.processor_seconds()
-        return {
-            'arm': used['simulator_node'],
-            'node': used['feedforward_node'],
-            'demo': time.process_time(),
-        }
+    @property
+    def _values(self) -> Mapping[str, str]:
+        """The simulated arm's diagnostics."""
+        return self._statuses[_ARM].values
 
-    def _arms_time(self) -> float:
-        return float(self._statuses[_ARM].values['simulated time [s]'])
+    @property
+    def _time(self) -> float:
+        return float(self._values['simulated time [s]'])
 
-    def _on_status(self, message: DiagnosticStatus) -> None:
-        self._held = is_held(read_status(message))
+    def _missed(self) -> tuple[int, int]:
+        """Return the number of steps without a new torque, and of all steps since the first."""
+        values = self._values
+        return int(values['steps without a new command']), int(values['steps commanded'])
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in read_statuses(message):

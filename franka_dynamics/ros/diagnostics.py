@@ -77,6 +77,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
         self._states = self._references.refused = ''
+        self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
     def begin(self, states: str) -> None:
         """Begin an activation with joint states on the topic `states`."""
@@ -145,7 +146,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif missing := self._missing():
             level, message = STALE, missing
         elif controller.trouble:
-            level, message = ERROR if controller.latest is None else STALE, controller.trouble
+            unusable = controller.started and controller.latest is None
+            level, message = ERROR if unusable else STALE, controller.trouble
         elif not controller.usable:
             level, message = WARN, controller.why
         values = {
@@ -161,6 +163,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         status, shares = controller.status, controller.largest_of_bound.tolist()
         level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
+        since, before = self._counted
+        self._counted = now, published = time.monotonic(), controller.counts['commands']
         if status.state is State.RUNNING:
             level, message = WARN, ''
             if self._references.refused:
@@ -175,7 +179,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         values = {
             'mode': status.state.value,
             'target': controller.settings.target,
-            'published': controller.counts['commands'],
+            'published': published,
+            'rate [Hz]': max(0, published - before) / (now - since),
             'cut by torque or rate limit': controller.counts['limited'],
             'stops': controller.counts['stops'],
             'faults latched': controller.counts['faults'],

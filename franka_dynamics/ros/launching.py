@@ -38,7 +38,7 @@ PACKAGE = 'franka_dynamics'
 RECEIVER, FORWARD, NO_RECEIVER = 'receiver', 'effort_controller', 'none'
 CONFIG = share_directory() / 'config'
 # A launch argument: its default, its description and, if they are limited, its choices.
-Argument = tuple[Any, str] | tuple[Any, str, Sequence[str]]
+Argument = tuple[Any, ...]
 
 
 def launch_description(
@@ -57,12 +57,11 @@ def launch_description(
 
     declared = [
         DeclareLaunchArgument(
-            name,
-            default_value=default,
-            description=description,
-            **({'choices': list(choices[0])} if choices else {}),
+            name, default_value=default, description=said, choices=list(choices[0])
         )
-        for name, (default, description, *choices) in arguments.items()
+        if choices
+        else DeclareLaunchArgument(name, default_value=default, description=said)
+        for name, (default, said, *choices) in arguments.items()
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
@@ -123,9 +122,9 @@ def text(value: str) -> Any:
     return ParameterValue(value, value_type=str)
 
 
-def required(name: str) -> Any:
+def ending(name: str, following: Sequence[Any] | None = None) -> Any:
     """
-    Return what launch does when a required process has ended: it ends all others.
+    Return what launch does when a process has ended: it ends all, or starts what is `following`.
 
     After a failure `ros2 launch` then exits with 1, which it does for no reason but an exception.
     """
@@ -133,19 +132,16 @@ def required(name: str) -> Any:
     def end(event: Any, context: Any) -> list[Any]:
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{name} ended with exit status {event.returncode}')
-        return [Shutdown(reason=f'{name} has ended')]
+        return [Shutdown(reason=f'{name} has ended')] if following is None else list(following)
 
     return end
 
 
 def after(process: Any, what: str, *following: Any) -> Any:
     """Return a handler that starts actions if a process succeeds, and else ends launch."""
-    end = required(what)
-
-    def start(event: Any, context: Any) -> list[Any]:
-        return end(event, context) if event.returncode else list(following)
-
-    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=start))
+    return RegisterEventHandler(
+        OnProcessExit(target_action=process, on_exit=ending(what, following))
+    )
 
 
 def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -> Node:
@@ -163,7 +159,7 @@ def own_node(executable: str, namespace: str, *, name: str = '', **given: Any) -
         namespace=namespace,
         output='screen',
         emulate_tty=True,
-        on_exit=required(f'the node {name or executable}'),
+        on_exit=ending(f'the node {name or executable}'),
         **given,
     )
 
@@ -196,13 +192,8 @@ def simulated_feedforward(given: SimpleNamespace, target: str, command: str) -> 
 
     Until the node's first command, the simulated hardware or another node holds the arm.
     """
-    parameters = {
-        'robot_type': given.robot_type,
-        'hand': given.hand,
-        'target': target,
-        'use_sim_time': True,
-        'held_until_commanded': True,
-    }
+    own = {'robot_type': given.robot_type, 'hand': given.hand, 'target': target}
+    parameters = {**own, 'use_sim_time': True, 'held_until_commanded': True}
     return feedforward_node(given, target, parameters, {'~/command': command})
 
 
@@ -238,12 +229,13 @@ def spawner(namespace: str, *words: str, file: str, **given: Any) -> Node:
 
     `words` are its options, then the controllers' names.
     """
+    options = ['--param-file', file, '--controller-manager-timeout', '30']
     return Node(
         package='controller_manager',
         executable='spawner',
         namespace=namespace,
         output='screen',
-        arguments=[*words, '--param-file', file, '--controller-manager-timeout', '30'],
+        arguments=[*words, *options],
         **given,
     )
 
@@ -263,50 +255,43 @@ def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') ->
 
     `prefix` is put before the controllers' names, so that two arms can have one manager.
     """
-    template = (CONFIG / name).read_text(encoding='utf-8')
-    named = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], template)
-    return named.replace('/**/effort', f'/**/{prefix}effort').replace(
-        '/**/feedforward', f'/**/{prefix}feedforward'
-    )
+    text = (CONFIG / name).read_text(encoding='utf-8')
+    text = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], text)
+    return re.sub(r'/\*\*/(?=effort|feedforward)', f'/**/{prefix}', text)
 
 
 def receiver(
-    arm: ArmDescription,
-    robot_type: str,
-    package: str,
-    target: str,
-    forward: str,
-    prefix: str = '',
+    arm: ArmDescription, given: SimpleNamespace, target: str, forward: str, prefix: str = ''
 ) -> Receiver:
     """
     Return the controller that receives an arm's torques, generated or else the forward controller.
 
-    `arm` is the arm of the launch argument `robot_type`, with the joint names of the robot
-    description. `package` is the launch argument `receiver`. `target` is the node's target: it
+    `arm` is the arm of the launch argument robot_type, with the joint names of the robot
+    description; `given` has the launch argument receiver, too. `target` is the node's target: it
     tells the generated controller whether to add gravity torque while it brakes and holds the arm.
-    `forward` is the text of the forward controller's parameter file, taken if `package` is 'none',
-    or is empty and no generated package is installed. `prefix` is put before the controller's
-    name. Raises RuntimeError if `package` names another package that is not installed. Raises
+    `forward` is the text of the forward controller's parameter file, taken if the receiver is
+    'none', or is empty and no generated package is installed. `prefix` is put before the
+    controller's name. Raises RuntimeError if another package is not installed. Raises
     SettingsError if the package was generated for other joint names; the arm's names may have a
     prefix that the package's lack.
     """
     hand = '' if arm.hand == 'none' else arm.hand
     generated = '_'.join(filter(None, [arm.name, hand, 'feedforward']))
+    name = given.receiver or generated
     build = (
-        f'franka-dynamics codegen --package {generated} --arm {robot_type}'
+        f'franka-dynamics codegen --package {generated} --arm {given.robot_type}'
         f'{f" --hand {hand}" if hand else ""} --output src, then colcon build '
         '(see "The feedforward in C++" in the documentation)'
     )
-    name = package or generated
     try:
-        if name == NO_RECEIVER:
-            raise PackageNotFoundError(name)
-        share = Path(get_package_share_directory(name))
+        share = None if name == NO_RECEIVER else Path(get_package_share_directory(name))
     except PackageNotFoundError:
-        if package not in ('', NO_RECEIVER):
+        share = None
+        if given.receiver:
             raise RuntimeError(
-                f'receiver: {package} is not installed: {build}. Nothing is started.'
+                f'receiver: {name} is not installed: {build}. Nothing is started.'
             ) from None
+    if share is None:
         controller = f'{prefix}{FORWARD}'
         said = (
             f'WARNING: {controller} holds the last torque for ever if the node is killed. For a '
@@ -314,7 +299,8 @@ def receiver(
         )
         return Receiver(controller, f'{controller}/commands', forward, LogInfo(msg=said))
     table = yaml.safe_load((share / 'config' / 'receiver.yaml').read_text(encoding='utf-8'))
-    section = table.pop(f'/**/{RECEIVER}')
+    controller = f'{prefix}{RECEIVER}'
+    table[f'/**/{controller}'] = section = table.pop(f'/**/{RECEIVER}')
     values = section['ros__parameters']
     if not all(own.endswith(its) for own, its in zip(arm.joint_names, values['joints'])):
         raise SettingsError(
@@ -322,10 +308,9 @@ def receiver(
             f'{arm.joint_names[0]}. Nothing is started.'
         )
     values.update(joints=list(arm.joint_names), target=target)
-    controller = f'{prefix}{RECEIVER}'
     said = f'{name} takes the torques, and brakes the arm when they cease.'
-    parameters = yaml.safe_dump({f'/**/{controller}': section, **table})
-    return Receiver(controller, f'{controller}/reference', parameters, LogInfo(msg=said))
+    text, topic = yaml.safe_dump(table), f'{controller}/reference'
+    return Receiver(controller, topic, text, LogInfo(msg=said))
 
 
 def simulated_hardware(
@@ -342,7 +327,7 @@ def simulated_hardware(
     `folder` receives the parameter files: controllers.yaml is the controller manager's.
     """
     controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
-    chosen = receiver(arm, given.robot_type, given.receiver, target, controllers)
+    chosen = receiver(arm, given, target, controllers)
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
@@ -358,10 +343,10 @@ def simulated_hardware(
         'joint_state_broadcaster',
         chosen.controller,
         file=str(folder / 'receiver.yaml'),
+        on_exit=ending('the spawner of the controllers', ()),
     )
     return active, [
         chosen.said,
         robot_state_publisher(given, {**hardware, **initial}),
         simulated_feedforward(given, target, chosen.command),
-        after(active, 'the spawner of the controllers'),
     ]

@@ -9,9 +9,9 @@ import math
 from typing import Any
 import uuid
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
-from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import (
     DescribeParameters,
     GetParameters,
@@ -23,8 +23,8 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .messages import DESCRIPTION_QOS, REFERENCE_QOS, REFERENCE_STATE_QOS
-from .observer import Observer, read_status, read_statuses
+from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
+from .observer import Observer, read_statuses
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0
@@ -115,8 +115,11 @@ class NodeClient(Observer):
 
     def set(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
-        descriptor = self.describe([parameter])[0]
-        kind = ParameterType.PARAMETER_NOT_SET if descriptor.dynamic_typing else descriptor.type
+        request = DescribeParameters.Request(names=[parameter])
+        found = self.ask(DescribeParameters, 'describe_parameters', request).descriptors
+        if len(found) != 1:
+            raise self._without(parameter)
+        kind = ParameterType.PARAMETER_NOT_SET if found[0].dynamic_typing else found[0].type
         value = converted(kind, text, parameter)
         self.set_all({parameter: value})
         return value
@@ -132,14 +135,6 @@ class NodeClient(Observer):
             raise self._without(', '.join(parameters))
         found = map(parameter_value_to_python, answer.values)
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
-
-    def describe(self, parameters: Sequence[str]) -> list[ParameterDescriptor]:
-        """Return parameters' descriptors."""
-        request = DescribeParameters.Request(names=list(parameters))
-        found = self.ask(DescribeParameters, 'describe_parameters', request).descriptors
-        if len(found) != len(parameters):
-            raise self._without(', '.join(parameters))
-        return list(found)
 
     def _without(self, parameter: str) -> SettingsError:
         return SettingsError(
@@ -172,18 +167,13 @@ class NodeClient(Observer):
 
     def report(self) -> str:
         """Wait at most 2 s for the node's latest status and return it as a sentence, or ''."""
-        report = ''
-
-        def take(message: DiagnosticStatus) -> None:
-            nonlocal report
-            one = read_status(message)
-            remedy = one.values.get('to command again')
-            way = f'; to command again: {remedy}' if remedy else ''
-            report = f'{one.values.get("state", one.level)}: {one.message}{way}'
-
-        self.subscribe(DiagnosticStatus, f'{self.name}/status', take, DESCRIPTION_QOS)
-        self.until(lambda: bool(report), _REPORT_S)
-        return report
+        self.until(lambda: self.status(self.name) is not None, _REPORT_S)
+        one = self.status(self.name)
+        if one is None:
+            return ''
+        remedy = one.values.get('to command again')
+        way = f'; to command again: {remedy}' if remedy else ''
+        return f'{one.values.get("state", one.level)}: {one.message}{way}'
 
     def change_state(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""

@@ -106,15 +106,6 @@ class NodeGroup:
             {'~/command': 'effort_controller/commands'},
         )
 
-    def processor_seconds(self) -> dict[str, float]:
-        """Return each node's processor time, all threads together [s]."""
-        return {module: _processor_seconds(one.pid) for module, one in self._running.items()}
-
-    def scheduling(self) -> str:
-        """Return 'SCHED_FIFO' if all nodes have it, else 'no real-time scheduling'."""
-        policies = {os.sched_getscheduler(one.pid) for one in self._running.values()}
-        return 'SCHED_FIFO' if policies == {os.SCHED_FIFO} else 'no real-time scheduling'
-
     def require_all(self) -> None:
         """Raise NodeEndedError, with the log's last line or path, if a node has ended."""
         for module, process in self._running.items():
@@ -159,15 +150,6 @@ def ros_value(value: Any) -> str:
     if isinstance(value, str | int):
         return str(value)
     return f'[{", ".join(yaml_number(number) for number in value)}]'
-
-
-def _processor_seconds(pid: int) -> float:
-    """Return user and system time of a process (proc(5), /proc/pid/stat) [s]; 0 if it ended."""
-    try:
-        fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def end_of(process: subprocess.Popen[bytes], log: Path) -> str:

@@ -34,7 +34,6 @@ SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s
 _LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
 _POLL_S = 0.05
-_PATIENCE_S = 0.1
 
 
 class Status(NamedTuple):
@@ -57,6 +56,11 @@ class Status(NamedTuple):
         """The name under which the status was published."""
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
+    @property
+    def held(self) -> bool:
+        """Whether it is a receiver's status that says that the arm is held."""
+        return self.values.get(HELD) == 'True'
+
 
 def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
     """Yield the diagnostic statuses in a message."""
@@ -66,17 +70,12 @@ def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
 def read_status(entry: DiagnosticStatus) -> Status:
     """Return one diagnostic status as data."""
     node, found, subject = entry.name.partition(': ')
-    number = entry.level[0]
-    return Status(
-        node if found else '',
-        subject if found else entry.name,
-        LEVELS[number] if number < len(LEVELS) else 'ERROR',
-        entry.message,
-        {pair.key: pair.value for pair in entry.values},
-    )
+    level = dict(enumerate(LEVELS)).get(entry.level[0], 'ERROR')
+    values = {pair.key: pair.value for pair in entry.values}
+    return Status(node if found else '', subject or entry.name, level, entry.message, values)
 
 
-def resolved(name: str, present: set[str], what: str) -> str:
+def resolved(name: str, present: Collection[str], what: str) -> str:
     """
     Return the full name of a node or topic that a user gave.
 
@@ -84,17 +83,15 @@ def resolved(name: str, present: set[str], what: str) -> str:
     first in the root namespace, then in all others. If it is not there, the root namespace is
     assumed. Raises SettingsError, with `what` in the sentence, if several namespaces have it.
     """
-    if name.startswith('/'):
-        return name
-    if f'/{name}' in present:
-        return f'/{name}'
     found = sorted(one for one in present if one.endswith(f'/{name}'))
+    if name.startswith('/') or not found or f'/{name}' in found:
+        return f'/{name.removeprefix("/")}'
     if len(found) > 1:
         raise SettingsError(
             f'{name} stands for {len(found)} {what}s here: {listed(found)}; name one of them, '
             'with its slash.'
         )
-    return found[0] if found else f'/{name}'
+    return found[0]
 
 
 class Observer:
@@ -115,6 +112,7 @@ class Observer:
     ) -> None:
         self._meanwhile, self._period = meanwhile, period
         self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
+        self._latest: dict[str, Status | None] = {}  # by node
         self._context = Context()
         rclpy.init(
             args=_enclave(sys.argv),
@@ -129,10 +127,6 @@ class Observer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Destroy the node and its context."""
         self.node.destroy_node()
         self._context.try_shutdown()
 
@@ -144,6 +138,17 @@ class Observer:
         depth = qos if isinstance(qos, int) else qos.depth
         self._subscriptions.append((subscription, depth, take))
         return subscription
+
+    def status(self, node: str) -> Status | None:
+        """Return the latest typed status of a node, on ~/status; None before one has come."""
+        if node not in self._latest:
+            self._latest[node] = None
+
+            def take(message: DiagnosticStatus) -> None:
+                self._latest[node] = read_status(message)
+
+            self.subscribe(DiagnosticStatus, f'{node}/status', take, DESCRIPTION_QOS)
+        return self._latest[node]
 
     def poll(self) -> None:
         """Read the messages that wait now, of each topic at most as many as are queued."""
@@ -180,27 +185,21 @@ class Observer:
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
         """
-        present: dict[str, set[str]] = {}
         asked = [(node, 'node'), *((topic, 'topic') for topic in topics)]
+        present: dict[str, list[str]] = {}
 
         def found() -> bool:
             own = self.node
-            present['node'] = {
-                f'{space.rstrip("/")}/{name}'
-                for name, space in own.get_node_names_and_namespaces()
-            }
-            present['topic'] = {
-                name for name, _ in own.get_topic_names_and_types() if own.count_publishers(name)
-            }
+            nodes, known = own.get_node_names_and_namespaces(), own.get_topic_names_and_types()
+            present['node'] = [f'{space.rstrip("/")}/{name}' for name, space in nodes]
+            present['topic'] = [name for name, _ in known if own.count_publishers(name)]
             return all(
                 name[:1] in ('', '/') or any(one.endswith(f'/{name}') for one in present[what])
                 for name, what in asked
             )
 
         self.until(found, seconds)
-        full, *others = (
-            resolved(name, present[what], what) if name else '' for name, what in asked
-        )
+        full, *others = (name and resolved(name, present[what], what) for name, what in asked)
         return full, others
 
 
@@ -218,15 +217,13 @@ class NodeView:
 
     `name` is the node's full name without the leading slash. `statuses` maps each subject to a
     diagnostic status, `torques` each term to a torque message. `heard` is the steady-clock time of
-    the latest diagnostics [s], `command_rate` the rate of published commands [Hz].
+    the latest diagnostics [s].
     """
 
     name: str
     statuses: dict[str, Status] = field(default_factory=dict)
     torques: dict[str, JointState] = field(default_factory=dict)
     heard: float = 0.0
-    command_rate: float = float('nan')
-    _published: tuple[float, int] | None = None
 
     @property
     def namespace(self) -> str:
@@ -239,11 +236,6 @@ class NodeView:
         return {'Joint states', 'Command'} <= self.statuses.keys()
 
     @property
-    def is_ours(self) -> bool:
-        """Whether the node belongs to this package; other nodes publish on /diagnostics too."""
-        return self.is_arm or self.is_simulated
-
-    @property
     def is_simulated(self) -> bool:
         """Whether the node is a simulated arm."""
         return SIMULATED_ARM in self.statuses
@@ -251,45 +243,31 @@ class NodeView:
     @property
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has published them."""
-        arm = self.statuses.get('Arm')
-        return (
-            {}
-            if arm is None
-            else {
-                key[len(_LIMIT) :].removesuffix(' [N m]'): float(value)
-                for key, value in arm.values.items()
-                if key.startswith(_LIMIT)
-            }
-        )
+        values = self.statuses['Arm'].values if 'Arm' in self.statuses else {}
+        return {
+            key[len(_LIMIT) :].removesuffix(' [N m]'): float(value)
+            for key, value in values.items()
+            if key.startswith(_LIMIT)
+        }
 
     def silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
         return now - self.heard > SILENT_AFTER_S
 
     def take(self, status: Status, now: float) -> None:
-        """Store one diagnostic status, and update the command rate."""
-        self.statuses[status.subject] = status
-        self.heard = now
-        if status.subject == 'Command' and 'published' in status.values:
-            published = int(status.values['published'])
-            if self._published is not None and now > self._published[0]:
-                before, count = self._published
-                # The count of commands restarts at each activation, so it may have decreased.
-                self.command_rate = max(0, published - count) / (now - before)
-            self._published = (now, published)
+        """Store one diagnostic status."""
+        self.statuses[status.subject], self.heard = status, now
 
     def number(self, subject: str, key: str) -> float:
         """Return one diagnostic value as a number; NaN if there is none."""
         status = self.statuses.get(subject)
-        value = parsed(status.values.get(key, '')) if status is not None else None
-        return float(value) if isinstance(value, int | float) else float('nan')
+        return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
     def as_dict(self, now: float) -> dict[str, Any]:
         """Return the node's data for JSON: numbers as numbers, unknown values as null."""
         return {
             'node': self.name,
             'silent': self.silent(now),
-            'command_rate_hz': finite(self.command_rate),
             'torque_limits': self.torque_limits,
             'statuses': {
                 subject: {
@@ -302,7 +280,7 @@ class NodeView:
             'torques': {
                 term: {
                     'stamp': seconds(message.header.stamp),
-                    'effort': dict(zip(message.name, map(finite, message.effort))),
+                    'effort': dict(zip(message.name, map(_finite, message.effort))),
                 }
                 for term, message in self.torques.items()
             },
@@ -313,17 +291,14 @@ def parsed(text: str) -> Any:
     """Convert a diagnostic value to a bool, a number, None for NaN or infinity, or a string."""
     if text in ('True', 'False'):
         return text == 'True'
-    for kind in (int, float):
-        try:
-            return finite(kind(text))
-        except ValueError:
-            continue
-    return text
+    try:
+        return int(text) if text.lstrip('-').isdigit() else _finite(float(text))
+    except ValueError:
+        return text
 
 
-def finite(value: float) -> float | None:
-    """Return a number, or None for NaN and infinity, which JSON cannot express."""
-    return value if math.isfinite(value) else None
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # JSON has neither NaN nor infinity
 
 
 def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
@@ -342,7 +317,7 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
 
 class Monitor(Observer):
     """
-    Keeps NodeViews of nodes heard on /diagnostics; `nodes` are those of this package.
+    Keeps NodeViews of nodes heard on /diagnostics, and the torques of feedforward nodes.
 
     Only nodes in `namespaces`, given without slashes at their ends, are kept; if `namespaces` is
     empty, nodes of every namespace.
@@ -357,8 +332,8 @@ class Monitor(Observer):
 
     @property
     def nodes(self) -> list[NodeView]:
-        """Nodes of this package heard so far."""
-        return [node for node in self._heard.values() if node.is_ours]
+        """Nodes of this package heard so far; other nodes publish on /diagnostics, too."""
+        return [node for node in self._heard.values() if node.is_arm or node.is_simulated]
 
     @property
     def arms(self) -> list[NodeView]:
@@ -367,61 +342,29 @@ class Monitor(Observer):
 
     @property
     def complete(self) -> bool:
-        """Whether feedforward nodes were heard, and each one's command rate and all its terms."""
-        return bool(self.arms) and all(
-            math.isfinite(node.command_rate) and set(TORQUE_TERMS) <= node.torques.keys()
-            for node in self.arms
-        )
+        """Whether feedforward nodes were heard, and all terms of each."""
+        return bool(self.arms) and all(set(TORQUE_TERMS) <= set(one.torques) for one in self.arms)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        now = time.monotonic()
         for status in read_statuses(message):
             view = NodeView(status.node)
             if not status.node or (self._namespaces and view.namespace not in self._namespaces):
                 continue
             view = self._heard.setdefault(status.node, view)
-            view.take(status, now)
+            view.take(status, time.monotonic())
             if view.is_arm and view.name not in self._listened_to:
-                self._listen_to(view)
-
-    def _listen_to(self, view: NodeView) -> None:
-        self._listened_to.add(view.name)
-        for term in TORQUE_TERMS:
-            take = partial(view.torques.__setitem__, term)
-            self.subscribe(JointState, f'/{view.name}/{term}', take, STATE_QOS)
-
-
-class StatusFeed(Observer):
-    """The latest typed status, that on ~/status, of each of some nodes given by full names."""
-
-    def __init__(self, *nodes: str) -> None:
-        super().__init__('status')
-        self._latest: dict[str, Status] = {}
-        for node in nodes:
-            take = partial(self._take, node)
-            self.subscribe(DiagnosticStatus, f'{node}/status', take, DESCRIPTION_QOS)
-
-    def read(self, seconds: float = 0.0) -> Mapping[str, Status]:
-        """Wait for `seconds`; return the latest status of each node that has published one."""
-        self.wait(seconds)
-        return self._latest
-
-    def _take(self, node: str, message: DiagnosticStatus) -> None:
-        self._latest[node] = read_status(message)
-
-
-def is_held(status: Status | None) -> bool:
-    """Return whether a receiver's status says that the arm is held."""
-    return status is not None and status.values.get(HELD) == 'True'
+                self._listened_to.add(view.name)
+                for term in TORQUE_TERMS:
+                    take = partial(view.torques.__setitem__, term)
+                    self.subscribe(JointState, f'/{view.name}/{term}', take, STATE_QOS)
 
 
 def main() -> int:
     """Wait until the node that the command line names says that the arm is held."""
     node = sys.argv[1]
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # launch ends this process so
-    with StatusFeed(node) as feed:
-        while not is_held(feed.read(_PATIENCE_S).get(node)):
-            pass
+    with Observer('waits') as observer:
+        observer.until(lambda: bool((one := observer.status(node)) and one.held), math.inf)
     return 0
 
 

@@ -1,15 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Records a running system to a bag, and checks during recording whether the bag is usable.
+Records a running system to a bag, and says during recording what makes the bag unusable.
 
 The bag is MCAP; messages are stored as the bytes received.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -27,70 +26,9 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import JointStateReader, taken
 from .observer import Observer
 from ..errors import JointStateError, MissingDependencyError
-from ..typing import Array
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-
-
-class BagRecorder:
-    """
-    Records topics until closed; use as a context manager.
-
-    The folder `path` must not exist. Raises MissingDependencyError if rosbags is not installed.
-    """
-
-    def __init__(self, node: Any, path: Path) -> None:
-        try:
-            from rosbags.rosbag2 import StoragePlugin, Writer
-            from rosbags.typesys import get_typestore, Stores
-        except ImportError as error:
-            raise MissingDependencyError(
-                "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
-            ) from error
-        self._node, self._types = node, get_typestore(Stores.ROS2_JAZZY)
-        self._sources: dict[str, tuple[Any, Any]] = {}  # by topic: subscription and connection
-        self.counts = Counter[str]()
-        self.first: dict[
-            str, float
-        ] = {}  # by topic: arrival of the first message, system time [s]
-        self.newest: dict[str, bytes] = {}
-        self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
-        self._writer.open()
-
-    def __enter__(self) -> BagRecorder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._writer.close()
-
-    def add(self, topic: str, kind: type) -> None:
-        """Record one more topic from now on, unless it is recorded already."""
-        if topic not in self._sources:
-            name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
-            self._sources[topic] = (
-                self._node.create_subscription(
-                    kind, topic, lambda _: None, _RECORDER_QOS, raw=True
-                ),
-                self._writer.add_connection(topic, name, typestore=self._types),
-            )
-
-    def poll(self) -> None:
-        """Write the messages that have come, with the times of their arrival."""
-        come = []
-        for topic, (subscription, connection) in self._sources.items():
-            while (waiting := taken(subscription)) is not None:
-                data, info = waiting
-                # Not every middleware tells the arrival.
-                arrival = info['received_timestamp'] or time.time_ns()
-                come.append((arrival, connection, data))
-                self.first.setdefault(topic, arrival * 1e-9)
-                self.counts[topic] += 1
-                self.newest[topic] = data
-        for arrival, connection, data in sorted(come, key=itemgetter(0)):
-            self._writer.write(connection, arrival, data)
-
-
 # Joint states below 100 Hz are too coarse for identification; franka_ros2's merged topic: 30 Hz.
 _SLOW_HZ = 100.0
 _SILENT_S = 2.0
@@ -118,62 +56,75 @@ class Progress:
         return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {said}'
 
 
-class _Watch(Progress):
-    """Checks the newest joint state ten times per second; BagRecorder counts all states."""
+class _Recorder(Observer):
+    """Writes the messages of topics to a bag, and judges the newest joint state at each look."""
 
-    def __init__(self, joint_names: Sequence[str], topic: str) -> None:
-        super().__init__(topic=topic)
-        self._reader, self._names = JointStateReader(joint_names), joint_names
-        self._fastest: Array = np.zeros(len(joint_names))
-        self._effort_seen, self._fault = False, ''
-        self._first: float | None = None
-        self._newest: bytes | None = None
-        self._began = self._looked = time.monotonic()  # and when `look` last got a new state [s]
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        super().__init__('recorder')
+        self._reader = JointStateReader(joint_names)
+        self._sources: dict[str, tuple[Any, Any]] = {}  # by topic: subscription and connection
+        self._first_stamp: float | None = None
+        self._first = self._newest = 0.0  # arrivals of joint states, system time [s]
+        self._moved = self._effort = False
 
-    def look(self, recorder: BagRecorder) -> None:
-        """Update the progress and the problems."""
-        now, newest = time.monotonic(), recorder.newest.get(self.topic)
-        self.seconds, self.states = now - self._began, recorder.counts[self.topic]
-        if newest is None:
-            self.problems = [f'no joint states on {self.topic} yet']
+    def add(self, writer: Any, types: Any, topic: str, kind: type) -> None:
+        """Record one more topic from now on, unless it is recorded already."""
+        if topic not in self._sources:
+            name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
+            subscription = self.node.create_subscription(
+                kind, topic, lambda _: None, _RECORDER_QOS, raw=True
+            )
+            connection = writer.add_connection(topic, name, typestore=types)
+            self._sources[topic] = subscription, connection
+
+    def write(self, writer: Any, progress: Progress) -> None:
+        """Write the messages that have come, with the times of their arrival."""
+        come, state = [], None
+        for topic, (subscription, connection) in self._sources.items():
+            while (waiting := taken(subscription)) is not None:
+                data, info = waiting
+                # Not every middleware tells the arrival.
+                come.append((info['received_timestamp'] or time.time_ns(), connection, data))
+                if topic == progress.topic:
+                    progress.states += 1
+                    self._newest, state = 1e-9 * come[-1][0], data
+                    self._first = self._first or self._newest
+        for arrival, connection, data in sorted(come, key=itemgetter(0)):
+            writer.write(connection, arrival, data)
+        progress.problems = list(self._problems(progress, state))
+
+    def _problems(self, progress: Progress, state: bytes | None) -> Iterator[str]:
+        topic = progress.topic
+        if not progress.states:
+            yield f'no joint states on {topic} yet'
             return
-        self.heard = time.time() - recorder.first[self.topic]
-        self.rate = (self.states - 1) / max(1e-3, self.heard)
-        if newest is not self._newest:
-            self._newest, self._looked = newest, now
-            self._read(newest)
-        self.problems = [self._fault] if self._fault else []
-        if now - self._looked > _SILENT_S:
-            self.problems.append(f'{self.topic} has been silent for {now - self._looked:.0f} s')
-        if self.seconds > 1.0 and self.rate < _SLOW_HZ:
-            self.problems.append(
-                f'{self.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
+        progress.heard = time.time() - self._first
+        progress.rate = (progress.states - 1) / max(1e-3, progress.heard)
+        if state is not None:
+            try:
+                reading = self._reader.read(state)
+            except JointStateError as error:
+                yield str(error)
+            else:
+                progress.of_arm = True
+                self._first_stamp = self._first_stamp or reading.stamp
+                progress.span = max(progress.span, reading.stamp - self._first_stamp)
+                if not np.isfinite([reading.position, reading.velocity]).all():
+                    yield 'positions or velocities are not finite'
+                self._moved |= bool((np.abs(reading.velocity) > _MOVING).any())
+                self._effort |= reading.effort is not None
+        if (silence := time.time() - self._newest) > _SILENT_S:
+            yield f'{topic} has been silent for {silence:.0f} s'
+        if progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
+            yield (
+                f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
             )
-        if not self.of_arm or self.seconds < 2.0:
-            return
-        if not self._effort_seen:
-            self.problems.append('no measured torque: effort is missing or zero')
-        resting = [name for name, speed in zip(self._names, self._fastest) if speed < _MOVING]
-        if len(resting) == len(self._names):
-            self.problems.append('no joint has moved')
-        elif resting:
-            ends = ', '.join(name.rpartition('_')[2] for name in resting)
-            self.problems.append(f'{ends} not moved')
-
-    def _read(self, newest: bytes) -> None:
-        try:
-            reading = self._reader.read(newest)
-        except JointStateError as error:
-            self._fault = str(error)
-            return
-        self._first = reading.stamp if self._first is None else self._first
-        self.of_arm = True
-        self.span = max(self.span, reading.stamp - self._first)
-        finite = np.isfinite(reading.position).all() and np.isfinite(reading.velocity).all()
-        self._fault = '' if finite else 'positions or velocities are not finite'
-        self._fastest = np.fmax(self._fastest, np.abs(reading.velocity))
-        self._effort_seen |= reading.effort is not None
+        if progress.of_arm and progress.seconds > _SILENT_S:
+            if not self._effort:
+                yield 'no measured torque: effort is missing or zero'
+            if not self._moved:
+                yield 'no joint has moved'
 
 
 def record(
@@ -187,29 +138,41 @@ def record(
     """
     Record joint states, torques, trajectories and diagnostics until `go_on` returns False.
 
-    `topic` (joint states), `command` and `node` may be named without their namespace. `go_on` is
-    called with the progress ten times a second.
+    The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
+    without their namespace. `go_on` is called with the progress ten times a second. Raises
+    MissingDependencyError if rosbags is not installed.
     """
-    with Observer('recorder') as own, BagRecorder(own.node, bag) as recorder:
+    try:
+        from rosbags.rosbag2 import StoragePlugin, Writer
+        from rosbags.typesys import get_typestore, Stores
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
+        ) from error
+    types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
+    with (
+        Writer(bag, version=9, storage_plugin=plugin) as writer,
+        _Recorder(joint_names) as own,
+    ):
         node, (topic, command) = own.find(_DISCOVERY_S, node, (topic, command))
-        for name, kind in (
-            (topic, JointState),
-            (command, Float64MultiArray),
-            ('/diagnostics', DiagnosticArray),
-            (f'{node}/feedforward', JointState),
-            (f'{node}/feedforward_trajectory', JointTrajectory),
-            (f'{node}/reference', JointTrajectory),
-        ):
-            recorder.add(name, kind)
-        watch = _Watch(joint_names, topic)
+        progress, began = Progress(topic=topic), time.monotonic()
+        topics = {
+            topic: JointState,
+            command: Float64MultiArray,
+            '/diagnostics': DiagnosticArray,
+            f'{node}/feedforward': JointState,
+            f'{node}/feedforward_trajectory': JointTrajectory,
+            f'{node}/reference': JointTrajectory,
+        }
         while True:
+            for name, kind in topics.items():
+                own.add(writer, types, name, kind)
             time.sleep(_LOOK_S)
-            for name in _trajectory_topics(own.node, node):
-                recorder.add(name, JointTrajectory)
-            recorder.poll()
-            watch.look(recorder)
-            if not go_on(watch):
-                return watch
+            topics.update(dict.fromkeys(_trajectory_topics(own.node, node), JointTrajectory))
+            progress.seconds = time.monotonic() - began
+            own.write(writer, progress)
+            if not go_on(progress):
+                return progress
 
 
 def _trajectory_topics(own: Any, node: str) -> list[str]:

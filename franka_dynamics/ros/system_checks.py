@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+import statistics
 import time
 from typing import Any
 
@@ -30,32 +31,23 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass
 class _Heard:
-    """Arrivals, ages and stamps [s] of a topic's joint states; whether effort was measured."""
+    """Arrivals by the steady clock, ages and stamps of joint states [s]; if effort came."""
 
-    count: int = 0
-    first: float = 0.0
-    last: float = 0.0
+    arrivals: list[float] = field(default_factory=list)
     ages: list[float] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
     effort: bool = False
 
     def take(self, message: JointState) -> None:
-        now = time.monotonic()
-        self.first = self.first or now
-        self.last, self.count = now, self.count + 1
-        stamp = seconds(message.header.stamp)
-        self.ages.append(time.time() - stamp)
-        self.stamps.append(stamp)
+        self.stamps.append(seconds(message.header.stamp))
+        self.arrivals.append(time.monotonic())
+        self.ages.append(time.time() - self.stamps[-1])
         self.effort |= is_measured(message.effort)
-
-    @property
-    def rate(self) -> float:
-        return (self.count - 1) / (self.last - self.first) if self.last > self.first else 0.0
 
     @property
     def age(self) -> float:
         """Median age of the joint states' stamps by this machine's clock [s]."""
-        return sorted(self.ages)[len(self.ages) // 2] if self.ages else 0.0
+        return statistics.median(self.ages or [0.0])
 
     @property
     def off_the_clock(self) -> bool:
@@ -63,10 +55,18 @@ class _Heard:
         return abs(self.age) > _OLD_S
 
     @property
+    def rate(self) -> float:
+        return _rate(self.arrivals)
+
+    @property
     def stamped_rate(self) -> float:
         """Rate of joint states by their stamps [Hz]; with a simulated arm, by simulated time."""
-        span = self.stamps[-1] - self.stamps[0] if self.stamps else 0.0
-        return (self.count - 1) / span if span > 0.0 else 0.0
+        return _rate(self.stamps)
+
+
+def _rate(times: list[float]) -> float:
+    span = times[-1] - times[0] if times else 0.0
+    return (len(times) - 1) / span if span > 0.0 else 0.0
 
 
 def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
@@ -94,7 +94,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             """Return whether nothing more is to be expected."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
-            comes = heard.off_the_clock or (not heard.count and node.count_publishers(topic))
+            comes = heard.off_the_clock or (not heard.stamps and node.count_publishers(topic))
             return bool(simulators(statuses)) or not comes
 
         observer.until(settled, _PATIENCE_S)
@@ -115,7 +115,7 @@ def simulators(statuses: dict[str, Status]) -> list[str]:
 
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     subject, publishers = 'joint states', publisher_names(node, topic)
-    if not heard.count:
+    if not heard.stamps:
         others = _other_topics(node, topic)
         hint = 'start the driver or the simulator, in this ROS_DOMAIN_ID'
         if others:
@@ -123,16 +123,14 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
         said = f'none came on {topic}, which has {len(publishers)} publishers; {hint}'
         yield subject, BAD, said
         return
-    rate, who = heard.rate, ', '.join(publishers) or 'a node that left'
-    said = f'{rate:.0f} Hz on {topic} from {who}'
-    if simulator:
-        rate = heard.stamped_rate
-        said += f', {rate:.0f} Hz of simulated time'
-    slow = rate < _LEAST_RATE_HZ
-    if slow:
-        said += f'; a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take '
-        said += 'franka/joint_states'
-    yield subject, BAD if slow else GOOD, said
+    who = ', '.join(publishers) or 'a node that left'
+    said = f'{heard.rate:.0f} Hz on {topic} from {who}'
+    said += f', {heard.stamped_rate:.0f} Hz of simulated time' if simulator else ''
+    if (heard.stamped_rate if simulator else heard.rate) < _LEAST_RATE_HZ:
+        fix = f'a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
+        yield subject, BAD, f'{said}; {fix}'
+    else:
+        yield subject, GOOD, said
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulator:
@@ -170,11 +168,9 @@ def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
         said = f'stamps are simulated time of {", ".join(simulator)}, which runs at {speed:.2f} '
         yield 'clock', GOOD, f'{said}of real time: {age:.2f} s behind the clock by now'
     elif heard.off_the_clock:
-        said = (
-            f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony), "
-        )
-        said += 'or set max_state_age to 0 for a simulation that counts from zero'
-        yield 'clock', BAD, said
+        fix = 'or set max_state_age to 0 for a simulation that counts from zero'
+        said = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
+        yield 'clock', BAD, f'{said}, {fix}'
     elif heard.ages:
         yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,9 +100,9 @@ class DemoRates:
     `rate` is the number of the arm's steps per second of real time, `steps` the number of steps
     after the first torque, `missed` the number of these steps without a new torque. `stops` counts
     how often the node stopped the arm. `round_trip` holds the 50th and 99th percentiles of the
-    time from a state to its torque [s]. `processor` is each process's load as a fraction of one
-    thread, `machine` describes the computer. `lockstep` says whether the arm waited for each
-    torque; `too_busy` says why an attempt in real time failed before, or is empty.
+    time from a state to its torque [s]. `machine` describes the computer. `lockstep` says whether
+    the arm waited for each torque; `too_busy` says why an attempt in real time failed before, or
+    is empty.
     """
 
     rate: float
@@ -111,7 +110,6 @@ class DemoRates:
     steps: int
     stops: int
     round_trip: tuple[float, float]
-    processor: Mapping[str, float]
     machine: str
     lockstep: bool
     too_busy: str = ''

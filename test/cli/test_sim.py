@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 from franka_dynamics.cli import sim
 from franka_dynamics.cli.main import main
 from franka_dynamics.ros.node_group import end_of, NodeGroup
-from franka_dynamics.ros.observer import Status, StatusFeed
+from franka_dynamics.ros.observer import Observer, Status
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
 HELD = {SIMULATOR: Status('', SIMULATOR, 'OK', 'following', {'held': 'True'})}
@@ -36,16 +36,17 @@ def started(monkeypatch):
 
         now = 0.0  # --duration is over once every status has been read
 
-        def read(feed, seconds=0.0):
+        def wait(feed, seconds):
             nonlocal now
             if len(left) == 1:
                 now = 1.0
-                return left[0]
-            return left.pop(0)
+            else:
+                left.pop(0)
 
         monkeypatch.setattr(sim, 'time', SimpleNamespace(monotonic=lambda: now))
         monkeypatch.setattr(NodeGroup, 'start', start)
-        monkeypatch.setattr(StatusFeed, 'read', read)
+        monkeypatch.setattr(Observer, 'wait', wait)
+        monkeypatch.setattr(Observer, 'status', lambda _, node: left[0].get(node))
         assert main(['sim', '--no-view', '--duration', '0.05', *options]) == status
         return nodes
 

@@ -33,14 +33,13 @@ def crash(nodes):
     return end_all(nodes)
 
 NodeGroup.end_all = crash
-plan = DemoPlan(load('fer'), {'robot_type': 'fer'}, {}, 0.3, 1.0, 0.2)
+plan = DemoPlan(load('fer'), {'robot_type': 'fer'}, 0.3, 1.0, 0.2)
 run = run_session(plan, Path(sys.argv[1]), pacing='lockstep')
 figures = demo_figures(run.steps, run.hold, run.motions)
 print(json.dumps({
     'residual': run.residual, 'drift': figures.drift, 'errors': run.errors,
     'tracking': figures.with_feedforward.rms, 'gravity': figures.gravity_only.rms,
     'missed': run.rates.missed, 'steps': run.rates.steps, 'failed': run.failed,
-    'processor': run.rates.processor,
 }))
 """
 
@@ -52,7 +51,6 @@ def test_in_lockstep_every_torque_is_new_and_a_crash_at_the_end_loses_no_figure(
     assert said['tracking'] < said['gravity'] / 30.0
     # The arm waits a second for a torque; if the machine pauses for longer, a step is missed.
     assert said['missed'] < 0.01 * said['steps'] and said['steps'] > 900
-    assert set(said['processor']) == {'arm', 'node', 'demo'}
     # An orderly end is that of `make demo`.
     (error,) = said['errors']
     log = tmp_path / 'feedforward_node.log'
@@ -62,7 +60,7 @@ def test_in_lockstep_every_torque_is_new_and_a_crash_at_the_end_loses_no_figure(
 
 
 BUSY = demo.TooBusyError('half of the cycles had no new command')
-RATES = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), {}, '', True)
+RATES = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), '', True)
 DONE = demo.DemoRun(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 
 
@@ -90,7 +88,7 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
     monkeypatch.setattr(demo._Session, 'run', session)
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     try:
-        result = demo.run_session(demo.DemoPlan(load('fer'), {}, {}), tmp_path)
+        result = demo.run_session(demo.DemoPlan(load('fer'), {}), tmp_path)
         assert result.rates.too_busy == str(BUSY)
     except demo.DemoError as error:
         result = error

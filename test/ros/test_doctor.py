@@ -53,13 +53,13 @@ def heard(count=300, rate=1000.0, start=None, effort=True):
     now = time.time()
     age = 1e-3 if start is None else now - start
     stamps = [now - age + k / rate for k in range(count)]
-    return system._Heard(count, 0.0, (count - 1) / rate, [age] * count, stamps, effort)
+    return system._Heard([k / rate for k in range(count)], [age] * count, stamps, effort)
 
 
 DRIVER = Graph(joint_states=['driver'])
 TWINS = Graph(joint_states=['simulator', 'simulator'])
 SLOW = heard(count=50, start=3.0)
-SLOW.last = 1.0  # 50 states per second, stamped 1 ms apart
+SLOW.arrivals = [k / 49.0 for k in range(50)]  # stamped 1 ms apart
 CARRIED = {'ff: Command': Status('ff', 'Command', 'OK', 'published', {})}
 DOUBLED = {'ff: Command': Status('ff', 'Command', 'ERROR', 'twice', {})}
 

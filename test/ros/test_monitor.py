@@ -3,7 +3,6 @@
 """`franka-dynamics node state` and `node monitor`, alone and beside running nodes."""
 
 import json
-import math
 
 from builtin_interfaces.msg import Time
 import numpy as np
@@ -58,7 +57,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, probe, c
     assert 0.0 < node['statuses']['Joint states']['values']['rate [Hz]'] < 1001.0
     assert node['statuses']['Joint states']['values']['effort'] == 'measured'
     assert node['statuses']['Command']['values']['mode'] == 'running'
-    assert node['command_rate_hz'] > 0.0
+    assert node['statuses']['Command']['values']['rate [Hz]'] > 0.0
     # A torque that comes late lets the arm yield: the models compute from the same state.
     model, of_state = NewtonEulerModel(ARM), ('position', 'velocity')
     for term, arguments in (('gravity', of_state[:1]), ('coriolis', of_state)):
@@ -89,23 +88,12 @@ def arm(now=10.0):
     return view
 
 
-def test_the_command_rate_is_the_counts_difference_over_time():
-    view = arm(now=10.0)
-    assert math.isnan(view.command_rate)
-    view.take(command(1500), 11.0)
-    assert view.command_rate == pytest.approx(1000.0)
-    view.take(told('Arm', {}), 11.2)  # an additional message without a count
-    view.take(command(2500), 13.0)
-    assert view.command_rate == pytest.approx(500.0)
-
-
 def test_a_views_json_has_numbers_and_null_for_unknown():
     data = json.loads(json.dumps(arm().as_dict(10.5), allow_nan=False))
     assert data['node'] == 'left/feedforward'
     assert data['torque_limits'] == {'a': 87.0, 'b': 12.0}
     assert data['torques']['gravity'] == {'stamp': 3.25, 'effort': {'a': 1.5, 'b': None}}
     assert data['statuses']['Joint states']['values'] == {'rate [Hz]': 1000, 'age [ms]': None}
-    assert data['command_rate_hz'] is None
     assert data['silent'] is False
 
 
@@ -116,13 +104,3 @@ def test_a_silent_node_and_an_error_are_each_told():
         'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.',
     ]
-
-
-def test_nodes_of_others_are_not_taken_for_ours():
-    other = NodeView('controller_manager')
-    other.take(told('Controllers Activity', {}), 1.0)
-    simulator = NodeView('simulator')
-    simulator.take(told('Simulated arm', {}), 1.0)
-    assert (other.is_ours, simulator.is_ours, arm().is_ours) == (False, True, True)
-    assert (simulator.is_arm, arm().is_arm) == (False, True)
-    assert (simulator.namespace, arm().namespace) == ('', 'left')
