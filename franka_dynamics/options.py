@@ -65,15 +65,25 @@ def option(
     help: str,
     metavar: str | tuple[str, ...] | None = None,
     *,
-    default: Any = MISSING,
+    default: Any = None,
     choices: Iterable[str] | None = None,
     **more: Any,
 ) -> Any:
-    """Return a dataclass field with an Option; without a default the option is required."""
+    """Return a dataclass field with an Option; with the default MISSING the option is required."""
     choices = None if choices is None else tuple(choices)
     return field(
         default=default, metadata={'option': Option(help, metavar, choices=choices, **more)}
     )
+
+
+def argument(help: str, metavar: str, *, default: Any = MISSING, **more: Any) -> Any:
+    """Return a field with a positional argument, required unless it has a default."""
+    return option(help, metavar, default=default, positional=True, **more)
+
+
+def switch(help: str) -> Any:
+    """Return a field with an option without a value, false unless it is given."""
+    return option(help, default=False)
 
 
 def decimal(text: str, kind: Callable[[str], float] = float) -> float:

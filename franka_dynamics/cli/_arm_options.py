@@ -28,14 +28,12 @@ class NamedArm(Action):
 
     heading: ClassVar[str] = 'the arm'
     arm: str = option(
-        'a shipped arm, or the path of an arm file, a URDF or a xacro file', 'ARM', default='fr3'
+        'a shipped arm, or the path of an arm file, a URDF or a xacro file', default='fr3'
     )
     payload: str | None = option(
-        'load on the flange besides the hand, in the flange frame: mass,x,y,z or ten numbers '
-        'separated by commas (with the inertia about the centre of mass), a .yaml file of '
-        "`payload-from-mesh` or `identify payload`, or Desk's end-effector file (.json)",
+        'load beside the hand in the flange frame: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml '
+        "file of `payload-from-mesh` or `identify payload`, or Desk's .json file",
         'NUMBERS|FILE',
-        default=None,
     )
 
     def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
@@ -74,22 +72,14 @@ class ArmOptions(NamedArm):
 
     heading: ClassVar[str] = 'the arm'
     hand: str = option(
-        "a shipped hand (franka_hand, ...), the path of a hand file or of Desk's end-effector "
-        'file (.json), none, or as_listed: the hand the inertial set was published with',
-        'HAND',
+        "a shipped hand, a hand file, Desk's .json file, none, or as_listed with the set",
         default=AS_LISTED,
     )
     inertial_set: str | None = option(
-        "one of the arm file's inertial sets (default: the file's own)",
-        'SET',
-        flags=('--set',),
-        default=None,
+        "one of the arm's inertial sets (default: its own)", 'SET', flags=('--set',)
     )
     repair: str | None = option(
-        'replace each inertia that no real body has by the nearest physical one within the '
-        "rounding of the set's digits",
-        choices=REPAIRS,
-        default=None,
+        "make inertias physical within the rounding of the set's digits", choices=REPAIRS
     )
 
     def node_parameters(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from ..errors import FrankaDynamicsError, nearest
 from ..options import decimal, Option
 
 _HELP = {'help_option_names': ['-h', '--help']}
+_FORMER = {'--robot': '--arm', '--repair': '--mend'}  # names of earlier versions
 
 
 class _Value(click.ParamType):
@@ -64,36 +65,32 @@ class Verb(click.Command):
         settings = {**_HELP, 'ignore_unknown_options': True, 'allow_extra_args': True}
         super().__init__(name, settings, help=said, short_help=said.partition('\n')[0])
         self.kind = kind
-        self.sections: dict[str, list[click.Parameter | None]] = {}  # with headings of the help
-        hints, left = get_type_hints(kind), {one.name: one for one in fields(kind)}
+        self.sections: dict[str, list[click.Parameter]] = {}  # with headings of the help
+        hints, left = get_type_hints(kind), {one.name: one for one in fields(kind) if one.metadata}
         for home in kind.__mro__:
-            inherited = '' if home is kind else str(getattr(home, 'heading', ''))
+            heading = '' if home is kind else str(getattr(home, 'heading', ''))
             for field in [left.pop(one) for one in inspect.get_annotations(home) if one in left]:
-                if field.metadata:
-                    declared, hint = field.metadata['option'], hints[field.name]
-                    title = '' if declared.positional else inherited
-                    param = _parameter(field.name, declared, hint, field.default)
-                    self.sections.setdefault(title or 'options', []).append(param)
+                declared = field.metadata['option']
+                title = 'options' if declared.positional else heading or 'options'
+                param = _parameter(field.name, declared, hints[field.name], field.default)
+                self.sections.setdefault(title, []).append(param)
         for section in self.sections.values():  # positional arguments first
             section.sort(key=lambda param: isinstance(param, click.Option))
-        self.params = [param for section in self.sections.values() for param in section if param]
+        self.params = [param for section in self.sections.values() for param in section]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line; refuse a word that no option takes."""
-        many = [param for param in self.params if getattr(param, 'multiple', False)]
-        lists = {flag for param in many for flag in param.opts}
-        words = _spread(args, lists)
+        lists = {
+            flag for one in self.params if getattr(one, 'multiple', False) for flag in one.opts
+        }
         try:
-            extra = super().parse_args(ctx, [*words])  # click empties its list
+            extra = super().parse_args(ctx, _spread(args, lists))
         except click.MissingParameter as error:
-            before = [word for word in words if word in lists]
-            if not (isinstance(error.param, click.Argument) and before):
+            lists &= {*args}
+            if not (isinstance(error.param, click.Argument) and lists):
                 raise
-            raise click.UsageError(
-                f'{error.param.metavar} is missing; write it before {before[-1]}, which takes '
-                'every word behind it',
-                ctx,
-            ) from error
+            said = f'{error.param.metavar} is missing; write it before {", ".join(lists)}'
+            raise click.UsageError(said, ctx) from error
         if extra and not ctx.resilient_parsing:
             raise _unexpected(extra, args, ctx)
         return extra
@@ -106,10 +103,11 @@ class Verb(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments and options under their headings."""
-        sections = self.sections | {'help': [self.get_help_option(ctx)]}
+        sections: dict[str, Sequence[click.Parameter | None]] = {**self.sections}
+        sections['help'] = [self.get_help_option(ctx)]
         for title, params in sections.items():
-            rows = [param.get_help_record(ctx) for param in params if param]
             with formatter.section(title):
+                rows = [param.get_help_record(ctx) for param in params if param]
                 formatter.write_dl([row for row in rows if row])
 
 
@@ -130,19 +128,22 @@ class Words(click.Group):
         """Return the command of a word, or None."""
         return self.below[cmd_name]() if cmd_name in self.below else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a word's command; say which word is meant if it has none."""
+        if args[0] in self.below:
+            return super().resolve_command(ctx, args)
+        near = nearest(args[0], self.below)
+        meant = f'did you mean {near}?' if near else f'choose from {", ".join(self.below)}'
+        raise click.UsageError(f'{args[0]!r} is no word of this command; {meant}', ctx)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words, --help if there are none; refuse an option before the word."""
-        own = {flag for param in self.get_params(ctx) for flag in param.opts}
-        if args and args[0] not in {*own, *self.below} and not ctx.resilient_parsing:
-            if not args[0].startswith('-'):
-                near = nearest(args[0], self.below)
-                meant = f'did you mean {near}?' if near else f'choose from {", ".join(self.below)}'
-                raise click.UsageError(f'{args[0]!r} is no word of this command; {meant}', ctx)
-            place = next((i for i, word in enumerate(args) if word in self.below), 0)
-            if place:
-                meant = shlex.join([*args[place:], *args[:place]])
-                said = f'{args[0]} belongs behind the verb: {ctx.command_path} {meant}'
-                raise click.UsageError(said, ctx)
+        place = next((i for i, word in enumerate(args) if word in self.below), 0)
+        if place and args[0].startswith('-') and not ctx.resilient_parsing:
+            meant = f'{ctx.command_path} {shlex.join([*args[place:], *args[:place]])}'
+            raise click.UsageError(f'{args[0]} belongs behind the verb: {meant}', ctx)
         return super().parse_args(ctx, args or ['--help'])
 
 
@@ -171,15 +172,14 @@ def _spread(args: Sequence[str], lists: set[str]) -> list[str]:
 def _no_such_option(word: str, ctx: click.Context) -> click.UsageError:
     known = [flag for param in ctx.command.params for flag in param.opts if flag[0] == '-']
     name = word.partition('=')[0]
-    near = '--arm' if name.startswith('--robot') and '--arm' in known else nearest(name, known)
-    meant = f'; did you mean {near}?' if near else ''
-    return click.UsageError(f'{name} is no option{meant}', ctx)
+    near = _FORMER.get(name) if _FORMER.get(name) in known else nearest(name, known)
+    return click.UsageError(f'{name} is no option{f"; did you mean {near}?" if near else ""}', ctx)
 
 
 def _unexpected(extra: list[str], args: list[str], ctx: click.Context) -> click.UsageError:
     """Return the error for words that belong to no option."""
     *_, flag, value = ['', '', *args[: args.index(extra[0])]]
-    if flag.startswith('--') and all(map(_is_number, [value, *extra])):
+    if flag.startswith('--') and _are_numbers([value, *extra]):
         said = f'{flag} takes numbers with commas: {flag} {",".join([value, *extra])}'
         return click.UsageError(said, ctx)
     if extra[0].startswith('-'):
@@ -189,10 +189,9 @@ def _unexpected(extra: list[str], args: list[str], ctx: click.Context) -> click.
     return click.UsageError(f'{shlex.join(extra)} belongs to no option{meant}', ctx)
 
 
-def _is_number(word: str) -> bool:
+def _are_numbers(words: Sequence[str]) -> bool:
     with suppress(ValueError):
-        decimal(word)
-        return True
+        return bool([decimal(word) for word in words])
     return False
 
 
@@ -208,36 +207,34 @@ class _Argument(click.Argument):
 
 def _parameter(name: str, declared: Option, annotation: Any, default: Any) -> click.Parameter:
     """Return click's parameter of a field."""
+    spelled = [*declared.spelled(name), name]
     parts = get_args(annotation) or (annotation,)
     kind, many = declared.kind or parts[0], ... in parts
-    required = default is MISSING
-    settings: dict[str, Any] = {} if required else {'default': default}
-    spelled = [*declared.spelled(name), name]
     if kind is bool:
-        return click.Option(spelled, is_flag=True, help=declared.help, **settings)
+        return click.Option(spelled, is_flag=True, help=declared.help, default=default)
     if kind in (int, float):
         kind = partial(_number, kind, declared)
-    chosen = click.Choice(declared.choices) if declared.choices else _Value(kind)
     metavar = declared.metavar or '|'.join(declared.choices or [name.upper()])
     shown = metavar if isinstance(metavar, str) else ' '.join(metavar)
-    settings |= {'type': chosen, 'required': required, 'callback': declared.callback}
+    required = default is MISSING
+    settings: dict[str, Any] = {} if required else {'default': default}
+    settings |= {
+        'type': click.Choice(declared.choices) if declared.choices else _Value(kind),
+        'required': required,
+        'callback': declared.callback,
+    }
     if declared.positional:
         shown = f'{shown} ...' if many else shown
-        settings['metavar'] = shown if required else f'[{shown}]'
-        argument = _Argument([name], nargs=-1 if many else 1, **settings)
+        shown = shown if required else f'[{shown}]'
+        argument = _Argument([name], nargs=-1 if many else 1, metavar=shown, **settings)
         argument.about = declared.help
         return argument
     if declared.const is not None:
         settings |= {'is_flag': False, 'flag_value': declared.const}
         shown = f'[{shown}]'
-    return click.Option(
-        spelled,
-        nargs=len(parts) if get_origin(annotation) is tuple and not many else 1,
-        multiple=many,
-        metavar=shown,
-        help=_with_default(declared.help, default),
-        **settings,
-    )
+    nargs = len(parts) if get_origin(annotation) is tuple and not many else 1
+    said = _with_default(declared.help, default)
+    return click.Option(spelled, nargs=nargs, multiple=many, metavar=shown, help=said, **settings)
 
 
 def _with_default(text: str, default: Any) -> str:

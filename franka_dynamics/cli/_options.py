@@ -14,7 +14,7 @@ from ._action import Action
 from ..errors import OutputError
 from ..files import writable_file, writable_folder
 from ..names import GRAVITY
-from ..options import option
+from ..options import option, switch
 
 PRINTED = Path('-')  # path that stands for standard output
 _EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
@@ -42,12 +42,12 @@ def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> 
 
 def file_option(what: str, **more: Any) -> Any:
     """Return an option of a file to be written."""
-    return option(what, 'FILE', **{'kind': writable_file, 'default': None, **more})
+    return option(what, 'FILE', **{'kind': writable_file, **more})
 
 
 def folder_option(what: str, **more: Any) -> Any:
     """Return an option of a folder to be written into."""
-    return option(what, 'FOLDER', **{'kind': writable_folder, 'default': None, **more})
+    return option(what, 'FOLDER', **{'kind': writable_folder, **more})
 
 
 def picture_option(what: str) -> Any:
@@ -58,18 +58,13 @@ def picture_option(what: str) -> Any:
 def _picture_file(text: str) -> Path:
     path = writable_file(text)
     if path.suffix.lower() not in _PICTURES:
-        raise OutputError(
-            f'{path}: {path.suffix[1:]!r} is not a picture format; the name must end '
-            f'in {", ".join(_PICTURES)}.'
-        )
+        raise OutputError(f'{path} is no picture; the name must end in {", ".join(_PICTURES)}.')
     return path
 
 
 def json_option() -> Any:
     """Return the option --json [FILE]; without FILE the action prints JSON instead of text."""
-    return file_option(
-        'all figures as JSON: to this file, or printed in place of text', const=PRINTED
-    )
+    return file_option('all figures as JSON, in this file or in place of text', const=PRINTED)
 
 
 def arm_prefix_option() -> Any:
@@ -82,14 +77,12 @@ class NewFile(Action):
     """An output file that users may edit: an existing file is only overwritten with --force."""
 
     output: Path | None = file_option('file to write (default: print)')
-    force: bool = option('overwrite an existing file', default=False)
+    force: bool = switch('overwrite an existing file')
 
     def require_new(self) -> None:
         """Raise OutputError if the file --output exists already, unless --force is given."""
         if self.output is not None and self.output.exists() and not self.force:
-            raise OutputError(
-                f'{self.output} exists already; choose another name, or add --force.'
-            )
+            raise OutputError(f'{self.output} exists; choose another name, or add --force.')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,10 +90,7 @@ class PayloadFiles(Action):
     """The options --output and --desk: files into which the computed payload is written."""
 
     output: Path | None = file_option('write a ROS parameter file for the feedforward node')
-    desk: Path | None = file_option(
-        "write Franka's endeffector-config.json (mass, centre of mass, inertia) for upload in "
-        "Desk's settings"
-    )
+    desk: Path | None = file_option("write an endeffector-config.json for Desk's settings")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,13 +98,9 @@ class Topics(Action):
     """The options --topic and --command: topics of joint states and commanded torques."""
 
     topic: str = option(
-        'topic of the joint states; with franka_ros2 franka/joint_states',
-        'TOPIC',
-        default='joint_states',
+        'topic of joint states; of franka_ros2: franka/joint_states', default='joint_states'
     )
-    command: str = option(
-        'topic of the commanded torques', 'TOPIC', default='effort_controller/commands'
-    )
+    command: str = option('topic of the torques', 'TOPIC', default='effort_controller/commands')
 
 
 def new_bag(text: str) -> Path:

@@ -29,10 +29,7 @@ class BagNames(NamedArm):
     joint_names: tuple[str, ...] = option(
         'names of the joints in the bag, from base to tip', 'NAME', default=()
     )
-    topic: str | None = option(
-        "topic of the joint states (default: /joint_states, or the bag's only such topic)",
-        default=None,
-    )
+    topic: str | None = option('topic of joint states (default: /joint_states, or the only one)')
     stamps: str = HEADER
 
     def resolved(self) -> Self:
@@ -99,11 +96,7 @@ class BagNames(NamedArm):
 class RecordingOptions(SignalOptions, BagNames):
     """Options for reading and filtering a recording of an arm."""
 
-    stamps: str = option(
-        "time stamps: the messages' own or the recorder's",
-        choices=STAMPS,
-        default=HEADER,
-    )
+    stamps: str = option("the messages' own, or the recorder's", choices=STAMPS, default=HEADER)
 
     @property
     def signal(self) -> SignalOptions:

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+import os
 from pathlib import Path
 import shlex
 import sys
@@ -32,9 +33,22 @@ class _Terminal(Console):
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """Return a console for standard output or error that prints square brackets unchanged."""
-    quiet = _silent and not stderr
-    return _Terminal(stderr=stderr, quiet=quiet, markup=False, emoji=False, highlight=False)
+    """
+    Return a console for standard output or error that prints square brackets unchanged.
+
+    In the background of a shell it is no terminal, so that nothing is drawn over the prompt.
+    """
+    in_front = False
+    with suppress(OSError, ValueError):
+        in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
+    return _Terminal(
+        stderr=stderr,
+        quiet=_silent and not stderr,
+        force_terminal=None if in_front else False,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
 
 
 @contextmanager
@@ -91,14 +105,10 @@ class ProgressBar(Progress):
     """A progress bar; outside a terminal a line on standard error, at most one in 10 s."""
 
     def __init__(self) -> None:
-        console = terminal()
-        columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        said, console = TextColumn('{task.description}', markup=False), terminal()
+        columns = said, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(
-            TextColumn('{task.description}', markup=False),
-            *columns,
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
+            *columns, console=console, transient=True, disable=not console.is_terminal
         )
         self._told = time.monotonic()
 

@@ -18,41 +18,33 @@ from ._options import (
     picture_option,
 )
 from ..names import Convention, FORMATS
-from ..options import option
+from ..options import argument, option, switch
 
 DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 
 
 @dataclass(frozen=True, kw_only=True)
 class Show(ArmOptions):
-    """Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters."""
+    """
+    Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
+
+    Base parameters are the smallest set of inertial parameters that the torques depend on, with
+    gravity along -z of the space frame (vertical), in any direction (tilted) or none.
+    """
 
     work: ClassVar[str] = 'arm_show'
     q: tuple[str, ...] = option(
-        'centres of mass and inertia in the space frame {S} at a pose: zero, home, or one '
-        "position per joint [rad, m] (default: in the links' own frames)",
-        'Q',
+        'show inertias in the space frame at this pose: zero, home, or each joint [rad, m]',
         default=(),
     )
     base_parameters: str | None = option(
-        'instead of the tables the base parameters: the smallest set of inertial parameters that '
-        'the torques depend on, regrouped, with their values, for gravity along -z of the space '
-        'frame (vertical), in any direction (tilted) or none; alone: vertical',
-        choices=DIRECTIONS,
-        const=DIRECTIONS[0],
-        default=None,
+        'print the base parameters; alone: vertical', choices=DIRECTIONS, const=DIRECTIONS[0]
     )
     symbolic: str | None = option(
-        'the base parameters as sums of standard parameters, with symbols (lengths D3, RL4, ... '
-        'of the modified DH rows); alone: text',
-        choices=('text', 'latex', 'python'),
-        const='text',
-        default=None,
+        'print the base parameters in symbols', choices=('text', 'latex', 'python'), const='text'
     )
     json: Path | None = json_option()
-    plot: Path | None = picture_option(
-        'draw the frames and centres of mass at --q (default: zero)'
-    )
+    plot: Path | None = picture_option('draw the frames and centres of mass at --q')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,32 +52,22 @@ class Check(ArmOptions):
     """
     Compare three independent formulations of an arm's dynamics, or the arm with OTHER.
 
-    With OTHER, list the numbers that differ between the two descriptions and their effects on
-    torques.
+    OTHER is a shipped arm or an arm file, which gets the same --hand and --payload, or a URDF.
+    Listed are the numbers that differ and their effects on torques. Without --arm, a file is
+    compared with the shipped arm of its name or joint names; for a URDF, in the set nearest to it.
     """
 
     work: ClassVar[str] = 'arm_check'
-    other: str | None = option(
-        'a shipped arm or an arm file, which gets the same --hand and --payload; or a URDF '
-        '(.urdf, .xml; .xacro is expanded). Without --arm an arm file is compared with the '
-        'shipped arm of its name, a URDF with the shipped arm that has its joint names, in the '
-        'published set nearest to its inertials',
-        'OTHER',
-        positional=True,
-        default=None,
+    other: str | None = argument(
+        'a shipped arm, an arm file, a URDF, xacro', 'OTHER', default=None
     )
-    states: int = option(
-        'number of random states within the limits', 'N', least=1, most=1e6, default=1000
-    )
+    states: int = option('number of random states', 'N', least=1, most=1e6, default=1000)
     seed: int = option('seed of the random states', 'N', default=0)
     gravity: tuple[float, float, float] = gravity_option()
-    all: bool = option('print everything: the tables of every quantity', default=False)
+    all: bool = switch('print everything: the tables of every quantity')
     json: Path | None = json_option()
     prefix: str | None = option(
-        'prefix of the joint names in OTHER, a URDF (default: found automatically)',
-        'PREFIX',
-        flags=('--arm-prefix',),
-        default=None,
+        'prefix of the joint names in OTHER, a URDF (default: found)', flags=('--arm-prefix',)
     )
 
 
@@ -95,19 +77,13 @@ class ImportUrdf(NewFile):
 
     work: ClassVar[str] = 'arm_import'
     output: Path = file_option('the arm file to write (.yaml)', default=MISSING)
-    anyway: bool = option('write an arm file that differs from the URDF, too', default=False)
-    urdf: Path = option('the URDF; .xacro is expanded', 'URDF', positional=True)
-    name: str | None = option("name of the arm (default: the URDF's robot name)", default=None)
+    anyway: bool = switch('write an arm file that differs from the URDF, too')
+    urdf: Path = argument('the URDF; .xacro is expanded', 'URDF')
+    name: str | None = option("name of the arm (default: the URDF's robot name)")
     joints: tuple[str, ...] = option(
-        "the arm's joints from base to tip (default: the only chain, without a gripper's)",
-        'JOINT',
-        default=(),
+        'joints from base to tip (default: the only chain)', 'JOINT', default=()
     )
-    tip: str | None = option(
-        'the link that is the flange (default: one called link8, flange or tool0, else the last)',
-        'LINK',
-        default=None,
-    )
+    tip: str | None = option('flange (default: link8, flange, tool0 or the last link)', 'LINK')
     arm_prefix: str = arm_prefix_option()
     convention: str = option(
         'convention of the DH rows', choices=[one.value for one in Convention], default='modified'
@@ -121,8 +97,4 @@ class Export(NewFile, ArmOptions):
     work: ClassVar[str] = 'arm_export'
     arm_prefix: str = arm_prefix_option()
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
-    ideal: bool = option(
-        "leave the real joints' armature and friction out of an MJCF, so that MuJoCo's M, C and g "
-        "are the models'",
-        default=False,
-    )
+    ideal: bool = switch("leave the joints' armature and friction out of an MJCF")

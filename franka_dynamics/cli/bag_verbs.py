@@ -22,7 +22,7 @@ from ._options import (
 from ._recording_options import BagNames, RecordingOptions
 from ..errors import OutputError
 from ..files import writable_file
-from ..options import option
+from ..options import argument, option, switch
 from ..recordings.options import ColumnMap, effort_scale_option, LAYOUTS
 
 
@@ -32,15 +32,9 @@ class Record(Topics, ArmOptions):
 
     work: ClassVar[str] = 'bag_record'
     arm_prefix: str = arm_prefix_option()
-    output: Path | None = folder_option(
-        'folder of the new bag (default: recording-DATE-TIME)', kind=new_bag
-    )
+    output: Path | None = folder_option('the new bag (default: recording-DATE-TIME)', kind=new_bag)
     duration: float | None = option(
-        "end after this time by the joint states' stamps [s] (default: at Ctrl-C)",
-        'S',
-        default=None,
-        least=1e-3,
-        most=86400.0,
+        'end after this time of the stamps [s] (default: at Ctrl-C)', 'S', least=1e-3, most=86400.0
     )
     node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
 
@@ -56,23 +50,12 @@ class Import(ColumnMap, BagNames):
     """
 
     work: ClassVar[str] = 'bag_import'
-    log: str = option(
-        'a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz file',
-        'FILE',
-        positional=True,
+    log: str = argument(
+        'a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .npy or .npz file', 'FILE'
     )
-    output: Path | None = folder_option(
-        "folder of the new bag (default: the file's name without its ending)", kind=new_bag
-    )
-    list: bool = option(
-        "print the file's columns with first, last, least and largest values, and write nothing",
-        default=False,
-    )
-    layout: str | None = option(
-        "columns and stamps of a known file format: droid is DROID's trajectory.h5",
-        choices=LAYOUTS,
-        default=None,
-    )
+    output: Path | None = folder_option('the new bag (default: the name of FILE)', kind=new_bag)
+    list: bool = switch('print columns with first, last, least and largest values; write nothing')
+    layout: str | None = option("a known format: droid is DROID's trajectory.h5", choices=LAYOUTS)
     topic: str = option('topic of the joint states in the bag', default='/joint_states')
 
     def __post_init__(self) -> None:
@@ -95,21 +78,13 @@ class ExternalTorque(Action):
 
     heading: ClassVar[str] = 'the external torque'
     external: Path | None = option(
-        'write the external torque and wrench, with the set and hand that fit best: a .csv or '
-        '.h5 file, or the folder of a new rosbag2',
+        'write the external torque and wrench: .csv, .h5, or a new rosbag2',
         'PATH',
         kind=_external_path,
-        default=None,
     )
-    frame: str = option(
-        "frame at whose origin the wrench acts: 'flange' or the number of a joint",
-        'FRAME',
-        default='flange',
-    )
+    frame: str = option("frame of the wrench: 'flange' or a joint's number", default='flange')
     tool_center: tuple[float, float, float] = option(
-        'point at which the wrench acts instead, in --frame [m]',
-        ('X', 'Y', 'Z'),
-        default=(0.0, 0.0, 0.0),
+        'point in --frame at which the wrench acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
     )
 
 
@@ -118,30 +93,22 @@ class Replay(RecordingOptions, ExternalTorque):
     """Compare a recording's measured torques with the model's, for each inertial set and hand."""
 
     work: ClassVar[str] = 'bag_replay'
-    bag: str = option('a rosbag2 folder, or one .mcap or .db3 file', 'BAG', positional=True)
+    bag: str = argument('a rosbag2 folder, or one .mcap or .db3 file', 'BAG')
     sets: tuple[str, ...] = option(
-        'inertial sets to try (default: all of the arm file)', 'SET', flags=('--set',), default=()
+        'inertial sets to try (default: all)', 'SET', flags=('--set',), default=()
     )
     hands: tuple[str, ...] = option(
-        'hands to try each set with: none, as_listed, a shipped hand or the path of a hand file '
-        '(default: as_listed, none and, for a Franka arm, all shipped hands)',
-        'HAND',
-        flags=('--hand',),
-        default=(),
+        'hands to try, as for the arm (default: all)', 'HAND', flags=('--hand',), default=()
     )
     gravity: tuple[float, float, float] = gravity_option()
     effort_scale: tuple[float, ...] = effort_scale_option()
     output: Path = folder_option('folder for plots', default=Path('replay_output'))
-    all: bool = option('print everything: all sets and hands', default=False)
-    no_plots: bool = option('draw no plots', default=False)
+    all: bool = switch('print everything: all sets and hands')
+    no_plots: bool = switch('draw no plots')
     json: Path | None = json_option()
     learn: Path | None = file_option(
-        "write the guard's bounds for this arm as a parameter file of the node; nobody may have"
-        ' touched the arm in this recording'
+        "write the guard's bounds for this arm, untouched here, as parameters of the node"
     )
     require: float | None = option(
-        'exit with 1 unless the error E of the best set is at most this [N m; percent of the '
-        'limits if a joint is prismatic]',
-        'E',
-        default=None,
+        "exit with 1 unless the best set's E is at most this [N m; % if a joint slides]", 'E'
     )

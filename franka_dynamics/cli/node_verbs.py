@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ._action import Action
 from ._options import file_option, folder_option, json_option, new_bag, Topics
-from ..options import option
+from ..options import argument, option
 
 TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
 
@@ -30,10 +30,9 @@ class State(Question):
     """Print a node's state and figures, and what it does and why; or change the state."""
 
     work: ClassVar[str] = 'node.state'
-    transition: str | None = option(
+    transition: str | None = argument(
         f'to another state: {", ".join(TRANSITIONS)}',
         'TRANSITION',
-        positional=True,
         choices=TRANSITIONS,
         default=None,
     )
@@ -45,36 +44,20 @@ class Set(Question):
     """Set a parameter of a node."""
 
     work: ClassVar[str] = 'node.set_parameter'
-    parameter: str = option('name of the parameter', 'PARAMETER', positional=True)
-    value: str = option(
-        'the value in YAML; for the parameter payload also any value of --payload, or none',
-        'VALUE',
-        positional=True,
-    )
+    parameter: str = argument('name of the parameter', 'PARAMETER')
+    value: str = argument('the value in YAML; of payload also a value of --payload, none', 'VALUE')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Play(Question, Topics):
-    """Send a motion to a node and wait until the motion ends; with --record, record the motion."""
+    """Send a motion to a node and wait until it ends; with --record, record it and judge that."""
 
     work: ClassVar[str] = 'node.play'
-    file: Path = option(
-        'a file of `identify plan`, or the name of a Franka arm, whose shipped motion is sent',
-        'FILE',
-        positional=True,
-    )
+    file: Path = argument('a file of `identify plan`, or an arm with a shipped motion', 'FILE')
     lead: float = option(
-        'time in which the arm first moves to the beginning of the motion [s]',
-        'S',
-        default=0.0,
-        least=0.0,
-        most=60.0,
+        "time to the motion's beginning [s]", 'S', default=0.0, least=0.0, most=60.0
     )
-    record: Path | None = folder_option(
-        'record joint states, commands, references and diagnostics in this new bag, and say if '
-        'the recording is usable',
-        kind=new_bag,
-    )
+    record: Path | None = folder_option('record all topics in this new bag', kind=new_bag)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +73,7 @@ class Monitor(Action):
 
     work: ClassVar[str] = 'node.monitor'
     namespace: tuple[str, ...] = option(
-        "only nodes in these namespaces, '/' for the root namespace (default: all nodes)",
-        'NS',
-        default=(),
+        "only nodes in these namespaces, '/' for the root (default: all)", 'NS', default=()
     )
 
 
@@ -101,10 +82,7 @@ class Defaults(Action):
     """Print a node's default parameters as a commented YAML file."""
 
     work: ClassVar[str] = 'node.defaults'
-    node: str = option(
-        'the node whose parameters are printed: feedforward, simulator or trajectory_action',
-        'NODE',
-        positional=True,
-        default='feedforward',
+    node: str = argument(
+        'feedforward, simulator or trajectory_action', 'NODE', default='feedforward'
     )
     output: Path | None = file_option('file to write (default: print)')

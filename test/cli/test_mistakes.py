@@ -28,7 +28,7 @@ MISTAKES = [
     ),
     ('arm show --arm fr3 --q 90,0,0,-90,0,90,45', ('fr3_joint1', '--q 1.5708 0 0 -1.57')),
     ('arm show --q 0,0,x', ('zero, home or 7 numbers', 'x')),
-    ('payload-from-mesh a.stl --mass 1 --repair', ('--repair is no option',)),
+    ('payload-from-mesh a.stl --mass 1 --repair', ('--repair', 'did you mean --mend?')),
     ('codegen --language cpp', ('cpp', '--package NAME')),
     ('bag import log.csv', ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t')),
     ('arm check robot.urdf.xacro', ('robot.urdf.xacro', 'source ROS')),

@@ -12,6 +12,7 @@ from franka_dynamics.cli import _say
 from franka_dynamics.cli.main import main
 
 from .six_axes import six_axes
+from ..processes import printed
 
 
 @pytest.fixture
@@ -62,6 +63,27 @@ def test_progress_is_told_by_lines_outside_a_terminal(monkeypatch, capsys):
     with _say.ProgressBar() as bar:
         bar.follow('planning')(3, 12)
     assert capsys.readouterr() == ('', 'planning: 3 of 12\n')
+
+
+# Prints whether a console is a terminal, in the foreground of a new one and in its background.
+IN_A_TERMINAL = """
+import os, pty
+from franka_dynamics.cli._say import terminal
+child, end = pty.fork()
+if not child:
+    print(terminal().is_terminal, flush=True)
+    if not os.fork():
+        os.setpgid(0, 0)
+        print(terminal().is_terminal, flush=True)
+        os._exit(0)
+    os.wait()
+    os._exit(0)
+print(os.waitpid(child, 0)[1], os.read(end, 100).decode().split())
+"""
+
+
+def test_nothing_is_drawn_over_the_shell_from_the_background():
+    assert printed('-c', IN_A_TERMINAL) == "0 ['True', 'False']\n"
 
 
 @pytest.mark.parametrize(
