@@ -111,18 +111,16 @@ class CommandReceiver:
         if refusal is None:
             self._on_followed()
             return
+        arm, given, topic = self._arm, message.data.tolist(), self._subscription.topic_name
+        sentence = (
+            f'a command of {len(given)} values [{listed(given)}] was refused '
+            f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
+            f'are needed, each finite and at most {arm.limit("effort").tolist()} N m'
+        )
         if refusal is Refusal.OTHER_PUBLISHER:
-            topic = self._subscription.topic_name
             sentence = (
                 f'a second sender of torques on {topic} is not followed, and the first only if '
                 'their message numbers are more than 100 apart; publishers listed there: '
                 f'{", ".join(publisher_names(self._node, topic))}'
-            )
-        else:
-            arm, given = self._arm, message.data.tolist()
-            sentence = (
-                f'a command of {len(given)} values [{listed(given)}] was refused '
-                f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
-                f'are needed, each finite and at most {arm.limit("effort").tolist()} N m'
             )
         self._node.get_logger().error(sentence, throttle_duration_sec=_LOG_PERIOD_S)

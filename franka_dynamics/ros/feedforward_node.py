@@ -41,11 +41,7 @@ from .term_publishers import TermPublishers
 from ..control.braking import LONGEST_S
 from ..control.feedforward import Feedforward, State
 from ..control.limits import LONGEST_STEP_S
-from ..errors import (
-    FrankaDynamicsError,
-    JointStateError,
-    NotStartedError,
-)
+from ..errors import FrankaDynamicsError, JointStateError, NotStartedError
 from ..parameter_schema import specs
 from ..typing import Array
 
@@ -57,7 +53,6 @@ _REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # core ends braking after LONGEST_S by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * LONGEST_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
-_LOG_PERIOD_S = 1.0
 
 
 class FeedforwardNode(LifecycleNode):
@@ -280,21 +275,21 @@ class FeedforwardNode(LifecycleNode):
         controller, self._got_state = self.controller, True
         self._clock_arrival, self._arrival = self._now(), time.monotonic()
         self._diagnostics.arrival = self._arrival
-        reading, wrong = None, ''
+        wrong = ''
         try:
             reading = self._reader.read(data)
         except OtherJointsError as error:
             # Another node may publish other joints, such as a gripper's, on the same topic.
             if controller.latest is None:
-                self._lose(str(error))
+                controller.lose(str(error), self._arrival)
             return
         except JointStateError as error:
             wrong = str(error)
         second = self.clearance.note_state(number)
         if second and not controller.faulty:  # of its states one may be another arm's
-            self._lose(second, faulty=True)
-        if reading is None:
-            self._lose(wrong)
+            controller.lose(second, self._arrival, faulty=True)
+        if wrong:
+            controller.lose(wrong, self._arrival)
             return
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
@@ -317,9 +312,6 @@ class FeedforwardNode(LifecycleNode):
         """Publish a torque, (n,) [N m]; the controller calls it."""
         self.commands.publish(Float64MultiArray(data=doubles(torque)))
         self._published = time.perf_counter()
-
-    def _lose(self, why: str, *, faulty: bool = False) -> None:
-        self.controller.lose(why, self._arrival, faulty=faulty)
 
     def _now(self) -> float:
         """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
@@ -361,7 +353,7 @@ class FeedforwardNode(LifecycleNode):
             self._terms.refresh()
             self._look_at_receivers()
         self._report()
-        return _REFRESH_S
+        return _REFRESH_S if self._active else _IDLE_S
 
     def _report(self) -> None:
         """Log and publish what has changed, and diagnostics when they are due."""
@@ -379,28 +371,25 @@ class FeedforwardNode(LifecycleNode):
         elif not (
             self.clearance.listens or controller.started or controller.faulty or self._ending
         ):
-            try:
-                controller.start()
-            except NotStartedError as error:
-                self.get_logger().error(f'{error}', throttle_duration_sec=_LOG_PERIOD_S)
+            controller.start()
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""
-        controller = self._controller
+        controller, done = self._controller, False
         if controller is None:
-            answer.success, answer.message = False, 'the node is not configured'
+            said = 'the node is not configured'
         elif not controller.faulty:
-            answer.success, answer.message = True, 'there was no fault'
+            said, done = 'there was no fault', True
         elif not self._active:
-            answer.success, answer.message = False, 'the node is not active; activation clears it'
+            said = 'the node is not active; activation clears it'
         else:
             try:
                 controller.start()
-                answer.success = True
-                answer.message = 'cleared; torques are commanded again once states allow it'
+                said, done = 'cleared; torques are commanded again once states allow it', True
             except NotStartedError as error:
-                answer.success, answer.message = False, str(error)
-            self.get_logger().info(f'~/clear_fault: {answer.message}')
+                said = str(error)
+            self.get_logger().info(f'~/clear_fault: {said}')
+        answer.success, answer.message = done, said
         return answer
 
     def _on_robot_description(self, message: String) -> None:

@@ -66,6 +66,7 @@ OK, WARN, ERROR, STALE = (
 SIMULATED_ARM = 'Simulated arm'  # subject of a simulated arm's status
 HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
+_NONE = np.zeros(0)
 _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 
@@ -188,11 +189,8 @@ def effort_message(stamp: Time, names: list[str], effort: Array, frame_id: str =
 
     RViz's Effort display ignores messages with an empty `frame_id`.
     """
-    message = JointState()
-    message.header.stamp = stamp
+    message = state_message(stamp, names, _NONE, _NONE, effort)
     message.header.frame_id = frame_id
-    message.name = names
-    message.effort = doubles(effort)
     return message
 
 

@@ -31,7 +31,7 @@ from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, Limits
-from ..errors import DescriptionError, SettingsError, UrdfError
+from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf
 from ..validation.crosscheck import crosscheck
@@ -68,7 +68,8 @@ def resolve_model(
     if source == DESCRIPTION:
         return ResolvedModel(reference)
     if source == URDF_FILE:
-        name, text = values['urdf_file'], _read(Path(values['urdf_file']).expanduser())
+        name = values['urdf_file']
+        text = read_urdf(Path(name).expanduser())
     else:
         name, text = _wait_for_description(node, values['robot_description_timeout'], should_stop)
     hand = values['hand']
@@ -157,26 +158,17 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
 
 
 def _require_no_contradiction(values: dict[str, Any]) -> None:
-    source = values['model_source']
-    if source == URDF_FILE and not values['urdf_file']:
-        raise SettingsError('model_source is urdf_file, but urdf_file is empty; give its path.')
-    if source != URDF_FILE and values['urdf_file']:
+    source, named = values['model_source'], bool(values['urdf_file'])
+    if named != (source == URDF_FILE):
         raise SettingsError(
-            f'urdf_file is {values["urdf_file"]}, but model_source is {source}; '
-            'set model_source to urdf_file, or leave urdf_file empty.'
+            f'model_source is {source}, and urdf_file is {values["urdf_file"]!r}; set the one to '
+            'urdf_file and give the other its path, or leave urdf_file empty.'
         )
     if source != DESCRIPTION and values['inertial_set']:
         raise SettingsError(
             f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
         )
-
-
-def _read(path: Path) -> str:
-    try:
-        return read_urdf(path)
-    except UrdfError as error:
-        raise UrdfError(f'urdf_file {error}') from error
 
 
 def _wait_for_description(

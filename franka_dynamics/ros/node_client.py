@@ -46,43 +46,6 @@ class NodeClientError(FrankaDynamicsError):
     status = 1
 
 
-# What a parameter takes, in words, and whether a value read from YAML is that.
-_TYPES: dict[int, tuple[str, Callable[[Any], bool]]] = {
-    ParameterType.PARAMETER_BOOL: ('true or false', lambda value: type(value) is bool),
-    ParameterType.PARAMETER_INTEGER: ('a whole number', lambda value: type(value) is int),
-    ParameterType.PARAMETER_DOUBLE: ('a number such as 0.5', lambda value: type(value) is float),
-    ParameterType.PARAMETER_DOUBLE_ARRAY: (
-        'a list of numbers such as [0.5, 1.0]',
-        lambda value: isinstance(value, list) and all(type(one) is float for one in value),
-    ),
-}
-
-
-def converted(kind: int, text: str, parameter: str) -> Any:
-    """
-    Return a value that is given as YAML for a parameter whose ParameterType is `kind`.
-
-    For floats integers are floats, and for a list of floats a single number is a list. Raises
-    SettingsError if the value has another type.
-    """
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SettingsError(
-            f'{text[:80]!r} is no value: {" ".join(str(error).split())[:120]}.'
-        ) from error
-    if kind == ParameterType.PARAMETER_DOUBLE_ARRAY:
-        values = value if isinstance(value, list) else [value]
-        value = [float(one) if type(one) is int else one for one in values]
-    elif kind == ParameterType.PARAMETER_DOUBLE and type(value) is int:
-        value = float(value)
-    if kind in _TYPES:
-        wanted, fits = _TYPES[kind]
-        if not fits(value):
-            raise SettingsError(f'{parameter} takes {wanted}, not {shortened(text)!r}.')
-    return value
-
-
 class NodeClient(Observer):
     """
     Sends requests to one node, such as feedforward or /left/feedforward; use as a context manager.
@@ -119,8 +82,16 @@ class NodeClient(Observer):
         found = self.ask(DescribeParameters, 'describe_parameters', request).descriptors
         if len(found) != 1:
             raise self._without(parameter)
-        kind = ParameterType.PARAMETER_NOT_SET if found[0].dynamic_typing else found[0].type
-        value = converted(kind, text, parameter)
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            reason = ' '.join(str(error).split())
+            raise SettingsError(f'{text[:80]!r} is no value: {reason[:120]}.') from error
+        # Floats may be written as integers, and a list of one as a number.
+        if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
+            value = [_float(one) for one in (value if isinstance(value, list) else [value])]
+        elif found[0].type == ParameterType.PARAMETER_DOUBLE:
+            value = _float(value)
         self.set_all({parameter: value})
         return value
 
@@ -288,3 +259,7 @@ class NodeClient(Observer):
     def _has_gone(self, topic: str) -> bool:
         """Return whether nobody publishes a topic of the node any more."""
         return bool(self.node.count_publishers(topic) == 0)
+
+
+def _float(value: Any) -> Any:
+    return float(value) if type(value) is int else value

@@ -6,15 +6,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
@@ -36,7 +30,6 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             description=spec.sentence,
             read_only=spec.read_only,
             additional_constraints=constraints(spec),
-            **ranges(spec),
         )
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
         # type.
@@ -57,23 +50,8 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
         # its message is clearer than rclpy's.
         descriptor.type = kind.value
         node.set_descriptor(spec.name, descriptor)
-    _refuse_unknown(node, table)
+    _refuse_unknown(node)
     return values(node, table)
-
-
-def ranges(spec: ParameterSpec) -> dict[str, list[Any]]:
-    """
-    Return a parameter's range as a field of its descriptor, for which rqt shows a slider.
-
-    A range bounded on one side only is left out, because a descriptor cannot express it.
-    """
-    if spec.minimum is None or spec.maximum is None:
-        return {}
-    field, kind, number = {
-        'integer': ('integer_range', IntegerRange, int),
-        'double': ('floating_point_range', FloatingPointRange, float),
-    }[spec.kind]
-    return {field: [kind(from_value=number(spec.minimum), to_value=number(spec.maximum))]}
 
 
 def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
@@ -81,8 +59,7 @@ def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     return {spec.name: node.get_parameter(spec.name).value for spec in table}
 
 
-def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
-    known = [spec.name for spec in table]
+def _refuse_unknown(node: Any) -> None:
     # rclpy has declared its own parameters by now, except QoS overrides, which come with
     # publishers and subscriptions. No public function lists values given for undeclared
     # parameters.
@@ -93,15 +70,10 @@ def _refuse_unknown(node: Any, table: Sequence[ParameterSpec]) -> None:
     )
     if unknown:
         raise SettingsError(
-            f'{", ".join(_with_likeness(name, known) for name in unknown)}: no such parameter; '
+            f'{", ".join(unknown)}: no such parameter; '
             '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
             'silently, so nothing is started.'
         )
-
-
-def _with_likeness(name: str, known: Sequence[str]) -> str:
-    similar = get_close_matches(name, known, n=1)
-    return f'{name} ({similar[0]}?)' if similar else name
 
 
 class LiveParameters:

@@ -104,7 +104,6 @@ class SimulatorNode(Node):
         self._published_at = 0.0
         self._latency = Durations(maxlen=1 << 16)
         self._missed = self._steps_commanded = 0
-        self._began = time.perf_counter()
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
         self._log = _open_log(parameters['step_log'])
@@ -120,7 +119,7 @@ class SimulatorNode(Node):
         # Exempt all present objects from later garbage collections, which would delay steps.
         gc.collect()
         gc.freeze()
-        self._began = deadline = time.perf_counter()
+        deadline = time.perf_counter()
         while not stop.requested and rclpy.ok():
             reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
             self._publish_state(reading, stamp)
@@ -212,7 +211,6 @@ class SimulatorNode(Node):
                 'motion that took the arm there'
             )
         self._at_stops = at_stops
-        behind = max(0.0, time.perf_counter() - self._began - self._simulation.time)
         self._diagnostics.publish(
             self._diagnostics.status(
                 SIMULATED_ARM,
@@ -225,7 +223,6 @@ class SimulatorNode(Node):
                     'step rate [Hz]': rate,
                     'steps commanded': self._steps_commanded,
                     'steps without a new command': self._missed,
-                    'behind real time [ms]': 1e3 * behind,
                     'receiver': self._commands.sentence,
                     **self._commands.counts,
                     **{

@@ -4,13 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
+from builtin_interfaces.msg import Duration
 import numpy as np
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from .messages import POINT_FIELDS, received, request_message, seconds, UnreadableMessageError
+from .messages import POINT_FIELDS, received, seconds, UnreadableMessageError
 from ..arm.arm_file import shipped_name
 from ..arm.strict_yaml import read_mapping
 from ..control.request import require_count, TrajectoryRequest
@@ -23,7 +23,6 @@ _FORM = (
     'a trajectory needs joint_names and points, each with positions and time_from_start, as '
     '`franka-dynamics identify plan` writes them'
 )
-_Rows = dict[str, list[Array]]  # one array per point for each field
 
 
 def read_trajectory(data: bytes) -> JointTrajectory:
@@ -54,18 +53,36 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
     Raises ReferenceRefusedError if the message has no points or too many, the points have no
     positions, or a field is neither empty in all points nor has one value per joint in each.
     """
-    points = message.points
+    names, points = tuple(message.joint_names), message.points
     require_count(len(points))
-    times = np.array([seconds(point.time_from_start) for point in points])
-    rows = {name: [np.asarray(getattr(point, name)) for point in points] for name in POINT_FIELDS}
-    return _request(message.joint_names, times, rows, seconds(message.header.stamp))
+    rows: dict[str, Array | None] = {}
+    for name in POINT_FIELDS:
+        values = [np.asarray(getattr(point, name)) for point in points]
+        lengths = sorted({len(row) for row in values})
+        if lengths not in ([0], [len(names)]):
+            raise ReferenceRefusedError(
+                f"The reference's {name} have {str(lengths)[:40]} values in its points for "
+                f'{len(names)} joints; give one per joint in every point, or in none.'
+            )
+        rows[name] = np.array(values) if lengths == [len(names)] and names else None
+    positions = rows['positions']
+    if positions is None:
+        raise ReferenceRefusedError('The reference has no positions; they are needed.')
+    return TrajectoryRequest(
+        joint_names=names,
+        times=np.array([seconds(point.time_from_start) for point in points]),
+        positions=positions,
+        velocities=rows['velocities'],
+        accelerations=rows['accelerations'],
+        start=seconds(message.header.stamp) or None,
+        effort=rows['effort'],
+    )
 
 
 def ready_excitation(arm: str) -> Path | None:
     """Return the file of the excitation shipped for an arm of this name, or None."""
-    folder = share_directory() / 'config' / 'excitations'
-    name = shipped_name(arm)
-    return next((path for path in folder.glob('*.yaml') if path.stem == name), None)
+    path = share_directory() / 'config' / 'excitations' / f'{shipped_name(arm)}.yaml'
+    return path if path.is_file() else None
 
 
 def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
@@ -80,23 +97,27 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     shipped = ready_excitation(str(path))
     if shipped is not None and not path.exists():
         path = shipped
+    lead = round(lead_in * 1e9)
     try:
         content = read_mapping(path, expected=_FORM)
-        points = content['points']
-        require_count(len(points))
-        since = [point['time_from_start'] for point in points]
-        times = np.array([time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since])
-        rows = {
-            name: [np.array(point.get(name, ()), float) for point in points]
-            for name in POINT_FIELDS
-        }
-        return request_message(_request(content['joint_names'], times, rows, 0.0), lead_in)
+        message = JointTrajectory(joint_names=content['joint_names'])
+        for point in content['points']:
+            since = point['time_from_start']
+            total = since.get('sec', 0) * 10**9 + since.get('nanosec', 0) + lead
+            message.points.append(
+                JointTrajectoryPoint(
+                    time_from_start=Duration(sec=total // 10**9, nanosec=total % 10**9),
+                    **{name: [float(x) for x in point.get(name, ())] for name in POINT_FIELDS},
+                )
+            )
+        request_of(message)
     except DescriptionError as error:
         raise SettingsError(str(error)) from error
     except ReferenceRefusedError as error:
         raise SettingsError(f'{path}: {error}') from error
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
         raise SettingsError(f'{path}: {_FORM} ({" ".join(repr(error).split())[:120]}).') from error
+    return message
 
 
 def trajectory_of(message: JointTrajectory) -> Trajectory:
@@ -105,31 +126,3 @@ def trajectory_of(message: JointTrajectory) -> Trajectory:
     assert request.velocities is not None and request.accelerations is not None
     states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
     return Trajectory(request.times, states, request.start or 0.0)
-
-
-def _request(names: Sequence[str], times: Array, rows: _Rows, start: float) -> TrajectoryRequest:
-    fields = {name: _rows(name, values, len(names)) for name, values in rows.items()}
-    if fields['positions'] is None:
-        raise ReferenceRefusedError('The reference has no positions; they are needed.')
-    return TrajectoryRequest(
-        joint_names=tuple(names),
-        times=times,
-        positions=fields['positions'],
-        velocities=fields['velocities'],
-        accelerations=fields['accelerations'],
-        start=start or None,
-        effort=fields['effort'],
-    )
-
-
-def _rows(name: str, rows: list[Array], joints: int) -> Array | None:
-    lengths = sorted({len(row) for row in rows})
-    if lengths in ([], [0]):
-        return None
-    if lengths != [joints]:
-        shown = f'{lengths[:3]}'[:-1] + (', ...]' if len(lengths) > 3 else ']')
-        raise ReferenceRefusedError(
-            f"The reference's {name} have {shown} values in its points for {joints} joints; give "
-            'one per joint in every point, or in none.'
-        )
-    return np.array(rows)

@@ -46,9 +46,9 @@ def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
 @pytest.mark.parametrize(
     ('changes', 'sentence'),
     [
-        ({'urdf_file': '/nowhere.urdf'}, 'but model_source is robot_description'),
+        ({'urdf_file': '/nowhere.urdf'}, 'model_source is robot_description'),
         ({'urdf_file': '/no.urdf', 'model_source': 'description'}, 'model_source is description'),
-        ({'model_source': 'urdf_file'}, 'but urdf_file is empty'),
+        ({'model_source': 'urdf_file'}, 'leave urdf_file empty'),
         ({'model_source': 'urdf_file', 'urdf_file': '/no.urdf'}, '/no.urdf cannot be read: No'),
         ({'inertial_set': 'gaz2019'}, 'inertials are those of the URDF; leave inertial_set empty'),
         ({'robot_description_timeout': 0.5}, '/robot_description did not arrive within 0.5 s'),
