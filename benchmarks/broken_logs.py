@@ -253,8 +253,8 @@ def outcome(
     sums = Sums.of(model, arm, broken)
     prior = Prior.towards(arm, model, sums.strongest)
     noise = common_noise(sums, prior, PRIOR_PRECISION, np.ones(arm.n))
-    fitted = fit_consistent(equations(sums, prior, noise), prior, PRIOR_PRECISION, start=arm)
-    error = error_of(Sums.of(model, arm, motion), fitted.theta)
+    _, theta = fit_consistent(equations(sums, prior, noise), prior, PRIOR_PRECISION, start=arm)
+    error = error_of(Sums.of(model, arm, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f}'
     return ('accepted' if error < limit else 'HARMFUL'), figures
 

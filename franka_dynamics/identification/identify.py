@@ -56,13 +56,9 @@ _SLOW_SHARE = 0.05  # fraction of the velocity limit below which viscous frictio
 _TOGETHER = 1.5
 
 
-@dataclass(frozen=True, eq=False)
-class FittedParameters:
-    """Parameters (p,) fitted to the same samples: base, consistent, published; and the arm."""
-
-    arm: ArmDescription
-    noise: Array
-    thetas: tuple[Array, ...]
+# An arm, the noise (n,) of the weights, and parameters (p,) fitted to the same samples: base
+# parameters, the arm's, and those of the published sets.
+Fit = tuple[ArmDescription, Array, tuple[Array, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +71,15 @@ class Fitting:
     precision: float
     unit: Unit
 
-    def __call__(self, sums: Sums) -> FittedParameters:
+    def __call__(self, sums: Sums) -> Fit:
         """Return the fit of all sets of parameters."""
         noise = common_noise(sums, self.prior, self.precision, np.array(self.unit.per_joint))
         base = estimate(sums, self.prior, self.precision, noise)
-        consistent = fit_consistent(
+        arm, theta = fit_consistent(
             equations(sums, self.prior, noise), self.prior, self.precision, start=self.start
         )
         held = [friction_alone(sums, one, noise) for one in self.published]
-        return FittedParameters(consistent.arm, noise, (base, consistent.theta, *held))
+        return arm, noise, (base, theta, *held)
 
 
 def identify(
@@ -167,35 +163,35 @@ def identify(
     whole = reduce(add, learnt)
     left_out = [whole.only(k) for k in range(FOLDS) if whole.samples[k]]
     given = [whole] if tested else [whole.without(k) for k in range(FOLDS) if whole.samples[k]]
-    fits: list[FittedParameters] = []
+    fits: list[Fit] = []
     for fit in mapped(fitting, [*given, every]):
         fits.append(fit)
         if progress is not None:
             progress(len(fits), len(given) + 1)
-    final = fits.pop()
+    arm, noise, thetas = fits.pop()
     parts = tested or left_out
     predicted = list(zip(parts, fits * (len(parts) // len(fits))))
     names = ['base parameters', 'consistent', *(f'{one.inertial_set}, {one.hand}' for one in sets)]
     scores = tuple(
         Score.of(
             name,
-            final.thetas[k],
+            thetas[k],
             every,
-            [(part, fit.thetas[k]) for part, fit in predicted],
+            [(part, fitted[k]) for part, (_, _, fitted) in predicted],
             len(model.base),
             unit,
         )
         for k, name in enumerate(names)
     )
-    base, theta = final.thetas[:2]
-    spread, precision = deviations(every, prior, asked.regularization, final.noise, base)
+    base, theta = thetas[:2]
+    spread, precision = deviations(every, prior, asked.regularization, noise, base)
     seconds = [(one.begins, one.sizes, one.note.name) for one in used]
     verdict = judge(every, prior, held if published else (), seconds)
     return Identification(
         model,
         start,
         asked,
-        final.arm,
+        arm,
         theta,
         base,
         spread,

@@ -166,7 +166,12 @@ ELSEWHERE = replace(NAMED, position='p{}')
             NAMED,
             '22 columns without names: give their numbers, such as --position 2-8',
         ),
-        ('csv', TWO, replace(NUMBERED, position='2-7'), "position '2-7' names 6 columns of 2 rows, but 7"),
+        (
+            'csv',
+            TWO,
+            replace(NUMBERED, position='2-7'),
+            "position '2-7' names 6 columns of 2 rows, but 7",
+        ),
         ('csv', TWO, FAR, "has no column '23' for effort; it has t, q1"),
         ('csv', b'\xff\xfe\x00', NAMED, 'a.csv cannot be read as csv (UnicodeDecodeError'),
         ('npy', b'nonsense', ARRAYS, 'a.npy cannot be read as npy'),
