@@ -72,7 +72,7 @@ class Check(ArmOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportUrdf(NewFile):
+class Import(NewFile):
     """Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio."""
 
     work: ClassVar[str] = 'arm_import'

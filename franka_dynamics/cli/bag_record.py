@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 import shlex
-import signal
-import subprocess
-import sys
 
 import numpy as np
 from rich.text import Text
@@ -24,6 +23,7 @@ from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
 from ..ros.recording_session import Progress, record
 
+Play = Callable[[Callable[[], None]], object]
 _SLOWER = 20.0  # simulated time may be slower than the clock by this factor
 _STILL = 0.02  # more than noise and drift of a held arm's positions [rad]
 _DISCOVERY_S = 5.0  # discovery of publishers may take this long on a busy machine
@@ -31,52 +31,59 @@ _HEARD_S = 20.0  # a recording with a motion ends if no joint state comes in thi
 _OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
-def run(given: Record, motion: Path | None = None, lead: float = 0.0) -> int:
+def run(given: Record, motion: Path | None = None, play: Play | None = None) -> int:
     """
     Record, check the bag and return 1 if it is unusable or the motion failed.
 
-    A motion is sent to the node by `node play` as soon as the arm is heard, and the recording
-    ends with it.
+    `play`, which sends a motion, is called in a thread as soon as the arm is heard, and the
+    recording ends with it; it calls its argument while it waits, which may raise an error.
     """
     arm = given.load_arm()
     bag = given.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
-    player: subprocess.Popen[str] | None = None
-    output: list[str] = []
+    playing: Future[object] | None = None
+    over = False
+
+    def meanwhile() -> None:
+        if over:
+            raise KeyboardInterrupt
+
     # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
-    with until_interrupted() as unasked, terminal().status('') as status_line:
+    with (
+        until_interrupted() as unasked,
+        terminal().status('') as status_line,
+        ThreadPoolExecutor(1) as pool,
+    ):
 
         def go_on(progress: Progress) -> bool:
-            nonlocal player
+            nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.of_arm and progress.heard > _OTHER_ARM_S:
                 return False  # no motion is sent, and _judge names the joints of both arms
-            if motion is not None and not progress.states and progress.seconds > _HEARD_S:
-                return False
-            if motion is not None and player is None and progress.of_arm:
-                player = _playing(motion, given.node, lead)
-            if player is not None and player.poll() is not None:
-                return False
+            if play is not None:
+                if not progress.states and progress.seconds > _HEARD_S:
+                    return False
+                if playing is None and progress.of_arm:
+                    playing = pool.submit(play, meanwhile)
+                if playing is not None and playing.done():
+                    return False
             return unasked() and not _long_enough(given, progress)
 
         try:
             progress = record(bag, arm.joint_names, given.topic, given.command, given.node, go_on)
         finally:
-            if player is not None:
-                player.send_signal(signal.SIGINT)  # the arm comes to rest if it still moves
-                output = player.communicate()[0].splitlines()[1:]
-    if player is not None and not player.returncode:
-        say(f'{motion}: {output[-1]}')
+            over = True  # the arm comes to rest if it still moves
+    failure = None if playing is None else playing.exception()
+    if playing is not None and failure is None:
+        say(f'{motion}: {playing.result()}')
     if progress.states:
         say(
             f'{bag}: {progress.states} joint states in {progress.seconds:.1f} s by the clock, '
             f'{progress.rate:.0f} Hz; from the first stamp to the last {progress.span:.1f} s'
         )
     status = _judge(given, arm, bag, progress, motion)
-    if player is not None and player.returncode:
-        refused = ' '.join(output[-2:]).replace('franka-dynamics: ', '') or 'it said nothing'
-        say(f'{motion} was not played to its end: {refused}', 'error')
-        return 1
-    return status
+    if failure is not None:
+        say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
+    return status if failure is None else 1
 
 
 def _long_enough(given: Record, progress: Progress) -> bool:
@@ -127,15 +134,3 @@ def _judge(
     # `bag replay` has no --repair: it uses the inertial sets as published.
     suggest(f'bag replay {shlex.quote(str(bag))} {given.arm_as_given("repair")}')
     return 0
-
-
-def _playing(motion: Path, node: str, lead: float) -> subprocess.Popen[str]:
-    """Start `node play` as a process of its own, so that recording goes on meanwhile."""
-    words = ['--node', node, '--lead', f'{lead:g}']
-    return subprocess.Popen(
-        [sys.executable, '-m', 'franka_dynamics', 'node', 'play', str(motion), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,  # this process passes Ctrl-C on
-    )

@@ -11,7 +11,7 @@ import shlex
 
 from ._arm_options import ArmOptions
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
-from .identify_verbs import Identify
+from .identify_verbs import Arm
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, needing
 from ..files import write_text
@@ -34,7 +34,7 @@ from ..report.replay import E_IN_WORDS
 _CONNECT_S = 20.0
 
 
-def run(given: Identify) -> int:
+def run(given: Arm) -> int:
     """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
     given.require_new()
     start = given.load_arm()
@@ -74,7 +74,7 @@ def run(given: Identify) -> int:
     return 0
 
 
-def _write(given: Identify, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
+def _write(given: Arm, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
     """Write the files of --report and --json, and with `arm_file` the file of --output."""
     if given.output and arm_file:
         result.save(given.output, payload=given.payload, anyway=True)
@@ -90,7 +90,7 @@ def _write(given: Identify, result: Identification, bags: list[Bag], *, arm_file
         write_json(given.json, identification_as_data(result))
 
 
-def _refusal(given: Identify, result: Identification) -> str:
+def _refusal(given: Arm, result: Identification) -> str:
     """Return why the identified arm is rejected, or an empty string."""
     if not (result.verdict.sound or given.anyway):
         return (
@@ -127,7 +127,7 @@ def show_identification(result: Identification, *, base_parameters: bool = False
 
 
 @contextmanager
-def _executor(arguments: Identify) -> Iterator[Executor | None]:
+def _executor(arguments: Arm) -> Iterator[Executor | None]:
     """Yield an executor for --dask or --processes, or None to run in this process."""
     if arguments.dask is None:
         many = arguments.processes > 1

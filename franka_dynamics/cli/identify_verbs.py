@@ -18,7 +18,7 @@ FEWEST, MOST = 10, 200  # range of repetitions if their number is not given
 
 
 @dataclass(frozen=True, kw_only=True)
-class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
+class Arm(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     """
     Identify an arm's inertias and friction from recordings of it.
 
@@ -49,7 +49,7 @@ class Identify(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
+class Payload(PayloadFiles, RecordingOptions, ArmOptions):
     """Identify a payload on the flange from recordings with and without it."""
 
     work: ClassVar[str] = 'identify_payload'

@@ -3,7 +3,7 @@
 """
 The command `franka-dynamics`: ten words, some followed by an action, as in `arm check`.
 
-Each action is an `Action` in a module of this folder, listed in WORDS. Actions import optional
+Each action is an `Action` in a module of this folder: `arm_verbs.Check`, `single_verbs.Demo`. Actions import optional
 libraries inside functions, so that `--help` does not need them. Exit status: 0 done, 1 a check
 failed (a mismatch, a missed bound), or a node or robot failed or did not answer, 2 wrong input or
 a missing library, 3 the machine is too busy (demo), 130 interrupted, 141 the reader of the output
@@ -33,52 +33,20 @@ NAME = 'franka-dynamics'
 _COMPLETE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 INPUT_AT_FAULT = FrankaDynamicsError.status
 READER_GONE = 141  # exit status that the shell gives a process ended by SIGPIPE
-# Each word with what `franka-dynamics --help` says of it, and its action or actions.
-WORDS: dict[str, tuple[str, str | dict[str, str]]] = {
-    'demo': ('Run a simulated arm with its node, and measure both.', 'single_verbs.Demo'),
-    'sim': ('A simulated arm, the node that holds it, a view of both.', 'single_verbs.Sim'),
-    'doctor': ('Check machine, network, topics, clock and gravity.', 'single_verbs.Doctor'),
-    'view': ('An arm with its torques in the browser.', 'single_verbs.View'),
-    'arm': (
-        'Print, check, compare and convert arms:',
-        {
-            'show': 'arm_verbs.Show',
-            'check': 'arm_verbs.Check',
-            'import': 'arm_verbs.ImportUrdf',
-            'export': 'arm_verbs.Export',
-        },
-    ),
-    'bag': (
-        'Record, import, and compare with the model:',
-        {
-            'record': 'bag_verbs.Record',
-            'import': 'bag_verbs.Import',
-            'replay': 'bag_verbs.Replay',
-        },
-    ),
-    'identify': (
-        'Inertias and friction, or a payload, from recordings:',
-        {
-            'arm': 'identify_verbs.Identify',
-            'payload': 'identify_verbs.IdentifyPayload',
-            'plan': 'identify_verbs.Plan',
-        },
-    ),
-    'payload-from-mesh': (
-        "A tool's payload from its mesh (STL, OBJ, PLY).",
-        'single_verbs.PayloadFromMesh',
-    ),
-    'codegen': ("An arm's equations as C or Python; operations counted.", 'single_verbs.Codegen'),
+# Each word with what `franka-dynamics --help` says of it, and its actions, or none.
+WORDS = {
+    'demo': ('Run a simulated arm with its node, and measure both.', ''),
+    'sim': ('A simulated arm, the node that holds it, a view of both.', ''),
+    'doctor': ('Check machine, network, topics, clock and gravity.', ''),
+    'view': ('An arm with its torques in the browser.', ''),
+    'arm': ('Print, check, compare and convert arms:', 'show check import export'),
+    'bag': ('Record, import, and compare with the model:', 'record import replay'),
+    'identify': ('Inertias and friction, or a payload, from recordings:', 'arm payload plan'),
+    'payload-from-mesh': ("A tool's payload from its mesh (STL, OBJ, PLY).", ''),
+    'codegen': ("An arm's equations as C or Python; operations counted.", ''),
     'node': (
         'State, parameters and motion of a running node:',
-        {
-            'state': 'node_verbs.State',
-            'set': 'node_verbs.Set',
-            'play': 'node_verbs.Play',
-            'clear': 'node_verbs.Clear',
-            'monitor': 'node_verbs.Monitor',
-            'defaults': 'node_verbs.Defaults',
-        },
+        'state set play clear monitor defaults',
     ),
 }
 
@@ -92,25 +60,27 @@ class _Command(Words):
             'Usage: franka-dynamics [--help] [--version] WORD [ACTION] [options]\n',
             'Dynamics of Franka arms: check, compare, identify, generate.\n',
         ]
-        for word, (about, target) in WORDS.items():
+        for word, (about, actions) in WORDS.items():
             lines.append(f'  {word:<18}{about}')
-            if not isinstance(target, str):
-                lines.append(f'    {" ".join(target)}')
+            if actions:
+                lines.append(f'    {actions}')
         lines.append('\nWORD --help and WORD ACTION --help list the options.\n')
         formatter.write('\n'.join(lines))
 
 
-def _verb(name: str, place: str) -> Verb:
-    module, _, action = place.partition('.')
-    return Verb(name, getattr(import_module(f'.{module}', __package__), action))
+def _verb(module: str, name: str) -> Verb:
+    """Return the command of an action, in `module` a class such as PayloadFromMesh."""
+    kind = name.title().replace('-', '')
+    return Verb(name, getattr(import_module(f'.{module}', __package__), kind))
 
 
 def _below(word: str) -> Callable[[], click.Command]:
     """Return a function that makes the command of a word."""
-    about, target = WORDS[word]
-    if isinstance(target, str):
-        return partial(_verb, word, target)
-    return partial(Words, word, about, {one: partial(_verb, one, target[one]) for one in target})
+    about, actions = WORDS[word]
+    if not actions:
+        return partial(_verb, 'single_verbs', word)
+    each = {one: partial(_verb, f'{word}_verbs', one) for one in actions.split()}
+    return partial(Words, word, about, each)
 
 
 COMMAND = click.version_option(__version__, message='%(prog)s %(version)s')(
@@ -199,7 +169,7 @@ def _answered(words: list[str]) -> int:
         missing = (error.name or '').partition('.')[0]
         if not (missing.startswith(('rcl', 'ament_')) or missing.endswith(('_msgs', '_srvs'))):
             raise
-        what = ' '.join([NAME, *words[: 1 if isinstance(WORDS[words[0]][1], str) else 2]])
+        what = ' '.join([NAME, *words[: 2 if WORDS[words[0]][1] else 1]])
         raise MissingDependencyError(f'{what} needs ROS 2 ({error}): {GET_ROS}.') from error
 
 

@@ -112,14 +112,20 @@ def payload(given: str) -> list[float]:
 def play(given: Play) -> int:
     """Play the motion; with --record return 1 if the bag is unusable as well."""
     from .bag_record import run
+    from ..ros.node_client import NodeClient
     from ..ros.trajectories import read_trajectory_file
 
     read_trajectory_file(given.file)  # refuses a wrong file before anything starts
-    if given.record is not None:
-        return run(_recorder(given), given.file, given.lead)
-    given.require_with('--record BAG', 'topic', 'command')
-    print(_asked(given, lambda client: played(given, client)))
-    return 0
+    if given.record is None:
+        given.require_with('--record BAG', 'topic', 'command')
+        print(_asked(given, lambda client: played(given, client)))
+        return 0
+
+    def send(meanwhile: Callable[[], None]) -> object:
+        with NodeClient(given.node, given.timeout, meanwhile) as client:
+            return played(given, client)
+
+    return run(_recorder(given), given.file, send)
 
 
 def _recorder(given: Play) -> Record:

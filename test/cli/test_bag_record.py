@@ -5,7 +5,6 @@
 from dataclasses import replace
 from pathlib import Path
 import shlex
-import subprocess
 import time
 
 import numpy as np
@@ -23,6 +22,12 @@ from franka_dynamics.cli.bag_verbs import Record
 from franka_dynamics.ros.recording_session import Progress
 
 
+def waiting(meanwhile):
+    while True:
+        meanwhile()
+        time.sleep(0.01)
+
+
 @pytest.fixture
 def run(monkeypatch, tmp_path, answered, capsys):
     """
@@ -32,20 +37,18 @@ def run(monkeypatch, tmp_path, answered, capsys):
     """
     monkeypatch.chdir(tmp_path)
 
-    def run(record, *words, player=('sleep', '60'), motion=False):
-        leads = []
+    def run(record, *words, player=waiting, motion=False):
+        played = []
 
-        def playing(_motion, _node, lead):
-            leads.append(lead)
-            return subprocess.Popen(player, stdout=subprocess.PIPE, text=True)
+        def play(meanwhile):
+            played.append(True)
+            return player(meanwhile)
 
         monkeypatch.setattr(bag_record, 'record', record)
-        monkeypatch.setattr(bag_record, '_playing', playing)
         if not motion:
-            return *answered('bag record --output', 'a bag', *words), leads
-        recorder = Record(arm='fr3', output=Path('a bag'))
-        status = bag_record.run(recorder, Path('fr3'), lead=2.5)
-        return status, ' '.join(capsys.readouterr().out.split()), leads
+            return *answered('bag record --output', 'a bag', *words), played
+        status = bag_record.run(Record(arm='fr3', output=Path('a bag')), Path('fr3'), play)
+        return status, ' '.join(capsys.readouterr().out.split()), played
 
     return run
 
@@ -86,8 +89,9 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
         assert arguments[-1](progress) is (of_arm or heard < 2.0)
         return progress
 
-    status, _, leads = run(record, motion=True)
-    assert (status, leads) == (1, [2.5] * of_arm)
+    status, said, played = run(record, motion=True)
+    assert (status, played) == (1, [True] * of_arm)
+    assert ('fr3 was not played to its end: interrupted' in said) == of_arm
 
 
 def test_the_next_command_names_the_arm_as_it_was_given(simulate, run):
@@ -124,8 +128,7 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
             time.sleep(0.01)
         return progress
 
-    played = ('echo', 'sent\nplayed')
-    status, said, _ = run(record, player=played, motion=True)
+    status, said, _ = run(record, player=lambda _: 'finished', motion=True)
     assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
     assert ('Next:' in said) is moves
 

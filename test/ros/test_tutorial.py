@@ -44,7 +44,7 @@ def commands(page):
 
 def verb(words):
     """Return the word, with its action if there is one."""
-    return ' '.join(words[: 1 if isinstance(WORDS[words[0]][1], str) else 2])
+    return ' '.join(words[: 2 if WORDS[words[0]][1] else 1])
 
 
 class Shell:
