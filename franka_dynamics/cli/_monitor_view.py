@@ -17,12 +17,9 @@ from ..ros.observer import NodeView, TORQUE_TERMS
 _COLORS = {'OK': 'green', 'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HEADINGS = dict(zip(TORQUE_TERMS, ('cmd.', 'g', 'C dq', 'M ddq', 'ext.')))
 _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
-
-# Stamps an hour or more off the clock are taken for simulated time, for which no age is shown.
-_MEANINGLESS_AGE_MS = 3.6e6
-# A simulated arm whose stamps are more than 0.1 s behind the clock runs slower than real time.
-# With the default max_state_age a node refuses states more than 0.1 s old.
-_LATE_MS = 100.0
+# Stamps later than this behind the clock come from a simulation slower than the clock, because a
+# node refuses states that old [ms]; stamps an hour or more off are simulated time.
+_LATE_MS, _OTHER_CLOCK_MS = 100.0, 3.6e6
 
 
 def monitor_view(nodes: Sequence[NodeView], now: float, *, brief: bool = False) -> RenderableType:
@@ -33,69 +30,46 @@ def monitor_view(nodes: Sequence[NodeView], now: float, *, brief: bool = False) 
     """
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
-    simulated = {node.namespace for node in nodes if node.is_simulated}
-    return Group(
-        *(
-            _panel(node, now, brief=brief, simulated=node.namespace in simulated)
-            for node in sorted(nodes, key=lambda node: node.name)
-        )
-    )
+    ordered = sorted(nodes, key=lambda node: node.name)
+    return Group(*(_panel(node, now, brief=brief) for node in ordered))
 
 
-def _panel(node: NodeView, now: float, *, brief: bool, simulated: bool) -> Panel:
-    silent = node.silent(now)
-    parts: list[RenderableType] = [_states(node, brief=brief)]
-    if node.is_arm:
-        parts += [_figures(node, simulated=simulated), _torques(node, brief=brief)]
-    title = f'{node.name} (silent for {now - node.heard:.0f} s)' if silent else node.name
-    return Panel(
-        Group(*parts),
-        title=title,
-        title_align='left',
-        style='dim' if silent else '',
-        border_style='red' if silent else '',
-    )
-
-
-def _states(node: NodeView, *, brief: bool) -> RenderableType:
-    """Return a line for every diagnostic status; with `brief`, one line for all that are OK."""
-    good = [subject for subject, status in node.statuses.items() if status.level == 'OK']
+def _panel(node: NodeView, now: float, *, brief: bool) -> Panel:
+    parts: list[RenderableType] = []
     table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow='fold')
+    for column in range(3):
+        table.add_column(no_wrap=column < 2, overflow='fold')
+    good = [one for one, status in node.statuses.items() if brief and status.level == 'OK']
+    if good:
+        parts.append(Text(f'OK: {", ".join(good)}', style=_COLORS['OK']))
     for subject, status in node.statuses.items():
-        if brief and subject in good:
-            continue
-        table.add_row(
-            Text(status.level, style=_COLORS.get(status.level, '')), subject, Text(status.message)
+        if subject not in good:
+            level = Text(status.level, style=_COLORS.get(status.level, ''))
+            table.add_row(level, subject, Text(status.message))
+    parts.append(table)
+    if node.is_arm:
+        rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
+        p50, p99 = (node.number('Command', f'latency {p} [us]') for p in ('p50', 'p99'))
+        commands = _number(node.number('Command', 'rate [Hz]'))
+        parts.append(
+            Text(
+                f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   '
+                f'latency p50 {_number(p50)} us, p99 {_number(p99)} us',
+                style='bold',
+            )
         )
-    if not (brief and good):
-        return table
-    return Group(Text(f'OK: {", ".join(good)}', style=_COLORS['OK']), table)
+        parts.append(_torques(node, brief=brief))
+    silent = f' (silent for {now - node.heard:.0f} s)' if node.silent(now) else ''
+    dim, red = ('dim', 'red') if silent else ('', '')
+    title = f'{node.name}{silent}'
+    return Panel(Group(*parts), title=title, title_align='left', style=dim, border_style=red)
 
 
-def _figures(node: NodeView, *, simulated: bool) -> Text:
-    """Return one line of figures: rate and age of states, rate and latency of commands."""
-    rate, age = (node.number('Joint states', key) for key in ('rate [Hz]', 'age [ms]'))
-    commands = node.number('Command', 'rate [Hz]')
-    p50, p99 = (_number(node.number('Command', f'latency {p} [us]')) for p in ('p50', 'p99'))
-    return Text(
-        f'states {_number(rate)} Hz, {_age(age, simulated=simulated)}   '
-        f'commands {_number(commands)} Hz   latency p50 {p50} us, p99 {p99} us',
-        style='bold',
-    )
-
-
-def _age(age: float, *, simulated: bool) -> str:
-    """Return the states' age [ms] in words: ms, seconds behind the clock, or simulated time."""
-    if abs(age) >= _MEANINGLESS_AGE_MS:
+def _age(age: float) -> str:
+    """Return how old states are [ms], or by how much their stamps are behind the clock."""
+    if abs(age) >= _OTHER_CLOCK_MS:
         return 'simulated time'
-    if simulated and age > _LATE_MS:
-        return f'simulated time, {1e-3 * age:.1f} s behind the clock'
-    if age > _LATE_MS:
-        return f'stamps {1e-3 * age:.1f} s behind the clock'
-    return f'{_number(age, 1)} ms old'
+    return f'stamps {1e-3 * age:.1f} s late' if age > _LATE_MS else f'{_number(age, 1)} ms old'
 
 
 def _number(value: float, digits: int = 0) -> str:
@@ -112,16 +86,14 @@ def _torques(node: NodeView, *, brief: bool) -> Table:
     table.add_column('joint', overflow='fold')
     for heading in ('limit', *(_HEADINGS[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
+    torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
     for joint, limit in node.torque_limits.items():
-        torques = [dict(zip(of.name, of.effort)) for of in map(node.torques.get, terms) if of]
-        shown = (_torque(of.get(joint), limit) for of in torques)
+        shown = (_torque(of.get(joint, math.nan), limit) for of in torques)
         table.add_row(joint.removeprefix(common), f'{limit:g}', *shown)
     return table
 
 
-def _torque(torque: float | None, limit: float) -> Text:
-    if torque is None:
-        return Text('-')
+def _torque(torque: float, limit: float) -> Text:
     share = abs(torque) / limit if limit > 0.0 else 0.0
     style = 'red' if share >= _TOO_HIGH else 'yellow' if share >= _HIGH else ''
-    return Text(f'{torque:.2f}', style=style)
+    return Text(_number(torque, 2), style=style)

@@ -91,7 +91,7 @@ def run(given: Replay) -> int:
         data['guard'] = {name: getattr(guarded, name) for name in figures}
         write_json(given.json, data)
     if given.external is not None:
-        write_external(given, given.external, fits[0], recording, motion, given.gravity)
+        write_external(given, given.external, fits[0], recording, motion)
     if not given.no_plots:
         _plot(given, recording, motion, fits)
     if given.require is not None and fits[0].filtered.E > given.require:
