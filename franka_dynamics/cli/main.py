@@ -3,7 +3,7 @@
 """
 The command `franka-dynamics`: ten words, some followed by an action, as in `arm check`.
 
-Each action is an `Action`: `arm check` is `arm_verbs.Check`, `demo` is `single_verbs.Demo`. Actions
+Each action is an `Action`: `arm check` is `arm_verbs.Check`, `demo` `single_verbs.Demo`. Actions
 import libraries inside functions, so that `--help` does not need them. Exit status: 0 done, 1 a
 check failed (a mismatch, a missed bound), or a node or robot failed or did not answer, 2 wrong
 input or a missing library, 3 the machine is too busy (demo), 130 interrupted, 141 the reader of
