@@ -13,7 +13,7 @@ import numpy as np
 from ._external import write_external
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from .bag_verbs import Replay
-from ..arm import ArmDescription, available_hands, available_sets
+from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
 from ..control.guard_replay import replay_guard
 from ..files import write_text
@@ -39,6 +39,7 @@ from ..report.verdict import headline, verdict_lines
 from ..typing import Array
 
 _SHOWN = 3
+_HAND = 'franka_hand'
 
 
 def run(given: Replay) -> int:
@@ -93,7 +94,9 @@ def run(given: Replay) -> int:
     if given.external is not None:
         write_external(given, given.external, fits[0], recording, motion)
     if not given.no_plots:
-        _plot(given, recording, motion, fits)
+        path, title = given.output / 'torques.png', f'{name} on {fits[0].arm.name}'
+        plot_torques(motion, fits, recording.joint_names, title, path)
+        say(f'plot: {path}')
     if given.require is not None and fits[0].filtered.E > given.require:
         say(f'E is above the required {given.require:g} {fits[0].unit.name}', style='red')
         return 1
@@ -104,20 +107,14 @@ def run(given: Replay) -> int:
     return 0
 
 
-def _plot(given: Replay, recording: Recording, motion: Motion, fits: Sequence[ReplayFit]) -> None:
-    """Write a plot of measured torques, the predictions of the best fit, and differences."""
-    title = f'{Path(recording.source).name} on {fits[0].arm.name}'
-    path = given.output / 'torques.png'
-    plot_torques(motion, fits, recording.joint_names, title, path)
-    say(f'plot: {path}')
-
-
 def _candidates(given: Replay) -> list[ArmDescription]:
     """Return the arm with every combination of the sets and hands to try."""
     sets = given.sets or available_sets(given.arm)
-    arm_name = given.load_arm(sets[0], AS_LISTED).name
-    known = available_hands() if is_franka(arm_name) else ()
-    return given.load_each(sets, given.hands or (AS_LISTED, NO_HAND, *known))
+    if given.hands:
+        return given.load_each(sets, given.hands)
+    # Not the older descriptions of the hand: the heavier ones would take the place of a load.
+    hands = (_HAND,) if is_franka(given.load_arm(sets[0], AS_LISTED).name) else ()
+    return given.load_each(sets, (AS_LISTED, NO_HAND, *hands))
 
 
 def _print(

@@ -5,42 +5,36 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 import shlex
 
 from ._interrupts import until_interrupted
 from ._say import ProgressBar, say, say_each, show, suggest
 from .single_verbs import Demo
-from ..errors import IdentificationError, OutputError
+from ..errors import IdentificationError
 from ..recordings.recording import write_recording
 from ..report.demo import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json
 from ..ros.demo import DemoPlan, run_session
 from ..simulation.demo_figures import demo_figures
 from ..simulation.model_trial import run_trial
 
+_SECOND = (
+    'second part, an arm that differs from the model: inertias some 10 % off, friction, '
+    'elastic gears, noise and an undeclared 0.2 kg'
+)
+
 
 def run(given: Demo) -> int:
     """
-    Run the demonstration and print the tables.
+    Run the demonstration with an exact and an inexact model, and print the tables.
 
     Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
     even with the simulated arm waiting for every torque.
     """
-    description = given.load_arm()
-    plan = DemoPlan(description, given.node_parameters())
+    arm = given.load_arm()
+    plan = DemoPlan(arm, given.node_parameters())
     folder = given.output / datetime.now().strftime('%Y%m%d-%H%M%S')
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise OutputError(
-            f'{folder} cannot be made: {error.strerror}. Choose another place with --output.'
-        ) from error
-    return _run(given, plan, folder)
-
-
-def _run(given: Demo, plan: DemoPlan, folder: Path) -> int:
-    """Run the demo with an exact and an inexact model, show both; return the exit status."""
-    arm = plan.arm
+    folder.mkdir(parents=True, exist_ok=True)
+    bag, plant_bag = folder / 'bag', folder / 'plant_bag'
     with until_interrupted() as unasked, ProgressBar() as bar:
         follow = bar.follow('starting', 100.0)
 
@@ -52,7 +46,7 @@ def _run(given: Demo, plan: DemoPlan, folder: Path) -> int:
 
         session = run_session(plan, folder, progress)
         progress('writing the recording', 0.0)
-        write_recording(session.steps, folder / 'bag')
+        write_recording(session.steps, bag)
         (folder / 'steps').unlink()
         figures = demo_figures(session.steps, session.hold, session.motions)
         report = demo_report(
@@ -63,62 +57,33 @@ def _run(given: Demo, plan: DemoPlan, folder: Path) -> int:
         second = DemoReport(())
         try:
             recording, errors = run_trial(arm, plan.motion, plan.amplitude, progress=progress)
-        except IdentificationError:  # the home pose has too little room about it
+        except IdentificationError:
             pass
         else:
-            write_recording(recording, folder / 'plant_bag')
+            write_recording(recording, plant_bag)
+            bag = plant_bag
             second = inexact_report({name: error for name, (_, error) in errors.items()})
             draw_inexact(errors, folder / 'inexact_model.png')
         write_json(report, session.rates, second, folder / 'demo.json')
-    busy = session.rates.too_busy
-    _show(report, second, busy, f'{arm.name} ({arm.inertial_set})')
-    say(f'figures, pictures, bags and logs: {folder}')
-    _suggest(given, folder)
-    return 0 if report.passed and second.passed else 1
-
-
-def _suggest(given: Demo, folder: Path) -> None:
-    """Print commands to try next."""
-    arm_given, arm_file = given.arm_as_given(), shlex.quote(str(folder / 'arm.yaml'))
-    bag = next(one for one in (folder / 'plant_bag', folder / 'bag') if one.exists())
-    say('now try', style='bold')
-    suggest(
-        f'sim {arm_given}',
-        f'bag replay {shlex.quote(str(bag))} {arm_given}',
-        f'identify arm {shlex.quote(str(bag))} {arm_given} --anyway --output {arm_file}',
-        f'arm check {arm_given}',
-        'doctor',
-    )
-
-
-def _show(report: DemoReport, second: DemoReport, too_busy: str, arm: str) -> None:
-    """Print the results with an exact and an inexact model; say if the machine was too busy."""
-    show(report.table(f'{arm} in MuJoCo, plant = model, torques over DDS'))
+    show(report.table(f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, over DDS'))
     say(report.caption)
     say_each(report.errors, 'error')
-    if too_busy:
-        say(
-            f'this machine is too busy for 1 kHz: {too_busy}. So the first part '
-            'ran again with simulated time waiting for each torque; end other work to run it '
-            'in real time.',
-            'note',
-        )
-    if not second.rows:
-        say(
-            'the second part is left out, because the arm has too little room about its home pose '
-            'for a motion that identifies it; set another home in the arm file.',
-            'note',
-        )
-        return
-    show(
-        second.table(
-            'second part, an arm that differs from the model: inertias some 10 % off, friction, '
-            'elastic gears, noise and an undeclared 0.2 kg'
-        )
+    if session.rates.too_busy:
+        why = f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the first part'
+        say(f'{why} ran again with simulated time waiting for each torque.', 'note')
+    if second.rows:
+        show(second.table(_SECOND))
+    else:
+        why = 'the arm has too little room about its home pose for a motion that identifies it'
+        say(f'the second part is left out: {why}; set another home in the arm file.', 'note')
+    say(f'figures, pictures, bags and logs: {folder}')
+    say('now try', style='bold')
+    words, recorded = given.arm_as_given(), shlex.quote(str(bag))
+    suggest(
+        f'sim {words}',
+        f'bag replay {recorded} {words}',
+        f'identify arm {recorded} {words} --anyway --output {shlex.quote(f"{folder}/arm.yaml")}',
+        f'arm check {words}',
+        'doctor',
     )
-    if too_busy:
-        say(
-            'The second part always computes one torque for each simulation step, so a busy '
-            'machine makes it slower but does not change its figures.',
-            'note',
-        )
+    return 0 if report.passed and second.passed else 1
