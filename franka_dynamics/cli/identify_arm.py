@@ -25,7 +25,6 @@ from ..report.identification import (
     details,
     identification_as_data,
     identification_page,
-    link_table,
     parameter_table,
     tables,
 )
@@ -85,7 +84,7 @@ def _write(given: Arm, result: Identification, bags: list[Bag], *, arm_file: boo
             for name, bag in zip(labels_of(bags), bags)
             if name in used
         )
-        write_text(given.report, identification_page(result, motions))
+        write_text(given.report, identification_page(result, motions, base_parameters=given.all))
     if given.json:
         write_json(given.json, identification_as_data(result))
 
@@ -120,9 +119,7 @@ def show_identification(result: Identification, *, base_parameters: bool = False
     """Print the verdict, warnings and tables of an identification."""
     say(conclusion(result), style='bold')
     say_each(details(result), 'warning')
-    show(*tables(result), link_table(result))
-    if base_parameters:
-        show(parameter_table(result))
+    show(*tables(result), *([parameter_table(result)] if base_parameters else []))
     say(E_IN_WORDS)
 
 

@@ -25,6 +25,7 @@ from .solve import estimate, INDEPENDENT
 from .sums import directions, Fault, places, Sums
 from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel
 from ..arm import ArmDescription
+from ..arm.hand_file import NO_HAND
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -336,9 +337,12 @@ def questions(
     likeliest, values, _, left, second = search.likeliest(given)
     found: list[Cause] = []
     clear = likeliest == asked and _clear(least, left, min(second, max(after.values())))
+    # A bare arm carries no less than nothing.
+    possible = asked == _SCALE or values[0] > 0.0 or search.prior.reference.hand != NO_HAND
     if (
         times.max() > _USUAL
         and clear
+        and possible
         and (then := search.times([*given, asked])[0]).max() <= _USUAL
     ):
         gravity = search.prior.model.base.gravity[0]
@@ -357,7 +361,9 @@ def seconds(motion: Motion, torque: Array, prior: Prior) -> tuple[Array, Array]:
 
     `torque` (N, n) is the model's [N m]. What remains after the last full second is left out.
     """
-    off = np.mean(((motion.effort - torque) / prior.normal) ** 2, axis=1)
+    residual = motion.effort - torque
+    # An offset is no contact.
+    off = np.mean(((residual - residual.mean(axis=0)) / prior.normal) ** 2, axis=1)
     count = round(motion.options.rate)
     whole = len(off) // count * count
     return motion.time[:whole:count], np.sqrt(off[:whole].reshape(-1, count).mean(axis=1))

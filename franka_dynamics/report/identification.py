@@ -9,21 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .elements import (
-    figure_of_size,
-    heading,
-    MEASURED,
-    page,
-    paragraph,
-    picture,
-    PREDICTED,
-    RESIDUAL,
-    torque_figure,
-)
-from .replay import errors_as_data
+from .elements import heading, page, paragraph, picture, torque_figure
 from .table import Cell, Head, plain, Table
 from .verdict import headline, verdict_lines
-from ..identification.results import Identification, LEAST_GAIN, Score
+from ..identification.results import Identification, LEAST_GAIN
 from ..recordings.preprocessing import Motion
 
 _OPEN = 0.5  # a base parameter is poorly known if this part of its prior deviation is left
@@ -31,68 +20,42 @@ _OPEN = 0.5  # a base parameter is poorly known if this part of its prior deviat
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return the results in JSON's types: E, also by bag, in `result.unit`, the rest in SI."""
-    recorded, links = result.recorded, result.arm.links
-    data = {
-        'arm': result.start.name,
-        'starting_set': result.start.inertial_set,
-        'hand': result.start.hand,
-        'recordings': recorded.notes,
-        'left_out': recorded.failures,
-        'signal': recorded.signal,
-        'options': result.options,
-        'scores': [_score(one) for one in result.scores],
-        'improvement': {**plain(result.improvement), 'better': result.improvement.better},
-        'verdict': {
-            **plain(result.verdict),
-            'sound': result.verdict.sound,
-            'accepted': result.accepted,
-            'sentences': _verdict(result),
-        },
-        'prior': {'precision': result.options.regularization, 'supported': result.precision},
-        'parameters': [
-            dict(zip(('name', 'start', 'base', 'base_deviation', 'consistent'), row))
-            for row in _parameters(result)
-        ],
-        'left_open': dict(zip(result.model.base.names, result.left_open.tolist())),
-        'slip_reaches_rad': result.model.friction.reaches,
-        'residual_of_recordings': dict(zip(recorded.names, recorded.errors)),
-        'unseen_recordings': recorded.names[len(recorded.names) - recorded.unseen :],
-        'masses': [link.mass for link in links],
-        'consistency_margins': [link.consistency_margin() for link in links],
-        'remarks': result.remarks,
-    }
-    return {key: plain(value) for key, value in data.items()}
+    recorded, heads = result.recorded, ('name', 'start', 'base', 'base_deviation', 'consistent')
+    data: dict[str, Any] = plain(
+        {
+            'arm': result.start.name,
+            'starting_set': result.start.inertial_set,
+            'hand': result.start.hand,
+            'recordings': recorded.notes,
+            'left_out': recorded.failures,
+            'signal': recorded.signal,
+            'options': result.options,
+            'scores': result.scores,
+            'improvement': {**vars(result.improvement), 'better': result.improvement.better},
+            'verdict': {
+                **vars(result.verdict),
+                'sound': result.verdict.sound,
+                'accepted': result.accepted,
+                'sentences': _verdict(result),
+            },
+            'prior': {'precision': result.options.regularization, 'supported': result.precision},
+            'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
+            'left_open': dict(zip(result.model.base.names, result.left_open.tolist())),
+            'slip_reaches_rad': result.model.friction.reaches,
+            'residual_of_recordings': dict(zip(recorded.names, recorded.errors)),
+            'unseen_recordings': recorded.names[len(recorded.names) - recorded.unseen :],
+            'masses': [link.mass for link in result.arm.links],
+            'remarks': result.remarks,
+        }
+    )
+    return data
 
 
-def _score(one: Score) -> dict[str, Any]:
-    return {
-        'name': one.name,
-        'train': errors_as_data(one.train),
-        'test': errors_as_data(one.test),
-        'test_without_friction': errors_as_data(one.rigid),
-        'test_unfiltered': errors_as_data(one.unfiltered),
-        'parts': one.folds,
-    }
-
-
-def _parameters(result: Identification) -> list[tuple[str, float | None, float, float, float]]:
-    """
-    Return one row per base parameter and friction parameter.
-
-    A row has the name, the starting value, the estimate with the prior and its standard deviation,
-    and the consistent arm's value.
-    """
-    start = result.model.base.values(result.start)
-    return [
-        (
-            name,
-            float(start[i]) if i < len(start) else None,
-            float(result.base[i]),
-            float(result.deviations[i]),
-            float(result.theta[i]),
-        )
-        for i, name in enumerate(result.model.names)
-    ]
+def _parameters(result: Identification) -> list[tuple[Any, ...]]:
+    """Return name, starting value (None of friction), estimate, deviation, the arm's value."""
+    names, start = result.model.names, result.model.base.values(result.start)
+    starts = [*start, *[None] * (len(names) - len(start))]
+    return list(zip(names, starts, result.base, result.deviations, result.theta))
 
 
 def _verdict(result: Identification) -> list[str]:
@@ -169,9 +132,9 @@ def _poorly_known(result: Identification) -> list[str]:
 
 
 def tables(result: Identification) -> list[Table]:
-    """Return tables of errors by set, joint, left-out part and recording."""
+    """Return tables of errors by set, joint, left-out part and recording, and of the links."""
     scores, unit, names = result.scores, result.unit, result.start.joint_names
-    best = min(result.published, key=lambda one: one.test.E)
+    best, recorded = min(result.published, key=lambda one: one.test.E), result.recorded
 
     def heads(*names: str, form: str = '.3f') -> list[Head]:
         return [Head(name, form=form) for name in names]
@@ -182,39 +145,39 @@ def tables(result: Identification) -> list[Table]:
             'rigid alone: without friction and offset',
             ['parameters', *heads('all data', 'unseen', 'rigid alone', 'unfiltered')],
             [
-                (
-                    one.name,
-                    one.train.E,
-                    Cell(one.test.E, 'strong'),
-                    one.rigid.E,
-                    one.unfiltered.E,
-                )
+                (one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E, one.unfiltered.E)
                 for one in scores
             ],
         ),
         Table(
             f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
-            ['parameters', *heads(*(f'{k}' for k in range(1, len(names) + 1)), form='.2f')],
+            ['parameters', *heads(*map(str, range(1, len(names) + 1)), form='.2f')],
             [(one.name, *one.test.joints) for one in scores],
         ),
         Table(
             f'E on each left-out part [{unit}]',
             ['left out', *heads('identified', best.name)],
+            [(f'{k}', *each) for k, each in enumerate(zip(result.arm_score.folds, best.folds), 1)],
+        ),
+        Table(
+            f'E of the identified arm on each recording [{unit}]',
+            ['recording', *heads('E')],
+            list(zip(recorded.names, recorded.errors)),
+        ),
+        Table(
+            'links',
             [
-                (str(k), own, theirs)
-                for k, (own, theirs) in enumerate(zip(result.arm_score.folds, best.folds), 1)
+                'link',
+                *(Head(name, 'kg', '.3f') for name in ('mass at the start', 'identified')),
+                *(Head(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz'),
+            ],
+            [
+                (f'{k}', start.mass, own.mass, *(own.center_of_mass - start.center_of_mass))
+                for k, (start, own) in enumerate(zip(result.start.links, result.arm.links), 1)
             ],
         ),
     ]
-    if len(result.recorded.names) > 1:
-        found.append(
-            Table(
-                f'E of the identified arm on each recording [{unit}]',
-                ['recording', *heads('E')],
-                list(zip(result.recorded.names, result.recorded.errors)),
-            )
-        )
-    return found
+    return [one for one in found if len(one.rows) > 1]
 
 
 def parameter_table(result: Identification) -> Table:
@@ -223,82 +186,29 @@ def parameter_table(result: Identification) -> Table:
     return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
 
 
-def link_table(result: Identification) -> Table:
-    """Return the table of the links' masses and centres of mass, at the start and identified."""
-    rows = [
-        (
-            str(k),
-            before.mass,
-            after.mass,
-            *np.subtract(after.center_of_mass, before.center_of_mass),
-        )
-        for k, (before, after) in enumerate(zip(result.start.links, result.arm.links), 1)
-    ]
-    heads = [Head(name, 'kg', '.3f') for name in ('mass at the start', 'identified')]
-    heads += [Head(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz']
-    return Table('links', ['link', *heads], rows)
-
-
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
     """Return a figure of measured torque, the identified arm's torque and their difference."""
     predicted = result.model.torque(motion, result.theta)
     return torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
 
 
-def parameter_figure(result: Identification) -> Any:
-    """
-    Return a bar chart of the base parameters (with 3 sigma) and the consistent arm's values.
-
-    Masses, first moments and inertias are shown minus those of the starting set; friction is not.
-    """
-    names, b = result.model.names, len(result.model.base)
-    start = np.concatenate([result.model.base.values(result.start), np.zeros(len(names) - b)])
-    moment = [name.startswith('m') for name in names[:b]]
-    groups = {
-        'first moments and masses, change from the start [kg m, kg]': np.flatnonzero(moment),
-        'inertias, change from the start [kg m^2]': np.flatnonzero(np.logical_not(moment)),
-        'friction [N m s/rad, N m, N m]': np.arange(b, len(names)),
-    }
-    figure = figure_of_size((13.0, 10.5))
-    for axis, (title, members) in zip(figure.subplots(len(groups), 1), groups.items()):
-        place = np.arange(len(members))
-        axis.bar(
-            place - 0.2,
-            (result.base - start)[members],
-            0.38,
-            color=PREDICTED,
-            yerr=3.0 * result.deviations[members],
-            ecolor=MEASURED,
-            capsize=2,
-            label='base parameters, 3 sigma',
-        )
-        axis.bar(
-            place + 0.2,
-            (result.theta - start)[members],
-            0.38,
-            color=RESIDUAL,
-            label='consistent',
-        )
-        axis.set_xticks(place, [names[i] for i in members], rotation=60, fontsize=8)
-        axis.axhline(0.0, color='#888888', lw=0.6)
-        axis.set_title(title, fontsize=10, loc='left')
-        axis.grid(axis='y', alpha=0.25)
-    figure.axes[0].legend(fontsize=8)
-    figure.suptitle(f'start: {result.start.inertial_set}', fontsize=10)
-    return figure
-
-
-def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
+def identification_page(
+    result: Identification,
+    motions: Iterable[tuple[str, Motion]] = (),
+    *,
+    base_parameters: bool = False,
+) -> str:
     """
     Return the HTML page of an identification, with a torque plot for each named motion.
 
-    `motions` are pairs (name, motion); an iterator need not hold all motions in memory.
+    `motions` are pairs (name, motion); an iterator need not hold all motions in memory. With
+    `base_parameters` the table of all parameters is on the page, too.
     """
     parts: list[str | Table] = [
         paragraph(conclusion(result), 'good' if result.accepted else 'bad'),
         *(paragraph(line, 'warning') for line in details(result)),
-        heading('Errors'),
         *tables(result),
+        *([parameter_table(result)] if base_parameters else []),
         heading('Torques'),
         *(
             picture(
@@ -307,10 +217,6 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
             )
             for name, motion in motions
         ),
-        heading('Parameters'),
-        link_table(result),
-        picture(parameter_figure(result), 'base parameters with their standard deviations'),
-        parameter_table(result),
         heading('How'),
         paragraph(_method(result)),
     ]

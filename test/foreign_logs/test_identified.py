@@ -72,7 +72,7 @@ def test_behind_strong_gears_the_inertias_decide(tmp_path):
     own, start = scores['consistent'], scores['published, none']
     assert status == 0
     # Without friction both are some 50 N m off, and the published set happens to be nearer.
-    rigid = [one['test_without_friction']['E'] for one in (own, start)]
+    rigid = [one['rigid']['E'] for one in (own, start)]
     assert rigid[0] > rigid[1] > 40.0
     found = fd.load(out).friction.coulomb
     np.testing.assert_allclose(found[:3], GEARS[:3], rtol=0.15)
