@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from pathlib import Path
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from ..arm.dh_conversion import in_modified_convention
 from ..identification.base_parameters import (
     ANY_GRAVITY,
     base_parameters,
-    BaseParameters,
     NO_GRAVITY,
     upper_bound,
 )
@@ -43,12 +41,53 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
     `gravity` is one of DIRECTIONS. Return 1 if random states contradict the table.
     """
     found = base_parameters(arm, _direction(gravity))
+    names, members = found.standard_names, zip(found.relations, found.values(), found.columns)
+    rows = [
+        (
+            relation.name,
+            value,
+            _UNITS.get(names[column].rpartition('_')[0], 'kg m²'),
+            '' if str(relation) == relation.name else str(relation),
+        )
+        for relation, value, column in members
+    ]
+    heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
+    show(Table(f'{name}: base parameters, gravity {gravity}', heads, rows))
+    for what, numbers in (
+        ('no effect', found.no_effect),
+        ('only in combination with others', found.regrouped),
+    ):
+        say(f'{what}: {", ".join(names[k] for k in numbers) or "none"}')
     rank, lost = found.confirmed()
     agree = rank == len(found) and lost < _SAME_TORQUE
-    show(_table(found, f'{name}: base parameters, gravity {gravity}'))
-    _print_summary(arm, found, rank, lost)
+    bound = '' if found.rotor_inertia else f'; at most {upper_bound(arm)} by Gautier and Khalil'
+    say(
+        f'{len(found)} base parameters of {len(names)} standard ones{bound}; random states: rank '
+        f'of the regressor {rank}, torques changed by regrouping {lost:.1e}',
+        '' if agree else 'MISMATCH',
+    )
+    gap = found.rank_gap
+    if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
+        say(
+            f'the geometry is close to one with fewer base parameters (a rank decision rests on '
+            f'{gap.smallest_kept:.1e}, the next lower is {gap.largest_dropped:.1e}). If a twist '
+            'is meant to be a quarter turn, write it as pi/2 in the arm file.',
+            'note',
+        )
     if json:
-        write_json(json, {'gravity': gravity, 'rank': rank, **_content(arm, found)})
+        data = {
+            **{'gravity': gravity, 'rank': rank},
+            **{'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand},
+            'base_parameters': [
+                {'name': relation.name, 'value': value, 'relation': str(relation)}
+                for relation, value in zip(found.relations, found.values())
+            ],
+            'no_effect': [names[k] for k in found.no_effect],
+            'regrouped': [names[k] for k in found.regrouped],
+            'standard_parameters': names,
+            'matrix': found.matrix,
+        }
+        write_json(json, data)
     return 0 if agree else 1
 
 
@@ -68,62 +107,3 @@ def print_symbolic(description: ArmDescription, gravity: str, form: str) -> None
 def _direction(gravity: str) -> Array:
     vectors = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
     return np.array(vectors[gravity])
-
-
-def _table(found: BaseParameters, title: str) -> Table:
-    rows = []
-    for relation, value, column in zip(found.relations, found.values(), found.columns):
-        symbol, _ = found.standard_names[column].rsplit('_', 1)
-        text = str(relation)
-        meaning = '' if text == relation.name else text
-        rows.append((relation.name, value, _UNITS.get(symbol, 'kg m²'), meaning))
-    heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
-    return Table(title, heads, rows)
-
-
-def _print_summary(arm: ArmDescription, found: BaseParameters, rank: int, lost: float) -> None:
-    names = found.standard_names
-    for what, members in (
-        ('no effect', found.no_effect),
-        ('only in combination with others', found.regrouped),
-    ):
-        say(f'{what}: {", ".join(names[k] for k in members) or "none"}')
-    bound = f'; at most {upper_bound(arm)} by Gautier and Khalil, eq. 23'
-    if found.rotor_inertia:
-        bound = ''
-    say(
-        f'{len(found)} base parameters of {len(names)} standard ones{bound}; rank of the '
-        f'regressor over random states: {rank}',
-        '' if rank == len(found) else 'MISMATCH',
-    )
-    say(
-        f'regrouping changes torques at other states by {lost:.1e}',
-        '' if lost < _SAME_TORQUE else 'MISMATCH',
-    )
-    gap = found.rank_gap
-    if gap.smallest_kept < _DOUBTFUL[1] or gap.largest_dropped > _DOUBTFUL[0]:
-        say(
-            f'the geometry is close to one with fewer base parameters '
-            f'(a rank decision rests on {gap.smallest_kept:.1e}, the next lower is '
-            f'{gap.largest_dropped:.1e}). If a twist is meant to be a quarter turn, '
-            'write it as pi/2 in the arm file.',
-            'note',
-        )
-
-
-def _content(arm: ArmDescription, found: BaseParameters) -> dict[str, Any]:
-    """Return base parameters, their values and relations, and the map from standard parameters."""
-    names = found.standard_names
-    return {
-        'arm': arm.name,
-        'inertial_set': arm.inertial_set,
-        'hand': arm.hand,
-        'base_parameters': [
-            {'name': relation.name, 'value': float(value), 'relation': str(relation)}
-            for relation, value in zip(found.relations, found.values())
-        ],
-        'no_effect': [names[k] for k in found.no_effect],
-        'regrouped': [names[k] for k in found.regrouped],
-        'standard_parameters': list(names),
-        'matrix': found.matrix.tolist(),
-    }

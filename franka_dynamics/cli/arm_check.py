@@ -38,20 +38,6 @@ _SHOWN = 10
 _EXTREME = 5000.0
 
 
-def _light_joint(arm: ArmDescription) -> tuple[str, ...]:
-    """Return a sentence if M at home is badly conditioned, with the joint that moves least."""
-    mass = NewtonEulerModel(arm).mass_matrix(home_pose(arm))
-    condition = np.linalg.cond(mass)
-    if condition <= _EXTREME:
-        return ()
-    joint = int(np.diag(mass).argmin())
-    return (
-        f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} moves '
-        f'only {mass[joint, joint]:.1e} (kg m^2, or kg). Gains in proportion to M hold nothing '
-        'there; the real joint moves its drive as well, which is not in M.',
-    )
-
-
 def run(given: Check) -> int:
     """Print the verdict; exit 1 if formulations or torques of the descriptions differ."""
     if given.other is None:
@@ -69,22 +55,27 @@ def _formulations(given: Check) -> int:
             description, gravity=given.gravity, count=given.states, seed=given.seed
         )
     say(
-        f'{given.title(description)}: largest difference from Pinocchio '
-        f'{agreement.largest:.1e}, tolerance {TOLERANCE:.0e} ({agreement.states} states, seed '
-        f'{agreement.seed})',
+        f'{given.title(description)}: largest difference from Pinocchio {agreement.largest:.1e}, '
+        f'tolerance {TOLERANCE:.0e} ({agreement.states} states, seed {agreement.seed})',
         'pass' if agreement.passed else 'MISMATCH',
     )
     for sentence in agreement.findings:
         say(sentence, style='red')
     if is_urdf(given.arm):
-        say(
-            'Compared were three formulations of the dynamics of this URDF, not the URDF with '
-            f'an arm: `franka-dynamics arm check {shlex.quote(given.arm)}` does that.',
-            'note',
-        )
+        with_arm = f'`franka-dynamics arm check {shlex.quote(given.arm)}` compares it with an arm'
+        say(f'Compared were three formulations of the dynamics of this URDF; {with_arm}.', 'note')
     say_each((*description.notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
-    say_each(_light_joint(description), 'note')
+    mass = NewtonEulerModel(description).mass_matrix(home_pose(description))
+    if np.linalg.cond(mass) > _EXTREME:
+        joint = int(np.diag(mass).argmin())
+        say(
+            f'the condition number of M at home is {np.linalg.cond(mass):.0f}: '
+            f'{description.joint_names[joint]} moves only {mass[joint, joint]:.1e} (kg m^2, or '
+            'kg). Gains in proportion to M hold nothing there; the real joint moves its drive as '
+            'well, which is not in M.',
+            'note',
+        )
     if given.all:
         show(*agreement_tables(agreement))
     if given.json:
@@ -98,20 +89,16 @@ def _descriptions(given: Check, other: str) -> int:
     count = len(found.differences)
     named = other if isinstance(second, ArmDescription) else second.source
     say(
-        f'{named} against {first.name} ({first.inertial_set}, hand {first.hand}): '
-        f'{count} {"difference" if count == 1 else "differences"}, {len(found.acting)} of '
-        'them with an effect on torque.',
+        f'{named} against {first.name} ({first.inertial_set}, hand {first.hand}): {count} '
+        f'{"difference" if count == 1 else "differences"}, {len(found.acting)} of them with an '
+        'effect on torque. Compared are the base, joints, DH rows, flange, rotors, links, limits '
+        'and friction.',
         'pass' if found.passed else 'MISMATCH',
-    )
-    say(
-        'Compared are the base, joints, DH rows, flange, rotors, links, limits and '
-        'friction; not home poses, rated loads, shapes, names and notes.'
     )
     for one in found.differences[:_SHOWN]:
         say(f'- {one}', style='red' if one.has_effect else 'dim')
     if count > _SHOWN:
-        more = f'- and {count - _SHOWN} more with less effect; --json FILE writes all'
-        say(more, style='dim')
+        say(f'- and {count - _SHOWN} more with less effect; --json FILE writes all', style='dim')
     if found.acting:
         say(f'Together they change the torque by {found.together}.')
     data = found.as_data()
@@ -148,13 +135,10 @@ def _what_a_node_says(
     first: ArmDescription, chain: SerialChain, gravity: tuple[float, float, float]
 ) -> list[str]:
     """Return sentences: whether a node would accept the URDF as its model, and notes."""
+    text, names = read_urdf(Path(chain.source)), chain.joint_names
     try:
         _, verdict = model_from_urdf(
-            read_urdf(Path(chain.source)),
-            first,
-            source=chain.source,
-            joint_names=chain.joint_names,
-            gravity=gravity,
+            text, first, source=chain.source, joint_names=names, gravity=gravity
         )
     except (UrdfError, UrdfMismatchError) as error:
         return [f'a node refuses it as its model (model_source: urdf_file): {error}', *chain.notes]

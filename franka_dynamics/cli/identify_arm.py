@@ -92,21 +92,14 @@ def _write(given: Arm, result: Identification, bags: list[Bag], *, arm_file: boo
 def _refusal(given: Arm, result: Identification) -> str:
     """Return why the identified arm is rejected, or an empty string."""
     if not (result.verdict.sound or given.anyway):
-        return (
-            'No arm file was written, because the recordings are not sound; --anyway accepts '
-            'them as they are.'
-        )
-    if given.require is not None and not result.arm_score.test.E <= given.require:
-        return (
-            f'E on the left-out parts is above the required {given.require:g} {result.unit}; '
-            'no arm file was written.'
-        )
-    if result.improvement.better or given.anyway:
+        why = 'the recordings are not sound; --anyway accepts them'
+    elif given.require is not None and not result.arm_score.test.E <= given.require:
+        why = f'E on the left-out parts is above the required {given.require:g} {result.unit}'
+    elif result.improvement.better or given.anyway:
         return ''
-    return (
-        'The identified arm is not better than the published sets, so no arm file was '
-        'written; --anyway writes it nevertheless.'
-    )
+    else:
+        why = 'it is not better than the published sets; --anyway writes it nevertheless'
+    return f'No arm file was written: {why}.'
 
 
 def published_sets(options: ArmOptions, start: ArmDescription) -> list[ArmDescription]:

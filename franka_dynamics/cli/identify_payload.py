@@ -11,7 +11,7 @@ from .identify_verbs import Payload
 from .payload_from_mesh import write_payload
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
-from ..identification.payload import identify_payload, PayloadEstimate, static_samples
+from ..identification.payload import identify_payload, static_samples
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import Motion, prepare
 from ..report.elements import rounded
@@ -30,7 +30,21 @@ def run(given: Payload) -> int:
         without = _motions(given, arm, bar, given.without)
         loaded = _motions(given, arm, bar, given.loaded)
         found = identify_payload(without, loaded, arm, gravity=given.gravity)
-    _print(found)
+    rows = [
+        (name, *rounded(value, spread), rounded(used, spread)[0], unit)
+        for name, value, spread, used, unit in zip(
+            PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
+        )
+    ]
+    title = 'payload in the flange frame, inertia about its centre of mass'
+    show(Table(title, ('', 'estimate', 'standard deviation', 'payload', ''), rows))
+    if not found.inertia_shown:
+        say(
+            'The inertia cannot be identified from this motion, so the payload is a point mass. '
+            'Move the wrist faster to identify it.'
+        )
+    elif abs(found.payload - found.values).max() > 1e-9:
+        say('No real body has the estimated inertia; the payload has the nearest physical one.')
     if given.json:
         data = {
             'order': PAYLOAD_ORDER,
@@ -52,33 +66,9 @@ def _motions(
     motions = []
     for bag in bags:
         recording = given.read(bag, arm, bar)
-        for sentence in suspicions(recording, arm):
-            say(f'{bag}: {sentence}', 'warning')
+        say_each((f'{bag}: {sentence}' for sentence in suspicions(recording, arm)), 'warning')
         motions.append(
             static_samples(recording) if given.static else prepare(recording, given.signal)
         )
     say_each((remark for motion in motions for remark in motion.remarks), 'note')
     return motions
-
-
-def _print(found: PayloadEstimate) -> None:
-    rows = [
-        (name, *rounded(value, spread), rounded(used, spread)[0], unit)
-        for name, value, spread, used, unit in zip(
-            PAYLOAD_ORDER, found.values, found.deviations, found.payload, _UNITS
-        )
-    ]
-    show(
-        Table(
-            'payload in the flange frame, inertia about its centre of mass',
-            ('', 'estimate', 'standard deviation', 'payload', ''),
-            rows,
-        )
-    )
-    if not found.inertia_shown:
-        say(
-            'The inertia cannot be identified from this motion, so the payload is a point mass. '
-            'Move the wrist faster to identify it.'
-        )
-    elif abs(found.payload - found.values).max() > 1e-9:
-        say('No real body has the estimated inertia; the payload has the nearest physical one.')

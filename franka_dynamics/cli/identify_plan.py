@@ -13,7 +13,6 @@ import yaml
 
 from ._say import ProgressBar, say, show, this_command
 from .identify_verbs import FEWEST, MOST, Plan
-from ..arm import ArmDescription
 from ..errors import IdentificationError
 from ..files import write_text
 from ..identification.excitation import Excitation, optimise, repeated
@@ -31,64 +30,48 @@ _DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for a
 def run(given: Plan) -> int:
     """Write the trajectory; exit 1 if needed parameters stay unknown."""
     arm = given.load_arm()
-    found, repetitions = _optimise(given, arm)
-    identifiable = _print(given, arm, found, repetitions)
-    time = np.linspace(0.0, given.period, round(given.period * _POINTS_PER_S) + 1)
-    text = _trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time))
-    write_text(given.output, text)
-    say(
-        f'trajectory: {given.output}; play it with\n'
-        f'  {this_command()} node play {shlex.quote(str(given.output))}\n'
-        'or, where ROS 2 is installed, with\n  ros2 topic pub --once '
-        '/feedforward/reference trajectory_msgs/msg/JointTrajectory '
-        f'"$(cat {shlex.quote(str(given.output))})"'
-    )
-    return 0 if identifiable else 1
-
-
-def _problem(given: Plan, arm: ArmDescription) -> ExcitationProblem:
-    return ExcitationProblem(
-        arm,
-        given.part(ExcitationLimits),
-        given.gravity,
-        duration=(given.repetitions or FEWEST) * given.period,
-    )
-
-
-def _optimise(given: Plan, arm: ArmDescription) -> tuple[Excitation, int]:
-    """Optimise the motion; return it with the number of repetitions to record."""
-    start = given.start or arm.home
+    start, times = given.start or arm.home, given.repetitions or FEWEST
     if start is None:
         raise IdentificationError(f'{arm.name} has no home pose; give one with --start.')
-    problem = _problem(given, arm)
+    limits = given.part(ExcitationLimits)
+    problem = ExcitationProblem(arm, limits, given.gravity, duration=times * given.period)
     with ProgressBar() as bar:
         motions = [prepare(given.read(bag, arm, bar)) for bag in given.given]
+        planned = problem
         if motions:
             known = np.sum([bag_information(problem, one) for one in motions], axis=0)
-            problem = replace(problem, known=known)
+            planned = replace(problem, known=known)
         # _DRAW_S and _STEP_S were measured on an AMD EPYC for seven joints.
         seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * given.draws + _STEP_S * given.iterations)
         say(
-            f'planning: {given.draws} random motions, then at most {given.iterations} '
-            f'steps from the best, about {seconds:.0f} s of one processor'
+            f'planning: {given.draws} random motions, then at most {given.iterations} steps from '
+            f'the best, about {seconds:.0f} s of one processor'
         )
         found = optimise(
-            problem,
+            planned,
             start,
             period=given.period,
             draws=given.draws,
             iterations=given.iterations,
             progress=bar.follow('planning'),
         )
-    if given.repetitions is not None:
-        return found, given.repetitions
-    return repeated(problem, found, FEWEST, MOST)
+    if given.repetitions is None:
+        found, times = repeated(planned, found, FEWEST, MOST)
+    identifiable = _print(given, problem, found, times)
+    time = np.linspace(0.0, given.period, round(given.period * _POINTS_PER_S) + 1)
+    write_text(given.output, _trajectory_yaml(arm.joint_names, time, *found.trajectory.at(time)))
+    file = shlex.quote(str(given.output))
+    say(
+        f'trajectory: {given.output}; play it with\n  {this_command()} node play {file}\n'
+        'or, where ROS 2 is installed, with\n  ros2 topic pub --once /feedforward/reference '
+        f'trajectory_msgs/msg/JointTrajectory "$(cat {file})"'
+    )
+    return 0 if identifiable else 1
 
 
-def _print(given: Plan, arm: ArmDescription, found: Excitation, repetitions: int) -> bool:
+def _print(given: Plan, problem: ExcitationProblem, found: Excitation, repetitions: int) -> bool:
     """Print which base parameters stay unknown; return False if one of them matters."""
-    problem = _problem(given, arm)
-    names, values = problem.model.base.names, problem.model.base.values(arm)
+    base, values = problem.model.base, problem.model.base.values(problem.arm)
     unknown = found.left_open > IDENTIFIABLE
     missing = problem.not_known(found.deviations)
     left = problem.torques_left(found.deviations)
@@ -96,7 +79,7 @@ def _print(given: Plan, arm: ArmDescription, found: Excitation, repetitions: int
     bags = f', and the {len(given.given)} given bags' if given.given else ''
     say(
         f'After {times} ({repetitions * given.period / 60.0:.1f} minutes){bags} '
-        f'{np.count_nonzero(~unknown)} of {len(names)} base parameters are identifiable; a '
+        f'{np.count_nonzero(~unknown)} of {len(values)} base parameters are identifiable; a '
         f"standard deviation is at most {found.left_open.max():.0%} of the prior's (masses "
         f'100 %, others in proportion). Random motions within the same limits '
         f'({len(found.random_worst)} of them) reach {found.random_worst.min():.0%} to '
@@ -105,10 +88,8 @@ def _print(given: Plan, arm: ArmDescription, found: Excitation, repetitions: int
     if unknown.any():
         rows = [
             (
-                names[k],
-                *rounded(values[k], found.deviations[k]),
-                found.left_open[k],
-                left[k],
+                *(base.names[k], *rounded(values[k], found.deviations[k])),
+                *(found.left_open[k], left[k]),
                 'NOT identifiable' if missing[k] else 'not needed',
             )
             for k in np.flatnonzero(unknown)
@@ -117,8 +98,7 @@ def _print(given: Plan, arm: ArmDescription, found: Excitation, repetitions: int
             *('parameter', 'start', 'deviation', Head("of the prior's", form='.0%')),
             *(Head('torque, of the noise', form='.2g'), ''),
         )
-        title = f'predicted standard deviations after {times}{bags}'
-        show(Table(title, heads, rows))
+        show(Table(f'predicted standard deviations after {times}{bags}', heads, rows))
     if missing.any():
         say(
             f'{np.count_nonzero(missing)} that matter are NOT identifiable: move more '

@@ -42,15 +42,11 @@ def run(given: PayloadFromMesh) -> int:
     mount = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
     mesh = file.mesh.moved(mount @ pose_from_xyz_rpy(given.xyz, given.rpy))
     inertia = mesh_inertia(mesh, density)
-    say(
-        f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3, density '
-        f'{density:.6g} kg/m^3, mass {inertia.mass:.6g} kg'
-    )
+    size = f'{len(mesh.faces)} faces, volume {volume * 1e6:.6g} cm^3'
+    say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
     if density > _DENSEST:
-        say(
-            f'nothing is as dense as {density:.4g} kg/m^3; is the unit {file.unit} right?',
-            'warning',
-        )
+        dense = f'nothing is as dense as {density:.4g} kg/m^3'
+        say(f'{dense}; is the unit {file.unit} right?', 'warning')
     comment = f'{name}, {density:.6g} kg/m^3, mount {given.mount}'
     say(
         'in the flange frame: mass [kg], centre of mass x y z [m], inertia about the '
@@ -77,11 +73,9 @@ def write_payload(
         above = f'above the {arm.rated_load:g} kg that {arm.name} is rated for'
         say(f'{payload[0]:.4g} kg is {above}', 'warning')
     say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
-    texts = {
-        given.output: lambda: payload_parameter_file(payload, comment),
-        given.desk: lambda: desk_json(payload, name),
-    }
-    for path, text in texts.items():
-        if path is not None:
-            write_text(path, text())
-            say(f'written: {path}')
+    if given.output is not None:
+        write_text(given.output, payload_parameter_file(payload, comment))
+        say(f'written: {given.output}')
+    if given.desk is not None:
+        write_text(given.desk, desk_json(payload, name))
+        say(f'written: {given.desk}')

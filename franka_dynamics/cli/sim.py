@@ -49,33 +49,31 @@ def run(given: Sim) -> int:
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
     os.environ.setdefault(_RANGE, 'LOCALHOST')
+    model, driven = given.node_parameters(), arm
+    if not given.ideal and arm.simulated_armature is not None:
+        driven = arm.with_armature()
+    gains = {} if given.no_gains else dict(zip(('kp', 'kd'), weak_gains(driven, _WEAK_RATE)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if given.output is None else given.output
         folder.mkdir(parents=True, exist_ok=True)
+        plant = _drawn_plant(arm, folder) if given.realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
         with until_interrupted() as unasked, NodeGroup(folder) as nodes:
             try:
-                _start(given, arm, nodes, folder)
+                # The arm waits for each torque, so that a slow machine changes only the pace.
+                nodes.start_arm_and_node(
+                    {**plant, 'gravity_compensation': given.target == 'fci', 'ideal': given.ideal},
+                    {**model, 'target': given.target, **gains},
+                    _STEP_RATE * given.real_time_factor,
+                )
+                where = f'{_RANGE}={os.environ[_RANGE]}'
+                say(f'{given.arm}, target {given.target}, {where}; Ctrl-C ends it.')
                 return _hold(given, arm, nodes, unasked)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if unasked():
                     raise
     return 0
-
-
-def _start(given: Sim, arm: ArmDescription, nodes: NodeGroup, folder: Path) -> None:
-    simulated = arm if given.ideal or arm.simulated_armature is None else arm.with_armature()
-    gains = {} if given.no_gains else dict(zip(('kp', 'kd'), weak_gains(simulated, _WEAK_RATE)))
-    # The simulated arm waits for each torque, so that a slow machine changes only the pace.
-    model = given.node_parameters()
-    plant = _drawn_plant(arm, folder) if given.realistic else model
-    nodes.start_arm_and_node(
-        {**plant, 'gravity_compensation': given.target == 'fci', 'ideal': given.ideal},
-        {**model, 'target': given.target, **gains},
-        _STEP_RATE * given.real_time_factor,
-    )
-    say(f'{given.arm}, target {given.target}, {_RANGE}={os.environ[_RANGE]}; Ctrl-C ends it.')
 
 
 def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[], bool]) -> int:
@@ -96,8 +94,7 @@ def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[
             latest, before = feed.status(node), fault
             fault = latest is not None and latest.level == 'ERROR'
             if fault and not before:
-                why = '`node state` says why'
-                say(f'the node has a fault and commands no torque: {why}', style='red')
+                say('the node has a fault; `node state` says which', style='red')
             if not unasked():
                 return False
             nodes.require_all()
@@ -111,7 +108,13 @@ def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[
                         'more time, and end other simulated arms in this ROS_DOMAIN_ID.'
                     )
                 return int(fault)
-        _show_commands(given)
+        say('The arm is held. Meanwhile, in another terminal:')
+        suggest('node monitor', 'node set scale 0.5')
+        motion = given.arm
+        if ready_excitation(motion) is None:
+            motion = 'excitation.yaml'
+            suggest(f'identify plan {given.arm_as_given()} --output {motion}')
+        suggest(f'node play {motion} --record recording')
         if given.no_view:
             while go_on(_CHECK_S):
                 pass
@@ -125,27 +128,13 @@ def _hold(given: Sim, arm: ArmDescription, nodes: NodeGroup, unasked: Callable[[
     return int(fault)
 
 
-def _show_commands(given: Sim) -> None:
-    arm, ready = given.arm_as_given(), ready_excitation(given.arm) is not None
-    motion = given.arm if ready else 'excitation.yaml'
-    say('The arm is held. Meanwhile, in another terminal:')
-    suggest(
-        'node monitor',
-        'node set scale 0.5',
-        *(() if ready else (f'identify plan {arm} --output {motion}',)),
-        f'node play {motion} --record recording',
-    )
-
-
 def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm unlike the model; return the simulator's parameters for it."""
     plant = draw_plant(arm)
     save(plant.arm, folder / 'plant.yaml', source='drawn about its model')
-    settings = plant.settings
+    noises = ('position_noise', 'velocity_noise', 'effort_noise')
     return {
         'robot_type': str(folder / 'plant.yaml'),
-        'payload': payload_array(settings.payload),
-        'position_noise': settings.position_noise,
-        'velocity_noise': settings.velocity_noise,
-        'effort_noise': settings.effort_noise,
+        'payload': payload_array(plant.settings.payload),
+        **{noise: getattr(plant.settings, noise) for noise in noises},
     }

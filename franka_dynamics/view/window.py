@@ -1,12 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The page in the browser: an arm's scene, and its torques as a table and over time."""
+"""The page in the browser: an arm's scene and a table of its torques."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from itertools import cycle
 import socket
 import time
 from typing import Any
@@ -21,7 +19,6 @@ from .scene import (
     GRAVITY,
     INERTIA,
     MEASURED,
-    share_of_limit,
     torque_table,
     ViewState,
 )
@@ -29,48 +26,6 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import needing, OutputError
 from ..recordings.preprocessing import Motion
-from ..typing import Array
-
-WINDOW_S = 10.0
-_LAST = 1e6  # order on the page: below all other elements
-_PERIOD_S = 0.2  # [s] between two updates of the plot
-_COLOURS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2')
-
-
-class TorquePlot:
-    """The last 10 s of every joint's |torque| as a share of the limit, on a viser server."""
-
-    def __init__(self, server: Any, description: ArmDescription) -> None:
-        self._description = description
-        self._rows: deque[Array] = deque()  # time [s] and the shares [%], NaN where unknown
-        self._shown: float | None = None
-        with server.gui.add_folder('torques over time', order=_LAST):
-            series = [
-                {'label': name.rpartition('_')[2], 'stroke': colour, 'width': 1.5}
-                for name, colour in zip(description.joint_names, cycle(_COLOURS))
-            ]
-            self._plot = server.gui.add_uplot(
-                tuple(np.zeros((1 + description.n, 0))),
-                ({'label': 't [s]'}, *series),
-                scales={'x': {'time': False}, 'y': {'auto': False, 'range': (0.0, 105.0)}},
-                title='share of the torque limit [%] over t [s]',
-                aspect=1.6,
-            )
-
-    def add(self, state: ViewState) -> None:
-        """Add a state to the plot; a state earlier than the last one clears the plot first."""
-        shares = share_of_limit(state, self._description)
-        known = np.full(self._description.n, np.nan) if shares is None else 100.0 * shares
-        if self._rows and state.time < self._rows[-1][0]:
-            self._rows.clear()
-        if not self._rows or state.time > self._rows[-1][0]:
-            self._rows.append(np.append(state.time, known))
-        while self._rows[0][0] < state.time - WINDOW_S:
-            self._rows.popleft()
-        if self._shown is None or not 0.0 <= state.time - self._shown < _PERIOD_S:
-            self._shown = state.time
-            self._plot.data = tuple(np.array(self._rows).T)
-
 
 LOCAL_HOST = '127.0.0.1'
 
@@ -118,7 +73,6 @@ class Window:
         self.remark = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
         self._scene = ArmScene(self.server, description)
-        self._plot = TorquePlot(self.server, description)
 
     def __enter__(self) -> Window:
         return self
@@ -132,11 +86,10 @@ class Window:
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
     def show(self, state: ViewState) -> None:
-        """Show a state; browsers get scene, table and plot in one message."""
+        """Show a state; browsers get scene and table in one message."""
         with self.server.atomic():
             self._scene.update(state)
             self._table.content = torque_table(state, self._description)
-            self._plot.add(state)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show the links' meshes in place of their simple shapes."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrows, meshes and plots over time, as the page shows them."""
+"""Arrows and meshes, as the page shows them."""
 
 import re
 
@@ -16,9 +16,7 @@ from franka_dynamics.view.meshes import MeshesError, package_folders, shape_mesh
 from franka_dynamics.view.scene import (
     COMMANDED,
     EXTERNAL,
-    GRAVITY,
     LEAST_TORQUE,
-    MEASURED,
     ViewState,
 )
 from franka_dynamics.view.window import Window
@@ -137,15 +135,3 @@ def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
         window.show(ViewState(0.0, Q, {COMMANDED: 86.9 * np.eye(7)[1]}))
         colours = [tuple(handle.color) for handle in scene._handles]
         assert colours.count(colours[2]) == 1 and colours.count(colours[3]) == 6
-
-
-def test_shares_of_the_limits_are_plotted_over_the_last_seconds(page):
-    plot = page._plot._plot
-    for k in range(150):
-        page.show(ViewState(0.1 * k, Q, {MEASURED: np.full(7, 6.0), GRAVITY: np.full(7, 5.0)}))
-    time, *shares = plot.data
-    assert time[0] == pytest.approx(4.8, abs=0.11) and time[-1] > 14.6
-    np.testing.assert_allclose(shares[0], 100.0 * 6.0 / 87.0, rtol=1e-12)
-    np.testing.assert_allclose(shares[6], 50.0, rtol=1e-12)
-    page.show(ViewState(1.0, Q))  # an earlier time: the slider was moved, or the bag starts again
-    assert [len(row) for row in plot.data] == [1] * 8 and np.isnan(plot.data[1]).all()
