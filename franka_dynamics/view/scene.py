@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from .meshes import ArmMeshes, shape_meshes
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..report.table import Cell, Head, Mark, Table
 from ..typing import Array
 
 GRAVITY, CORIOLIS, INERTIA = 'g', 'C dq', 'M ddq'
@@ -46,59 +46,48 @@ def share_of_limit(state: ViewState, description: ArmDescription) -> Array | Non
     return None if torque is None else np.abs(torque) / description.limit('effort')
 
 
-_STYLE = (
-    '<style>.fd{border-collapse:collapse;font:12px/1.6 monospace;width:100%}'
-    '.fd td,.fd th{text-align:right;padding:0 .3em;white-space:nowrap}'
-    '.fd td:first-child,.fd th:first-child{text-align:left}</style>'
-)
-_UNKNOWN = '–'
 # Fractions of the torque limit from which a link is orange, and from which it is red.
 NEAR, FULL = 0.7, 0.99
-COLOURS = {'fine': (120, 160, 200), 'near': (230, 160, 40), 'full': (220, 50, 50)}
+COLOURS: dict[Mark, tuple[int, int, int]] = {
+    'good': (120, 160, 200),
+    'warning': (230, 160, 40),
+    'bad': (220, 50, 50),
+}
+_STYLE = (
+    '<style>table{font:12px/1.6 monospace;width:100%}caption{caption-side:bottom}'
+    'td,th{text-align:right;white-space:nowrap}'
+    f'{"".join(f".{mark}{{background:rgb{colour}}}" for mark, colour in COLOURS.items())}</style>'
+)
+_UNKNOWN = '–'
+
+
+def _mark(share: float) -> Mark:
+    return 'bad' if share >= FULL else 'warning' if share >= NEAR else 'good'
 
 
 def colour_of(share: float) -> tuple[int, int, int]:
     """Return the colour for a torque relative to its limit."""
-    return COLOURS['full' if share >= FULL else 'near' if share >= NEAR else 'fine']
+    return COLOURS[_mark(share)]
 
 
 def torque_table(state: ViewState, description: ArmDescription) -> str:
     """Return the table of torques as HTML; an unknown value is a dash."""
     shares = share_of_limit(state, description)
-    head = ''.join(f'<th>{escape(name)}</th>' for name in ('', 'q', *COLUMNS, 'limit'))
     rows = []
-    for i, name in enumerate(description.joint_names):
-        cells = [f'<abbr title="{escape(name)}">{i + 1}</abbr>', f'{state.q[i]:.2f}']
-        cells += [
-            _UNKNOWN if column not in state.torques else _one_decimal(state.torques[column][i])
-            for column in COLUMNS
-        ]
-        rows.append(
-            ''.join(f'<td>{cell}</td>' for cell in cells)
-            + _bar(None if shares is None else float(shares[i]))
-        )
-    body = ''.join(f'<tr>{row}</tr>' for row in rows)
-    return (
-        f'{_STYLE}<table class="fd"><tr>{head}</tr>{body}</table>'
-        f'<small>t = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; '
-        'limit: share of the torque limit</small>'
+    for i, q in enumerate(state.q):
+        known = {column: torque[i] for column, torque in state.torques.items()}
+        # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
+        torques = [np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in COLUMNS]
+        share = np.nan if shares is None else float(shares[i])
+        told = Cell(f'{100.0 * share:.0f} %', _mark(share)) if np.isfinite(share) else _UNKNOWN
+        rows.append((i + 1, q, *torques, told))
+    columns = [Head(name, form='.1f') for name in COLUMNS]
+    heads: list[Head | str] = ['', Head('q', form='.2f'), *columns, 'limit']
+    about = (
+        f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
+        'the torque limit'
     )
-
-
-def _one_decimal(torque: float) -> str:
-    # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
-    return f'{round(float(torque), 1) + 0.0:.1f}'
-
-
-def _bar(share: float | None) -> str:
-    if share is None or not np.isfinite(share):
-        return f'<td>{_UNKNOWN}</td>'
-    colour = f'rgb{colour_of(share)}'
-    width = min(100.0 * share, 100.0)
-    return (
-        f'<td style="background:linear-gradient(to right,{colour} {width:.0f}%,'
-        f'transparent {width:.0f}%)">{100.0 * share:.0f} %</td>'
-    )
+    return _STYLE + Table(about, heads, rows).html()
 
 
 _BASE_COLOUR, _CENTER_COLOUR = (150, 150, 150), (20, 20, 20)
@@ -218,7 +207,7 @@ def _place(handle: Any, pose: NDArray[np.float64]) -> None:
 
 def _quaternion(pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rotation of a pose as (w, x, y, z)."""
-    import pinocchio as pin
+    from viser.transforms import SO3
 
-    x, y, z, w = pin.Quaternion(np.ascontiguousarray(pose[:3, :3])).coeffs()
-    return np.array([w, x, y, z])
+    turn: NDArray[np.float64] = np.asarray(SO3.from_matrix(pose[:3, :3]).wxyz, dtype=float)
+    return turn
