@@ -22,24 +22,24 @@ _HIGH, _TOO_HIGH = 0.8, 1.0  # shares of the torque limit
 _LATE_MS, _OTHER_CLOCK_MS = 100.0, 3.6e6
 
 
-def monitor_view(nodes: Sequence[NodeView], now: float, *, brief: bool = False) -> RenderableType:
+def monitor_view(nodes: Sequence[NodeView], now: float) -> RenderableType:
     """
     Return a panel for each node heard so far; before the first, one line that says "waiting".
 
-    With `brief` one line names all statuses that are OK, and joints have their numbers alone.
+    One line names all statuses that are OK; joints have their numbers alone.
     """
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
     ordered = sorted(nodes, key=lambda node: node.name)
-    return Group(*(_panel(node, now, brief=brief) for node in ordered))
+    return Group(*(_panel(node, now) for node in ordered))
 
 
-def _panel(node: NodeView, now: float, *, brief: bool) -> Panel:
+def _panel(node: NodeView, now: float) -> Panel:
     parts: list[RenderableType] = []
     table = Table.grid(padding=(0, 2))
     for column in range(3):
         table.add_column(no_wrap=column < 2, overflow='fold')
-    good = [one for one, status in node.statuses.items() if brief and status.level == 'OK']
+    good = [one for one, status in node.statuses.items() if status.level == 'OK']
     if good:
         parts.append(Text(f'OK: {", ".join(good)}', style=_COLORS['OK']))
     for subject, status in node.statuses.items():
@@ -58,7 +58,7 @@ def _panel(node: NodeView, now: float, *, brief: bool) -> Panel:
                 style='bold',
             )
         )
-        parts.append(_torques(node, brief=brief))
+        parts.append(_torques(node))
     silent = f' (silent for {now - node.heard:.0f} s)' if node.silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
     title = f'{node.name}{silent}'
@@ -76,11 +76,11 @@ def _number(value: float, digits: int = 0) -> str:
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
-def _torques(node: NodeView, *, brief: bool) -> Table:
+def _torques(node: NodeView) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
-    common = next(iter(node.torque_limits), '').rstrip('0123456789') if brief else ''
+    common = next(iter(node.torque_limits), '').rstrip('0123456789')
     caption += f' of {common}...' if common else ''
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', overflow='fold')

@@ -195,7 +195,7 @@ def monitor(given: Monitor) -> int:
     ):
         while go_on():
             feed.poll()
-            live.update(monitor_view(feed.nodes, time.monotonic(), brief=True), refresh=front)
+            live.update(monitor_view(feed.nodes, time.monotonic()), refresh=front)
             time.sleep(_PERIOD_S)
     return 0
 

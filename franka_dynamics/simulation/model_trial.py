@@ -14,7 +14,7 @@ noise, an undeclared load and, if it has seven joints, elastic gears.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +22,6 @@ import numpy as np
 from .arm_simulation import ArmSimulation, SimulationSettings
 from .joint_elasticity import franka_elasticity
 from .mujoco_model import TIMESTEP_S
-from .play import recorded
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import weak_gains
 from ..control.feedforward import Feedforward, State
@@ -120,6 +119,7 @@ _MOST_RATE = 300.0  # largest damping rate of the PD [1/s]; torques act a millis
 # Number of periods of the identification motion; number of random motions to choose from.
 PERIODS, DRAWS = 2, 30
 _SETTLE_S = 1.0
+_FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
 Progress = Callable[[str, float], None]
 Error = tuple[Array, Array]
@@ -215,3 +215,12 @@ def _follow(
         rows.append((reading.position, reading.velocity, simulation.read().effort))
     recording = recorded('plant', arm, rows[-len(times) :], TIMESTEP_S)
     return recording, (np.array(times), np.array(errors))
+
+
+def recorded(
+    source: str, arm: ArmDescription, rows: Sequence[tuple[Array, Array, Array]], period: float
+) -> Recording:
+    """Return rows (q, dq, effort), (n,) each, `period` seconds apart, as a recording."""
+    q, dq, effort = (np.array(column) for column in zip(*rows))
+    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
+    return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)

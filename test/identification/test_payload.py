@@ -19,7 +19,8 @@ from franka_dynamics.identification.payload import (
 from franka_dynamics.recordings.log_import import recording_from_arrays
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.arm_simulation import SimulationSettings
-from franka_dynamics.simulation.play import play
+
+from ..simulation.playing import play
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))
