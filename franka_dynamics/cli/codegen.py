@@ -17,9 +17,6 @@ from ..files import write_text
 from ..report.table import Table
 
 _LANGUAGES = {'c': '.h', 'python': '.py'}
-_QUANTITIES = ('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix')
-_EVERY = tuple(one.value for one in Quantity)
-_NOT_IN_A_PACKAGE = ('language', 'parameters', 'gravity', 'quantities')
 
 
 def run(given: Codegen) -> int:
@@ -28,9 +25,7 @@ def run(given: Codegen) -> int:
     if given.package is not None:
         return _write_package(given, given.package)
     if given.language == 'cpp':
-        raise SettingsError(
-            '--language cpp writes a whole package; add --package NAME and --output FOLDER.'
-        )
+        raise SettingsError('--language cpp writes a package; add --package NAME and --output.')
     if given.parameters == 'run_time':
         given.refuse('--parameters run_time: gravity is set then', 'gravity')
     arm, parameters = given.load_arm(), Parameters(given.parameters)
@@ -39,13 +34,9 @@ def run(given: Codegen) -> int:
         customised_equations(arm, Quantity(name), given.gravity, parameters=parameters)
         for name in quantities
     ]
-    show(
-        Table(
-            f'{arm.name}: operations per evaluation of the code, without sines and cosines',
-            ('equations', 'multiplications', 'additions'),
-            [(each.quantity.value, *operation_count(each.program)) for each in listed],
-        )
-    )
+    title = f'{arm.name}: operations per evaluation of the code, without sines and cosines'
+    rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
+    show(Table(title, ('equations', 'multiplications', 'additions'), rows))
     if given.output is not None:
         write = {'c': c_header, 'python': python_module}[given.language]
         path = given.output / f'{identifier(arm.name)}_dynamics{_LANGUAGES[given.language]}'
@@ -57,7 +48,7 @@ def run(given: Codegen) -> int:
 def _write_package(given: Codegen, name: str) -> int:
     """Write an ament_cmake package with the arm's equations; return exit status 0."""
     why = '--package, which writes C++ with parameters and gravity at run time'
-    given.refuse(why, *_NOT_IN_A_PACKAGE)
+    given.refuse(why, 'language', 'parameters', 'gravity', 'quantities')
     if given.output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
     arm, folder = given.load_arm(), given.output / name

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -58,8 +57,7 @@ class SimulationSettings:
     `elasticity`, which brings its own motors in place of the armature, puts elastic gears between
     motors and links; the measured velocity is then the motors', as in recordings of a real FER.
     `start`, (n,), is the first position, by default the `home_pose`; `gravity` is in the space
-    frame [m/s^2]. `sensor_delay` is the delay of positions, velocities and efforts [s].
-    `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N m]
+    frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N m]
     of noise drawn from `seed`. `push` is a wrench on the arm. `vibration` [N m] is the rms, in
     every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of the strongest
     joints, less on others in proportion to their torque limits; the effort sensors measure the
@@ -78,7 +76,6 @@ class SimulationSettings:
     position_noise: float = 0.0
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
-    sensor_delay: float = 0.0
     vibration: float = 0.0
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
@@ -92,7 +89,7 @@ class SimulationSettings:
 
 @dataclass(frozen=True, eq=False)
 class SensorReading:
-    """Sensor values, (n,) each, delayed by `sensor_delay`, and the time [s] of reading them."""
+    """Sensor values, (n,) each, and the time [s] of reading them."""
 
     time: float
     position: Array
@@ -161,9 +158,6 @@ class ArmSimulation:
             None
             if settings.elasticity is None
             else ElasticDrive(settings.elasticity, self.data.qpos)
-        )
-        self._readings: deque[tuple[Array, Array, Array]] = deque(
-            maxlen=1 + round(settings.sensor_delay / TIMESTEP_S)
         )
         self.braked = True
         self.ran_away = ''  # why the brakes closed for good; empty if they did not
@@ -271,13 +265,13 @@ class ArmSimulation:
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
-        """Return the delayed sensor readings, noise included."""
+        """Return the sensor readings, noise included."""
         settings, n = self.settings, self.description.n
 
         def noise(deviation: float) -> Array | float:
             return deviation * self._rng.standard_normal(n) if deviation else 0.0
 
-        position, velocity, effort = self._readings[0]
+        position, velocity, effort = self._reading
         return SensorReading(
             self.time,
             position + noise(settings.position_noise),
@@ -287,7 +281,7 @@ class ArmSimulation:
 
     def _note_reading(self) -> None:
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
-        self._readings.append((self.data.qpos.copy(), speed.copy(), self._effort))
+        self._reading = self.data.qpos.copy(), speed.copy(), self._effort
 
     def _draw_tones(self) -> tuple[Array, Array, Array]:
         """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""

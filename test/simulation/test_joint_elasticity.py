@@ -85,22 +85,6 @@ def test_the_gear_ripples_in_proportion_to_speed():
     assert found / 4.0 == pytest.approx(38.4 * speed, abs=0.5)
 
 
-def test_a_delay_shows_yesterdays_state():
-    delayed, prompt = (
-        ArmSimulation(SINGLE, SimulationSettings(brake_release_after=0.0, sensor_delay=delay))
-        for delay in (3e-3, 0.0)
-    )
-    states = []
-    for step in range(10):
-        for arm in (delayed, prompt):
-            arm.step(np.array([1.0 + step]))
-        states.append(prompt.read())
-    late = delayed.read()
-    assert late.time == states[-1].time
-    for name in ('position', 'velocity', 'effort'):
-        np.testing.assert_array_equal(getattr(late, name), getattr(states[-4], name))
-
-
 def test_another_arm_has_no_elasticity_of_ours():
     with pytest.raises(SettingsError, match='has 3 joints; elastic joints are known for the'):
         franka_elasticity(load('rpr'))
