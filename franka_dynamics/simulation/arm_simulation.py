@@ -57,11 +57,12 @@ class SimulationSettings:
     `elasticity`, which brings its own motors in place of the armature, puts elastic gears between
     motors and links; the measured velocity is then the motors', as in recordings of a real FER.
     `start`, (n,), is the first position, by default the `home_pose`; `gravity` is in the space
-    frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations [rad, rad/s, N m]
-    of noise drawn from `seed`. `push` is a wrench on the arm. `vibration` [N m] is the rms, in
-    every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of the strongest
-    joints, less on others in proportion to their torque limits; the effort sensors measure the
-    vibration. With `gravity_compensation` the arm itself adds g(q) for an upright base without
+    frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations
+    [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm. `vibration` [N m]
+    is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of
+    the strongest joints, less on others in proportion to their torque limits; the effort sensors
+    measure the vibration. With `gravity_compensation` the arm itself adds g(q), for an upright
+    base, without
     `payload`, as under FCI. The brakes open when commands have come without a gap for
     `brake_release_after` [s]; 0 opens them with the first command.
     """
