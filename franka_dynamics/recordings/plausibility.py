@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a recording for wrong units, driver faults, saturation and jumps."""
+"""Checks of a recording for wrong units, driver faults, clipping and jumps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from ..arm import ArmDescription
 from ..errors import RecordingError
 from ..typing import Array
 
-# A joint is saturated if its effort is at least _LIMIT_SHARE of the joint's limit in more
-# than _MESSAGES_SHARE of the messages. Some drivers clip efforts just below the limit.
-_LIMIT_SHARE, _MESSAGES_SHARE = 0.99, 0.01
 _DEGREES_FACTOR = 2.0  # positions beyond this multiple of the joint's limits must be in degrees
 # Smallest and largest allowed ratio of a velocity to the rate of change of the position; for
 # velocities in deg/s the ratio is 57.3. Velocity and rate of change are compared over windows, for
@@ -48,12 +45,11 @@ def suspicions(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
     Return one sentence for each sign that a recording is wrong.
 
-    Signs are the results of `faults`, torques at or far beyond the joints' limits, and jumps in
+    Signs are the results of `faults`, torques far beyond the joints' limits, and jumps in
     positions. Raises RecordingError if the effort is zero in every message.
     """
     return (
         *faults(recording, arm),
-        *_saturation(recording, arm),
         *_spikes(recording, arm),
         *_jumps(recording, arm),
     )
@@ -166,17 +162,6 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
             f'sign-flipped or not measured. The velocity of {recording.joint_names[joint]} is '
             f'{ratio[joint]:.2g} times the rate at which its position changes ({len(wrong)} of '
             f'{len(moves)} joints are wrong); friction and Coriolis torques would be meaningless'
-        )
-
-
-def _saturation(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence for each joint whose effort is at its limit in over 1 % of messages."""
-    share = np.mean(_effort_share(recording.effort, arm) >= _LIMIT_SHARE, axis=0)
-    for joint in np.flatnonzero(share > _MESSAGES_SHARE):
-        yield (
-            f'the torque of {recording.joint_names[joint]} is at its limit of '
-            f'{arm.limit("effort")[joint]:g} N m in {share[joint]:.0%} of the messages; no model '
-            'can predict a clipped torque'
         )
 
 

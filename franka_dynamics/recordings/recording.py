@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .options import HEADER, RECEIVED, STAMPS
-from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, other_joints, what_to_do
+from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, WHAT_TO_DO
 from .unclosed import REMARK, unclosed_file
 from ..arm import ArmDescription
 from ..errors import needing, RecordingError
@@ -260,14 +260,15 @@ class _Messages:
         if self.seen != expected:
             raise RecordingError(
                 f'{self._where}: the index promises {expected} messages, but {self.seen} are '
-                f'there, so the bag is cut short or damaged. {what_to_do()}.'
+                f'there, so the bag is cut short or damaged. {WHAT_TO_DO}.'
             )
         if self._passed_over == self.seen:
             most = max(self._columns, key=len)  # a gripper's own messages may come first
             raise RecordingError(
                 f'{self._where}: none of the {self.seen} messages has the joints '
                 f'{", ".join(self._expected)}; one names {", ".join(most) or "no joints"}. '
-                f'{other_joints(most, self._expected)}'
+                'Choose the topic by --topic, the arm by --arm or --arm-prefix, or name its '
+                'joints with --joint-names.'
             )
 
     def piece(self) -> Recording:

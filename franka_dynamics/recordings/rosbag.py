@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from shutil import which
 from typing import Any
 
 import numpy as np
@@ -21,14 +20,10 @@ JOINT_STATE = 'sensor_msgs/msg/JointState'
 DEFAULT_TOPIC = '/joint_states'
 _FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
 _FILES = ('.mcap', '.db3', '.bag')
-_MENDERS = {'ros2': '`ros2 bag reindex`', 'mcap': '`mcap recover`'}
-
-
-def what_to_do() -> str:
-    """Return advice about a damaged bag, with the repair programs that are installed."""
-    there = [command for program, command in _MENDERS.items() if which(program)]
-    tried = f'try {" or ".join(there)}, or ' if there else ''
-    return f'A recorder that was killed leaves such a file: {tried}record again'
+WHAT_TO_DO = (
+    'A recorder that was killed leaves such a file: try `ros2 bag reindex` or `mcap recover`, or '
+    'record again'
+)
 
 
 @contextmanager
@@ -62,7 +57,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     unclosed = unclosed_file(bag)
     if unclosed is None and bag.is_dir() and not (bag / 'metadata.yaml').is_file():
         raise RecordingError(
-            f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {what_to_do()}.'
+            f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {WHAT_TO_DO}.'
         )
     if bag.is_file() and bag.suffix not in _FILES:
         raise RecordingError(
@@ -87,7 +82,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         detail = ' '.join(str(error).split()) or type(error).__name__
         raise RecordingError(
             f'{bag} cannot be read, so it is cut short or damaged ({detail.rstrip(".")}). '
-            f'{what_to_do()}.'
+            f'{WHAT_TO_DO}.'
         ) from error
 
 
@@ -131,31 +126,6 @@ def names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
         for connection, _, data in islice(reader.messages(on_topic), _FIRST_MESSAGES):
             names |= dict.fromkeys(deserialize(data, connection.msgtype).name)
     return list(names)
-
-
-def other_joints(present: Sequence[str], joints: Sequence[str]) -> str:
-    """Return advice on command-line options if a message names none of the arm's joints."""
-    if len(present) < len(joints):
-        return (
-            f'These are fewer than {len(joints)} joints, such as those of a gripper: choose the '
-            "topic with the arm's joints by --topic, or record that."
-        )
-    for name in present:
-        if joints[0].endswith(name):
-            return f'Leave the prefix {joints[0].removesuffix(name)} of --arm-prefix out.'
-        # The user may have left out --arm-prefix, or the underscore at its end.
-        prefix = name.removesuffix(joints[0])
-        if prefix == name:
-            prefix = f'{name.partition("_")[0]}_'
-            own = [f'{prefix}{one.removeprefix(prefix[:-1])}' for one in joints]
-        else:
-            own = [f'{prefix}{one}' for one in joints]
-        if set(own) <= set(present):
-            return f'Give --arm-prefix {prefix}.'
-    return (
-        'Say how the joints are called with --joint-names, or choose another --arm or '
-        '--arm-prefix.'
-    )
 
 
 def joint_columns(

@@ -112,15 +112,6 @@ def test_a_stuck_encoder_is_found_by_the_integral_of_its_velocity(sound, wander,
     assert any('fer_joint3' in one for one in faults(stuck, FER)) is refused
 
 
-@pytest.mark.parametrize(('share', 'reported'), [(0.98, False), (0.995, True)])
-def test_saturation_begins_just_below_the_limit(sound, share, reported):
-    effort = sound.effort.copy()
-    near = share * 87.0 + 1e-3 * np.random.default_rng(0).uniform(-1.0, 1.0, 60)
-    effort[:60, 3] = near
-    said = suspicions(replace(sound, effort=effort), FER)
-    assert any('fer_joint4 is at its limit' in one for one in said) is reported
-
-
 @pytest.mark.parametrize(
     ('times', 'factor', 'option'),
     [
