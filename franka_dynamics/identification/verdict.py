@@ -76,14 +76,15 @@ class Cause:
     A fault of the recordings that explains the residuals, or a question about them.
 
     `kind` and `joints` (indices from 0; of 'load' the quarter of the recording in which a load
-    comes or goes, or none) are those of `sums.Fault`; 'contact' and 'unusual' come beside
-    them. `values`, by kind: of 'gain' the ratio of recorded to real effort, of 'drift' this
+    comes or goes, or none) are those of `sums.Fault`; 'contact', 'unusual' and 'inertias' come
+    beside them. `values`, by kind: of 'gain' the ratio of recorded to real effort, of 'drift' this
     ratio at the beginning and the end, of 'delay' the time by which efforts are late [s], of
     'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass [kg] and first
     moment in the flange frame [kg m], of 'zero' the error of the recorded position [rad], of
     'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1: all), of
     'contact' the begin of the worst second [s]; of 'unusual' the largest ratio of a published
-    set's residual to the normal one. `before` and `after` are residuals on left-out parts without and with it, as
+    set's residual to the normal one, of 'inertias' that of a fit with masses within 10 % of the
+    starting set's. `before` and `after` are residuals on left-out parts without and with it, as
     multiples of normal ones.
     """
 
@@ -104,7 +105,7 @@ class Cause:
         """
         if (self.kind, self.joints) == _SCALE:
             return _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT
-        return self.kind in ('offset', 'unusual') or (self.kind, self.joints) == _LOAD
+        return self.kind in ('offset', 'unusual', 'inertias') or (self.kind, self.joints) == _LOAD
 
     @property
     def of_masses(self) -> bool:
@@ -271,12 +272,14 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool]:
     Return the faults that explain the residuals, at most two, and whether the fault is unclear.
 
     It is unclear if some fault explains much, but not clearly more than others. `prior` is about
-    the starting set. No fault is named that inertias explain as well which the fit allows. A fault
-    must also show beside the starting set's own inertias, by at least half its size: two faults
-    together can otherwise look like a third.
+    the starting set. No fault is named that inertias explain as well which the fit allows, and
+    what any inertias explain is only asked ('inertias'). A fault must also show beside the
+    starting set's own inertias, by at least half its size: two faults together can otherwise look
+    like a third.
     """
     offsets, gravity = _usual_offsets(sums, prior), prior.model.base.gravity[0]
     search = _LeftOut(sums, prior, FITTED, offsets)
+    times, _ = search.times()
     allowed, any_masses = (
         size(_LeftOut(sums, prior, precision, offsets).times()[0])
         for precision in (PRIOR_PRECISION, _ANY)
@@ -301,6 +304,9 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool]:
     if not all(_possible(one, gravity) for one in found[:count]):
         count = 0
     unclear = not count and least < _LESS * any_masses
+    if not (count or unclear) and least < _LESS * size(times):
+        joint = int(np.argmax(times))
+        return (Cause('inertias', (joint,), (times[joint],), size(times), least),), False
     return tuple(found[:count]), unclear
 
 

@@ -11,6 +11,10 @@ import numpy as np
 
 from ..identification.verdict import Cause, MOST_TIMES, Verdict
 
+_HIDDEN = (
+    'A fault of the recordings that no residual shows (a gain, an offset, an encoder) has the '
+    'same effect, and would be identified as part of the arm.'
+)
 # What a fault is, and what to do about it; and what is asked, and how to answer. {0} is the first
 # of a cause's values.
 _CAUSES = {
@@ -41,10 +45,12 @@ _QUESTIONS = {
     'load': 'Does the flange carry {kg:.2f} kg {more} than said? Name the hand with --hand, or a '
     'load with --payload {0:.2f},{center}; otherwise it becomes part of the last link.',
     'offset': _CAUSES['offset'],
+    'inertias': 'Do masses or centres of mass differ by much more than 10 % from the starting '
+    'set? With such masses residuals are {after:.1f} instead of {before:.1f} times those of a '
+    f'good model. {_HIDDEN}',
     'unusual': 'Is the arm different from all published sets? The best of them has {0:.1f} times '
     'the residual of a good model at {joints}; on recordings of two FER and an FR3 it was at most '
-    '1.5. A fault of the recordings that no residual shows (a gain, an offset, an encoder) has '
-    'the same effect, and would be identified as part of the arm.',
+    f'1.5. {_HIDDEN}',
 }
 
 
@@ -114,4 +120,6 @@ def _sentence(texts: dict[str, str], one: Cause, names: Sequence[str], effort_sc
         when=f' about {one.joints[0]} quarters through' if one.joints else '',
         center=','.join(f'{moment / value:.3f}' for moment in one.values[1:]),
         where=one.where,
+        before=one.before,
+        after=one.after,
     )
