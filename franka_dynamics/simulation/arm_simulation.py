@@ -62,9 +62,8 @@ class SimulationSettings:
     is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of
     the strongest joints, less on others in proportion to their torque limits; the effort sensors
     measure the vibration. With `gravity_compensation` the arm itself adds g(q), for an upright
-    base, without
-    `payload`, as under FCI. The brakes open when commands have come without a gap for
-    `brake_release_after` [s]; 0 opens them with the first command.
+    base without `payload`, as under FCI. The brakes open when commands have come without a gap
+    for `brake_release_after` [s]; 0 opens them with the first command.
     """
 
     start: Array | None = None
