@@ -18,7 +18,7 @@ from franka_dynamics.view import window
 
 from .browser import Browser
 from ..optional import needs
-from ..processes import background, TIMEOUT_S
+from ..processes import background, TIMEOUT_S, until
 
 pytestmark = needs('viser')
 
@@ -60,10 +60,10 @@ def test_the_browser_shows_a_bags_arm_and_torques_in_motion(address, tmp_path):
         seen = browser.wait_for(r't = (\d+\.\d+) s')[1]
         assert 'M ddq' in browser.text()
         assert re.search(r'^7\s+-?\d+\.\d+\s', browser.text(), re.MULTILINE)
-        browser.until(lambda: arm_pixels(browser.picture()) > LEAST_PIXELS, 'the arm')
+        until(lambda: arm_pixels(browser.picture()) > LEAST_PIXELS, 'the arm')
         before = browser.picture()
         browser.wait_for(rf't = (?!{re.escape(seen)})(\d+\.\d+) s')
-        browser.until(lambda: (browser.picture() != before).any(), 'another picture')
+        until(lambda: (browser.picture() != before).any(), 'another picture')
 
 
 def test_the_default_host_serves_this_machine_only(address):
