@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib import import_module
 import inspect
+import re
 from typing import ClassVar, Self, TypeVar
 
 from ..errors import SettingsError
@@ -34,7 +35,8 @@ class Action:
         Heading of a class's options in the help of the actions that inherit them; without a
         heading they are listed with the action's own.
     work : str
-        The module of this folder whose function `run`, or MODULE.FUNCTION, does the work.
+        MODULE.FUNCTION of this folder that does the work; by default `run` in the module of the
+        action's words, such as arm_check.
 
     """
 
@@ -44,8 +46,9 @@ class Action:
 
     def run(self) -> int:
         """Do the action's work; return the exit status, such as 0 done, 1 a check failed."""
-        module, _, function = self.work.partition('.')
-        work = getattr(import_module(f'.{module}', __package__), function or 'run')
+        words = re.sub('(?<=.)(?=[A-Z])', '_', type(self).__name__).lower()
+        module, _, function = (self.work or f'{words}.run').partition('.')
+        work = getattr(import_module(f'.{module}', __package__), function)
         status: int = work(self)
         return status
 

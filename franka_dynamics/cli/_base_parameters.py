@@ -23,7 +23,6 @@ from ..names import GRAVITY
 from ..report.table import Head, Table
 from ..typing import Array
 
-DIRECTIONS = ('vertical', 'tilted', 'none')
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
 # most 1e-15, a rounding error. If one of the two lies between the bounds of _DOUBTFUL, a length in
@@ -38,7 +37,7 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
     """
     Print the base parameters of an arm called `name`; write them as JSON if asked for.
 
-    `gravity` is one of DIRECTIONS. Return 1 if random states contradict the table.
+    `gravity` is one of `actions.DIRECTIONS`. Return 1 if random states contradict the table.
     """
     found = base_parameters(arm, _direction(gravity))
     names, members = found.standard_names, zip(found.relations, found.values(), found.columns)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ._say import say
-from .bag_verbs import Replay
+from .actions import BagReplay
 from ..control.external_wrench import wrenches_along, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import complete_or_absent
@@ -22,7 +22,7 @@ from ..typing import Array
 
 
 def write_external(
-    given: Replay, output: Path, best: ReplayFit, recording: Recording, motion: Motion
+    given: BagReplay, output: Path, best: ReplayFit, recording: Recording, motion: Motion
 ) -> None:
     """Write a file or bag, and print the root mean square of the external torque."""
     arm, torque = best.arm, motion.effort - best.predicted

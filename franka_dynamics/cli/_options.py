@@ -4,17 +4,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
+import shlex
 import sys
-from typing import Any
+from typing import Any, ClassVar, Self, TYPE_CHECKING
 
 from ._action import Action
-from ..errors import OutputError
+from ..errors import OutputError, RecordingError, SettingsError
 from ..files import writable_file, writable_folder
-from ..names import GRAVITY
+from ..names import AS_LISTED, GRAVITY, REPAIRS
 from ..options import option, switch
+from ..recordings.options import HEADER, SignalOptions, STAMPS
+
+if TYPE_CHECKING:
+    from ._say import ProgressBar
+    from ..arm import ArmDescription
+    from ..recordings.recording import Recording
 
 PRINTED = Path('-')  # path that stands for standard output
 _EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
@@ -109,3 +117,183 @@ def new_bag(text: str) -> Path:
     if path.exists():
         raise OutputError(f'{path} exists already; a bag is never overwritten: choose another.')
     return path
+
+
+# Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
+MASS_OPTIONS = ('hand', 'inertial_set', 'repair', 'payload')
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedArm(Action):
+    """The options for an arm's name or file, and its payload."""
+
+    heading: ClassVar[str] = 'the arm'
+    arm: str = option(
+        'a shipped arm, or the path of an arm file, a URDF or a xacro file', default='fr3'
+    )
+    payload: str | None = option(
+        'load beside the hand in the flange frame: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml '
+        "file of `payload-from-mesh` or `identify payload`, or Desk's .json file",
+        'NUMBERS|FILE',
+    )
+
+    def load_arm(self, inertial_set: str | None = None, hand: str = '') -> ArmDescription:
+        """
+        Load --arm with the options --set, --hand, --repair and --payload.
+
+        The arguments, if given, are used in place of --set and --hand; the inertias of
+        `inertial_set` are then as published, without --repair.
+        """
+        from ..urdf.source import load
+
+        return load(
+            self.arm,
+            inertial_set or getattr(self, 'inertial_set', None),
+            hand=hand or getattr(self, 'hand', AS_LISTED),
+            prefix=getattr(self, 'arm_prefix', ''),
+            repair=None if inertial_set else getattr(self, 'repair', None),
+            payload=self.payload,
+        )
+
+    def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
+        """Return the arm once for each combination of an inertial set and a hand."""
+        every = [self.load_arm(one, hand) for one in sets for hand in dict.fromkeys(hands)]
+        return list({(arm.inertial_set, arm.hand): arm for arm in every}.values())
+
+    def title(self, arm: ArmDescription) -> str:
+        """Return one line with the names of the arm, its inertial set, hand and payload."""
+        file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
+        what = f'{file}{arm.name}, set {arm.inertial_set}, hand {arm.hand}'
+        return what if self.payload is None else f'{what}, payload {self.payload}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmOptions(NamedArm):
+    """The options for an arm, its inertial set (repaired or as published), hand and payload."""
+
+    heading: ClassVar[str] = 'the arm'
+    hand: str = option(
+        "a shipped hand, a hand file, Desk's .json file, none, or as_listed with the set",
+        default=AS_LISTED,
+    )
+    inertial_set: str | None = option(
+        "one of the arm's inertial sets (default: its own)", 'SET', flags=('--set',)
+    )
+    repair: str | None = option(
+        "make inertias physical within the rounding of the set's digits", choices=REPAIRS
+    )
+
+    def node_parameters(self) -> dict[str, Any]:
+        """
+        Return the ROS parameters with which a node loads the arm.
+
+        Raises SettingsError for a URDF, because nodes take arm files.
+        """
+        from ..arm.arm_file import is_urdf
+        from ..arm.payload import payload_array, read_payload
+
+        if is_urdf(self.arm):
+            raise SettingsError(
+                f'{self.arm} is a URDF, but nodes take arm files; write an arm file with '
+                f'"franka-dynamics arm import {self.arm} --output arm.yaml".'
+            )
+        given = {
+            'robot_type': self.arm,
+            'hand': self.hand,
+            'inertial_set': self.inertial_set,
+            'repair': self.repair,
+            'payload': self.payload and payload_array(read_payload(self.payload)).tolist(),
+        }
+        return {name: value for name, value in given.items() if value}
+
+    def arm_as_given(self, *without: str) -> str:
+        """Return --arm and the MASS_OPTIONS with an effect, but not `without`, as shell words."""
+        words = ['--arm', self.arm]
+        for name in MASS_OPTIONS:
+            if getattr(self, name) not in (None, AS_LISTED) and name not in without:
+                words += [self.spelled(name), f'{getattr(self, name)}']
+        return shlex.join(words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagNames(NamedArm):
+    """The options that name the joints and the topic in a bag."""
+
+    heading: ClassVar[str] = 'the recording'
+    arm_prefix: str = arm_prefix_option()
+    joint_names: tuple[str, ...] = option(
+        'names of the joints in the bag, from base to tip', 'NAME', default=()
+    )
+    topic: str | None = option('topic of joint states (default: /joint_states, or the only one)')
+    stamps: str = HEADER
+
+    def resolved(self) -> Self:
+        """
+        Return the action for the arm whose joints its first bag has.
+
+        The options --arm and --joint-names are kept. Raises RecordingError if the joints are those
+        of another shipped arm than --arm, or, without --arm, of several arms.
+        """
+        bags = getattr(self, 'bag', None), *getattr(self, 'bags', ()), *getattr(self, 'loaded', ())
+        bag = next((one for one in bags if one), None)
+        if bag is None or self.joint_names:
+            return self
+        from ..arm import available_arms
+        from ..recordings.rosbag import names_in_bag
+        from ..urdf.importer import arms_with_joints
+
+        if bag in available_arms() and not Path(bag).exists():
+            raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
+        present = names_in_bag(Path(bag), self.topic)
+        found = arms_with_joints(present, prefix=self.arm_prefix or None)
+        names = ' and '.join(joints[0] for _, _, joints in found)
+        if 'arm' in self.options_given:
+            if found and not arms_with_joints(present, self.load_arm(), ''):
+                raise RecordingError(
+                    f'{bag} has the joints of {found[0][0]} ({names}, ...), not of {self.arm}; '
+                    f'give --arm {found[0][0]}, or leave --arm out.'
+                )
+            return self
+        if len(found) > 1:
+            raise RecordingError(
+                f'{bag} has the joints of {len(found)} arms ({names}); choose by --arm or '
+                '--arm-prefix.'
+            )
+        if not found:
+            return self
+        name, arm, joints = found[0]
+        return replace(self, arm=name, arm_prefix=joints[0].removesuffix(arm.joint_names[0]))
+
+    def names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
+        """Return the joints' names in the bag: --joint-names, or else the arm's own."""
+        names = self.joint_names or arm.joint_names
+        if len(names) != arm.n:
+            raise RecordingError(
+                f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} joints; name '
+                'each, from base to tip.'
+            )
+        return names
+
+    def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
+        """Read an arm's joint states from a bag."""
+        from ..recordings.recording import read_recording
+
+        return read_recording(
+            bag,
+            self.names_in_bag(arm),
+            topic=self.topic,
+            stamps=self.stamps,
+            progress=bar.follow(f'reading {bag}'),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordingOptions(SignalOptions, BagNames):
+    """Options for reading and filtering a recording of an arm."""
+
+    stamps: str = option("the messages' own, or the recorder's", choices=STAMPS, default=HEADER)
+
+    @property
+    def signal(self) -> SignalOptions:
+        """The options for resampling and filtering: --rate, --cutoff, --trim."""
+        return self.part(SignalOptions)

@@ -15,9 +15,9 @@ import shlex
 
 import numpy as np
 
-from ._arm_options import MASS_OPTIONS
+from ._options import MASS_OPTIONS
 from ._say import say, say_each, show, terminal, write_json
-from .arm_verbs import Check
+from .actions import ArmCheck
 from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
@@ -38,7 +38,7 @@ _SHOWN = 10
 _EXTREME = 5000.0
 
 
-def run(given: Check) -> int:
+def run(given: ArmCheck) -> int:
     """Print the verdict; exit 1 if formulations or torques of the descriptions differ."""
     if given.other is None:
         given.require_with('OTHER', 'prefix')
@@ -48,7 +48,7 @@ def run(given: Check) -> int:
     return _descriptions(given, given.other)
 
 
-def _formulations(given: Check) -> int:
+def _formulations(given: ArmCheck) -> int:
     description = given.load_arm()
     with terminal(stderr=True).status('comparing ...'):
         agreement = compare_formulations(
@@ -83,7 +83,7 @@ def _formulations(given: Check) -> int:
     return 0 if agreement.passed else 1
 
 
-def _descriptions(given: Check, other: str) -> int:
+def _descriptions(given: ArmCheck, other: str) -> int:
     first, second = _pair(given, other)
     found = compare(first, second, gravity=given.gravity)
     count = len(found.differences)
@@ -110,7 +110,7 @@ def _descriptions(given: Check, other: str) -> int:
     return 0 if found.passed else 1
 
 
-def _pair(given: Check, other: str) -> tuple[ArmDescription, ArmDescription | SerialChain]:
+def _pair(given: ArmCheck, other: str) -> tuple[ArmDescription, ArmDescription | SerialChain]:
     """Return both arms; --hand and --payload apply to OTHER, too, unless it is a URDF."""
     if is_urdf(given.arm):
         given.refuse('a URDF, which is compared as it is written', *MASS_OPTIONS)

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from ._say import print_or_write
-from .arm_verbs import Export
+from .actions import ArmExport
 from ..arm.payload import read_payload
 from ..urdf.xacro_writer import robot_text
 
 
-def run(given: Export) -> int:
+def run(given: ArmExport) -> int:
     """Print or write the URDF or MJCF."""
     given.require_new()
     form = given.format

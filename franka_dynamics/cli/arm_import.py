@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ._say import say, say_each
-from .arm_verbs import Import
+from .actions import ArmImport
 from ..arm import load
 from ..arm.arm_file_writer import arm_file_text
 from ..files import write_text
@@ -24,7 +24,7 @@ from ..validation.pinocchio_urdf import reading_differences
 TOLERANCE = 1e-6
 
 
-def run(given: Import) -> int:
+def run(given: ArmImport) -> int:
     """
     Write the arm file, print notes and the differences from the URDF.
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._arm_options import MASS_OPTIONS
 from ._base_parameters import print_base_parameters, print_symbolic
+from ._options import MASS_OPTIONS
 from ._say import say, say_each, show, write_json
-from .arm_verbs import DIRECTIONS, Show
+from .actions import ArmShow, DIRECTIONS
 from ..arm import ArmDescription
 from ..errors import DescriptionError
 from ..options import decimal
@@ -24,7 +24,7 @@ from ..typing import Array
 _TURN = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 
 
-def run(given: Show) -> int:
+def run(given: ArmShow) -> int:
     """Print the tables, or JSON instead; write the picture and the JSON file if asked for."""
     if given.symbolic or given.base_parameters:
         return _base_parameters(given, given.base_parameters or DIRECTIONS[0])
@@ -44,7 +44,7 @@ def run(given: Show) -> int:
     return 0
 
 
-def _base_parameters(given: Show, gravity: str) -> int:
+def _base_parameters(given: ArmShow, gravity: str) -> int:
     """Print the base parameters, or the relations in symbols; return the exit status."""
     given.refuse('base parameters, which hold at every pose', 'q', 'plot')
     if given.symbolic:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ._options import new_bag
 from ._say import ProgressBar, say, say_each, show
-from .bag_verbs import Import
+from .actions import BagImport
 from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
@@ -17,7 +17,7 @@ from ..recordings.recording import write_recording
 from ..report.table import Head, Table
 
 
-def run(given: Import) -> int:
+def run(given: BagImport) -> int:
     """Write the bag, print its content and warnings; with --list print the log's columns."""
     if given.list:
         show(_contents(read_log(given.log)))

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ._interrupts import until_interrupted
 from ._say import say, say_each, suggest, terminal
-from .bag_verbs import Record
+from .actions import BagRecord
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import suspicions
@@ -31,7 +31,7 @@ _HEARD_S = 20.0  # a recording with a motion ends if no joint state comes in thi
 _OTHER_ARM_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
-def run(given: Record, motion: Path | None = None, play: Play | None = None) -> int:
+def run(given: BagRecord, motion: Path | None = None, play: Play | None = None) -> int:
     """
     Record, check the bag and return 1 if it is unusable or the motion failed.
 
@@ -86,7 +86,7 @@ def run(given: Record, motion: Path | None = None, play: Play | None = None) -> 
     return status if failure is None else 1
 
 
-def _long_enough(given: Record, progress: Progress) -> bool:
+def _long_enough(given: BagRecord, progress: Progress) -> bool:
     """
     Return whether the states' stamps span --duration, or the wait is over.
 
@@ -100,7 +100,7 @@ def _long_enough(given: Record, progress: Progress) -> bool:
 
 
 def _judge(
-    given: Record, arm: ArmDescription, bag: Path, progress: Progress, motion: Path | None
+    given: BagRecord, arm: ArmDescription, bag: Path, progress: Progress, motion: Path | None
 ) -> int:
     """Read the bag and say whether replay and identify could use it; return 1 if not."""
     if progress.states == 0:

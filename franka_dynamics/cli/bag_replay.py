@@ -12,7 +12,7 @@ import numpy as np
 
 from ._external import write_external
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
-from .bag_verbs import Replay
+from .actions import BagReplay
 from ..arm import ArmDescription, available_sets
 from ..arm.arm_file import is_franka
 from ..control.guard_replay import replay_guard
@@ -42,7 +42,7 @@ _SHOWN = 3
 _HAND = 'franka_hand'
 
 
-def run(given: Replay) -> int:
+def run(given: BagReplay) -> int:
     """Print tables and verdict; return 1 only if the best set's error E is above --require."""
     if given.no_plots:
         given.refuse('--no-plots: the folder holds plots alone', 'output')
@@ -107,7 +107,7 @@ def run(given: Replay) -> int:
     return 0
 
 
-def _candidates(given: Replay) -> list[ArmDescription]:
+def _candidates(given: BagReplay) -> list[ArmDescription]:
     """Return the arm with every combination of the sets and hands to try."""
     sets = given.sets or available_sets(given.arm)
     if given.hands:
@@ -118,7 +118,7 @@ def _candidates(given: Replay) -> list[ArmDescription]:
 
 
 def _print(
-    given: Replay,
+    given: BagReplay,
     recording: Recording,
     motion: Motion,
     fits: Sequence[ReplayFit],

@@ -7,7 +7,7 @@ from __future__ import annotations
 from rich.progress import track
 
 from ._say import say, show, terminal
-from .single_verbs import Codegen
+from .actions import Codegen
 from ..codegen.cpp_package import cpp_package
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
 from ..codegen.equations import customised_equations

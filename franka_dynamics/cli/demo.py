@@ -9,7 +9,7 @@ import shlex
 
 from ._interrupts import until_interrupted
 from ._say import ProgressBar, say, say_each, show, suggest
-from .single_verbs import Demo
+from .actions import Demo
 from ..errors import IdentificationError
 from ..recordings.recording import write_recording
 from ..report.demo import demo_report, DemoReport, draw, draw_inexact, inexact_report, write_json

@@ -18,9 +18,9 @@ import sys
 from typing import NamedTuple
 
 from ._action import GET_ROS
-from ._arm_options import MASS_OPTIONS
+from ._options import MASS_OPTIONS
 from ._say import say, terminal, write_json
-from .single_verbs import Doctor
+from .actions import Doctor
 from ..arm import load
 from ..errors import FrankaDynamicsError
 from ..validation.robot_model import compare_with_robot, POSE, read_robot

@@ -9,9 +9,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 import shlex
 
-from ._arm_options import ArmOptions
+from ._options import ArmOptions
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
-from .identify_verbs import Arm
+from .actions import IdentifyArm
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, needing
 from ..files import write_text
@@ -33,7 +33,7 @@ from ..report.replay import E_IN_WORDS
 _CONNECT_S = 20.0
 
 
-def run(given: Arm) -> int:
+def run(given: IdentifyArm) -> int:
     """Identify the arm, print and write the results; exit 1 if the arm is rejected."""
     given.require_new()
     start = given.load_arm()
@@ -73,7 +73,7 @@ def run(given: Arm) -> int:
     return 0
 
 
-def _write(given: Arm, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
+def _write(given: IdentifyArm, result: Identification, bags: list[Bag], *, arm_file: bool) -> None:
     """Write the files of --report and --json, and with `arm_file` the file of --output."""
     if given.output and arm_file:
         result.save(given.output, payload=given.payload, anyway=True)
@@ -89,7 +89,7 @@ def _write(given: Arm, result: Identification, bags: list[Bag], *, arm_file: boo
         write_json(given.json, identification_as_data(result))
 
 
-def _refusal(given: Arm, result: Identification) -> str:
+def _refusal(given: IdentifyArm, result: Identification) -> str:
     """Return why the identified arm is rejected, or an empty string."""
     if not (result.verdict.sound or given.anyway):
         why = 'the recordings are not sound; --anyway accepts them'
@@ -117,7 +117,7 @@ def show_identification(result: Identification, *, base_parameters: bool = False
 
 
 @contextmanager
-def _executor(arguments: Arm) -> Iterator[Executor | None]:
+def _executor(arguments: IdentifyArm) -> Iterator[Executor | None]:
     """Yield an executor for --dask or --processes, or None to run in this process."""
     if arguments.dask is None:
         many = arguments.processes > 1

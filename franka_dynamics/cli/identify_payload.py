@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ._say import ProgressBar, say, say_each, show, write_json
-from .identify_verbs import Payload
+from .actions import IdentifyPayload
 from .payload_from_mesh import write_payload
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
@@ -20,7 +20,7 @@ from ..report.table import Table
 _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
-def run(given: Payload) -> int:
+def run(given: IdentifyPayload) -> int:
     """Print the payload with standard deviations and write the output files."""
     if given.static:
         why = '--static, which averages poses at rest: nothing is filtered'
@@ -61,7 +61,7 @@ def run(given: Payload) -> int:
 
 
 def _motions(
-    given: Payload, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]
+    given: IdentifyPayload, arm: ArmDescription, bar: ProgressBar, bags: Sequence[str]
 ) -> list[Motion]:
     motions = []
     for bag in bags:

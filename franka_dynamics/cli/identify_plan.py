@@ -12,7 +12,7 @@ import numpy as np
 import yaml
 
 from ._say import ProgressBar, say, show, this_command
-from .identify_verbs import FEWEST, MOST, Plan
+from .actions import FEWEST, IdentifyPlan, MOST
 from ..errors import IdentificationError
 from ..files import write_text
 from ..identification.excitation import Excitation, optimise, repeated
@@ -27,7 +27,7 @@ _POINTS_PER_S = 25.0
 _DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
 
 
-def run(given: Plan) -> int:
+def run(given: IdentifyPlan) -> int:
     """Write the trajectory; exit 1 if needed parameters stay unknown."""
     arm = given.load_arm()
     start, times = given.start or arm.home, given.repetitions or FEWEST
@@ -69,7 +69,9 @@ def run(given: Plan) -> int:
     return 0 if identifiable else 1
 
 
-def _print(given: Plan, problem: ExcitationProblem, found: Excitation, repetitions: int) -> bool:
+def _print(
+    given: IdentifyPlan, problem: ExcitationProblem, found: Excitation, repetitions: int
+) -> bool:
     """Print which base parameters stay unknown; return False if one of them matters."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
     unknown = found.left_open > IDENTIFIABLE

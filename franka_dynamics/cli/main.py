@@ -3,8 +3,8 @@
 """
 The command `franka-dynamics`: ten words, some followed by an action, as in `arm check`.
 
-Each action is an `Action`: `arm check` is `arm_verbs.Check`, `demo` `single_verbs.Demo`. Actions
-import libraries inside functions, so that `--help` does not need them. Exit status: 0 done, 1 a
+The module `actions` has a class for each action, without the libraries that do the work, so that
+`--help` does not need them. Exit status: 0 done, 1 a
 check failed (a mismatch, a missed bound), or a node or robot failed or did not answer, 2 wrong
 input or a missing library, 3 the machine is too busy (demo), 130 interrupted, 141 the reader of
 the output has gone.
@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 import os
 import sys
 
@@ -68,19 +67,20 @@ class _Command(Words):
         formatter.write('\n'.join(lines))
 
 
-def _verb(module: str, name: str) -> Verb:
-    """Return the command of an action, in `module` a class such as PayloadFromMesh."""
-    kind = name.title().replace('-', '')
-    return Verb(name, getattr(import_module(f'.{module}', __package__), kind))
+def _verb(*words: str) -> Verb:
+    """Return the command of an action, such as `arm check`, from its class, such as ArmCheck."""
+    from . import actions
+
+    return Verb(
+        words[-1], getattr(actions, ' '.join(words).title().replace('-', '').replace(' ', ''))
+    )
 
 
 def _below(word: str) -> Callable[[], click.Command]:
     """Return a function that makes the command of a word."""
-    about, actions = WORDS[word]
-    if not actions:
-        return partial(_verb, 'single_verbs', word)
-    each = {one: partial(_verb, f'{word}_verbs', one) for one in actions.split()}
-    return partial(Words, word, about, each)
+    about, below = WORDS[word]
+    each = {one: partial(_verb, word, one) for one in below.split()}
+    return partial(Words, word, about, each) if each else partial(_verb, word)
 
 
 COMMAND = click.version_option(__version__, message='%(prog)s %(version)s')(

@@ -9,15 +9,14 @@ import sys
 import time
 from typing import Any, TYPE_CHECKING
 
+from . import actions
 from ._interrupts import until_interrupted
 from ._say import print_or_write, say, show, terminal, write_json
-from .node_verbs import Clear, Defaults, Monitor, Play, Question, Set, State
 from ..arm.payload import payload_array, read_payload
 from ..errors import SettingsError
 from ..names import AS_LISTED
 
 if TYPE_CHECKING:  # where ROS is missing, `node defaults` works nevertheless
-    from .bag_verbs import Record
     from ..ros.node_client import NodeClient
     from ..ros.observer import NodeView
 
@@ -31,7 +30,7 @@ _SETTLE_S = 0.3
 _PERIOD_S = 0.25  # time between two pictures of `node monitor`
 
 
-def _asked(given: Question, ask: Callable[[NodeClient], object]) -> str:
+def _asked(given: actions.Question, ask: Callable[[NodeClient], object]) -> str:
     """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
     from ..ros.node_client import NodeClient
 
@@ -43,7 +42,7 @@ def _asked(given: Question, ask: Callable[[NodeClient], object]) -> str:
         return f'{ask(client)}'
 
 
-def state(given: State) -> int:
+def state(given: actions.NodeState) -> int:
     """Print state and figures; exit 1 if the node is silent or has a fault."""
     from ._monitor_view import monitor_view
     from ..ros.observer import at_fault
@@ -75,7 +74,7 @@ def _state_and_report(client: NodeClient) -> str:
     return f'{state}\n{report}' if report else state
 
 
-def _heard(given: State) -> list[NodeView]:
+def _heard(given: actions.NodeState) -> list[NodeView]:
     """Return the nodes heard in the node's namespace, or in any, with their torques."""
     from ..ros.observer import Monitor as Feed
 
@@ -91,7 +90,7 @@ def _heard(given: State) -> list[NodeView]:
         return feed.nodes
 
 
-def set_parameter(given: Set) -> int:
+def set_parameter(given: actions.NodeSet) -> int:
     """Set the parameter and print its new value."""
     value = given.value
     if given.parameter == 'payload' and not value.startswith('['):
@@ -109,7 +108,7 @@ def payload(given: str) -> list[float]:
     return [float(f'{one:.12g}') for one in payload_array(read_payload(given)).tolist()]
 
 
-def play(given: Play) -> int:
+def play(given: actions.NodePlay) -> int:
     """Play the motion; with --record return 1 if the bag is unusable as well."""
     from .bag_record import run
     from ..ros.node_client import NodeClient
@@ -128,9 +127,8 @@ def play(given: Play) -> int:
     return run(_recorder(given), given.file, send)
 
 
-def _recorder(given: Play) -> Record:
+def _recorder(given: actions.NodePlay) -> actions.BagRecord:
     """Return the options with which `bag record` records the arm that the node was given."""
-    from .bag_verbs import Record
     from ..ros.node_client import NodeClient
 
     with NodeClient(given.node, given.timeout) as client:
@@ -147,10 +145,12 @@ def _recorder(given: Play) -> Record:
         name: topic if topic.startswith('/') else f'{namespace}/{topic}'
         for name, topic in (('topic', given.topic), ('command', given.command))
     }
-    return Record(**arm, **topics, options_given=frozenset(arm), output=given.record, node=node)
+    return actions.BagRecord(
+        **arm, **topics, options_given=frozenset(arm), output=given.record, node=node
+    )
 
 
-def played(given: Play, client: NodeClient) -> object:
+def played(given: actions.NodePlay, client: NodeClient) -> object:
     """Send the motion; return 'finished' when the motion has ended as planned."""
     from ..ros.node_client import NodeClientError
     from ..ros.trajectories import read_trajectory_file, ready_excitation
@@ -173,13 +173,13 @@ def played(given: Play, client: NodeClient) -> object:
         ) from error
 
 
-def clear(given: Clear) -> int:
+def clear(given: actions.NodeClear) -> int:
     """Clear the fault and print the node's answer; NodeClientError if the node refuses."""
     print(_asked(given, lambda client: client.clear_fault()))
     return 0
 
 
-def monitor(given: Monitor) -> int:
+def monitor(given: actions.NodeMonitor) -> int:
     """Show the nodes until Ctrl-C."""
     from rich.live import Live
 
@@ -200,7 +200,7 @@ def monitor(given: Monitor) -> int:
     return 0
 
 
-def defaults(given: Defaults) -> int:
+def defaults(given: actions.NodeDefaults) -> int:
     """Print or write a node's parameter file."""
     from ..ros.parameter_tables import NODES, parameter_file
 

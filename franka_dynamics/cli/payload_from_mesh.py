@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ._options import PayloadFiles
 from ._say import say, say_each, terminal
-from .single_verbs import MOUNTS, PayloadFromMesh
+from .actions import MOUNTS, PayloadFromMesh
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_file
 from ..errors import SettingsError

@@ -13,7 +13,7 @@ from typing import Any
 
 from ._interrupts import until_interrupted
 from ._say import say, suggest
-from .single_verbs import Sim
+from .actions import Sim
 from ..arm import ArmDescription
 from ..arm.arm_file_writer import save
 from ..arm.payload import payload_array

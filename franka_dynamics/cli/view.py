@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ._interrupts import until_interrupted
 from ._say import ProgressBar, say
-from .single_verbs import View
+from .actions import View
 from ..recordings.preprocessing import prepare
 from ..urdf.document import read_urdf
 from ..view.meshes import urdf_meshes

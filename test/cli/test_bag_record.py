@@ -18,7 +18,7 @@ from franka_dynamics.recordings.recording import write_recording
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli import bag_record
-from franka_dynamics.cli.bag_verbs import Record
+from franka_dynamics.cli.actions import BagRecord
 from franka_dynamics.ros.recording_session import Progress
 
 
@@ -47,7 +47,7 @@ def run(monkeypatch, tmp_path, answered, capsys):
         monkeypatch.setattr(bag_record, 'record', record)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
-        status = bag_record.run(Record(arm='fr3', output=Path('a bag')), Path('fr3'), play)
+        status = bag_record.run(BagRecord(arm='fr3', output=Path('a bag')), Path('fr3'), play)
         return status, ' '.join(capsys.readouterr().out.split()), played
 
     return run

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from franka_dynamics.cli.actions import NodePlay, NodeSet, TRANSITIONS
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node import payload, played
-from franka_dynamics.cli.node_verbs import Play, Set, TRANSITIONS
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -17,7 +17,7 @@ from franka_dynamics.ros.messages import seconds
 
 
 def test_a_node_that_is_not_there_is_told_within_its_timeout(capsys):
-    assert Set(parameter='payload', value='none').timeout == 5.0
+    assert NodeSet(parameter='payload', value='none').timeout == 5.0
     assert main('node state --node nowhere --timeout 0.5'.split()) == 1
     assert '/nowhere does not answer within 0.5 s; is it running' in capsys.readouterr().err
 
@@ -52,7 +52,7 @@ def test_a_verb_given_as_a_transition_is_answered_with_the_transitions(capsys):
 
 def test_play_leads_the_arm_to_the_beginning_of_a_motion():
     plain, led = Client(), Client()
-    played(Play(file=Path('fr3')), plain)
-    played(Play(file=Path('fr3'), lead=2.5), led)
+    played(NodePlay(file=Path('fr3')), plain)
+    played(NodePlay(file=Path('fr3'), lead=2.5), led)
     assert plain.times[0] == 0.0
     np.testing.assert_allclose(led.times, plain.times + 2.5, rtol=0, atol=1e-9)
