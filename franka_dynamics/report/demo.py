@@ -165,7 +165,7 @@ def draw(figures: DemoFigures, joint_names: tuple[str, ...], path: Path) -> None
     _draw_errors(
         error,
         {name: (one.time, one.error) for name, one in tracked.items()},
-        f'Held without feedback for {figures.hold_time[-1]:.0f} s: drift '
+        f'Held without feedback for {figures.held:.0f} s: drift '
         f'{figures.drift:.0e} rad. Then one motion under one weak PD:',
         (MEASURED, PREDICTED),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..control.trajectory import Trajectory
 from ..errors import RecordingError
@@ -37,19 +38,19 @@ class Tracking:
 
 @dataclass(frozen=True, eq=False)
 class DemoFigures:
-    """Results of a demonstration: times [s], angles [rad] and the whole run's effort [N m]."""
+    """
+    Results of a demonstration: angles [rad], times [s] and the whole run's effort [N m].
 
-    hold_time: Array
-    hold_drift: Array
+    `held` is how long the arm was held, `drift` the largest deviation of any joint from its
+    position at the start of that.
+    """
+
+    held: float
+    drift: float
     with_feedforward: Tracking
     gravity_only: Tracking
     effort_time: Array
     effort: Array
-
-    @property
-    def drift(self) -> float:
-        """Largest deviation of any joint from its position at the start of the hold [rad]."""
-        return float(np.abs(self.hold_drift).max())
 
 
 def demo_figures(
@@ -64,30 +65,29 @@ def demo_figures(
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.
     """
-    time = steps.time
-    held = (time >= hold[0]) & (time <= hold[1])
-    if not held.any():
-        raise RecordingError(f'No step of the arm is from {hold[0]:g} to {hold[1]:g} s.')
-    positions = steps.q[held]
-    first, second = (_tracking(steps, motion) for motion in motions)
+    during = _during(steps.time, *hold)
+    positions, first, second = steps.q[during], *(_tracking(steps, one) for one in motions)
     every = slice(None, None, _STEPS_PER_POINT)
     return DemoFigures(
-        time[held] - time[held][0],
-        positions - positions[0],
+        float(np.ptp(steps.time[during])),
+        float(np.abs(positions - positions[0]).max()),
         first,
         second,
-        time[every],
+        steps.time[every],
         steps.effort[every],
     )
 
 
+def _during(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
+    during = (time >= begin) & (time <= end)
+    if not during.any():
+        raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')
+    return during
+
+
 def _tracking(steps: Recording, motion: Trajectory) -> Tracking:
     stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
-    during = (stamps >= motion.begin) & (stamps <= motion.end)
-    if not during.any():
-        raise RecordingError(
-            f'No step of the arm is from {motion.begin:.3f} to {motion.end:.3f} s.'
-        )
+    during = _during(stamps, motion.begin, motion.end)
     desired = motion.at_times(stamps[during] - motion.zero)[:, 0]
     return Tracking(stamps[during] - motion.begin, desired, steps.q[during])
 
