@@ -45,16 +45,3 @@ def test_json_holds_the_pose_and_a_picture_is_written(
     ]
     np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
     assert path.read_bytes().startswith(b'\x89PNG')
-
-
-@pytest.mark.parametrize(
-    ('q', 'sentence'),
-    [
-        ('up', '--q takes zero, home or 7 numbers; got up.'),
-        ('1_0 0 0 0 0 0 0', '--q takes zero, home or 7 numbers; got 1_0'),
-        ('1 2', '--q has shape (2,), expected (7,): one value per joint of fer'),
-        ('nan 0 0 0 0 0 0', '--q of joint fer_joint1 is nan'),
-    ],
-)
-def test_a_pose_at_fault_is_refused_in_one_sentence(q, sentence, refused):
-    assert sentence in refused(f'arm show --arm fer --q {q}')

@@ -16,6 +16,7 @@ from franka_dynamics.urdf.writer import urdf_text
 XACRO = """<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
 <xacro:include filename="$(find franka_description)/robots/fr3/fr3.urdf.xacro"/></robot>"""
 
+MOTION = '--position q{} --velocity dq{} --effort tau{}'
 # A command, and what its answer names: the value, and what to write instead.
 MISTAKES = [
     ('--arm fr3 arm show', ('--arm', 'franka-dynamics arm show --arm fr3')),
@@ -28,9 +29,17 @@ MISTAKES = [
     ),
     ('arm show --arm fr3 --q 90,0,0,-90,0,90,45', ('fr3_joint1', '--q 1.5708 0 0 -1.57')),
     ('arm show --q 0,0,x', ('zero, home or 7 numbers', 'x')),
+    ('arm show --q up', ('zero, home or 7 numbers', 'up')),
+    ('arm show --q 1_0 0 0 0 0 0 0', ('zero, home or 7 numbers', '1_0')),
+    ('arm show --arm fer --q 1 2', ('(2,)', '(7,)', 'fer')),
+    ('arm show --arm fer --q nan 0 0 0 0 0 0', ('fer_joint1', 'nan')),
     ('payload-from-mesh a.stl --mass 1 --repair', ('--repair', 'did you mean --mend?')),
     ('codegen --language cpp', ('cpp', '--package NAME')),
     ('bag import log.csv', ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t')),
+    ('bag import log.csv --stamp t --position q{}', ('velocity is missing', 't, q1, q2')),
+    (f'bag import log.csv {MOTION}', ('stamp column', 'rate')),
+    (f'bag import log.csv --stamp t {MOTION} --effort-scale 1 2', ('[1.0, 2.0]', 'one number')),
+    (f'bag import log.csv --arm rpr --stamp t {MOTION} --joint-names a', ('--joint-names', '1')),
     ('arm check robot.urdf.xacro', ('robot.urdf.xacro', 'source ROS')),
     # Ten more.
     ('arm show --arm --json', ("'--arm'", 'value is missing', '--json')),
@@ -127,8 +136,7 @@ def test_a_mistake_is_answered_by_one_sentence_with_value_and_fix(command, names
 
 def test_a_log_in_degrees_is_refused_and_no_bag_written(here, refused):
     pytest.importorskip('rosbags')
-    columns = '--position q{} --velocity dq{} --effort tau{} --stamp t'
-    said = refused(f'bag import log.csv --arm fr3 {columns} --output bag')
+    said = refused(f'bag import log.csv --arm fr3 {MOTION} --stamp t --output bag')
     assert '--position-unit deg' in said and 'fr3_joint' in said
     assert not (here / 'bag').exists()
 
