@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 from franka_dynamics.cli import demo as command
+from franka_dynamics.cli.actions import Demo
 from franka_dynamics.cli.main import main
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.report.demo import DemoReport, Row
@@ -34,6 +35,13 @@ def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
     assert (plan.arm.name, plan.arm.hand) == ('fr3', 'none')
     assert plan.arm_parameters.items() >= {'robot_type': 'fr3', 'hand': 'none'}.items()
     assert plan.arm_parameters['payload'][:4] == [0.3, 0.0, 0.0, 0.05]
+
+
+def test_only_a_franka_arm_carries_frankas_hand():
+    assert [Demo(arm=arm).resolved().hand for arm in ('fr3', 'rpr')] == [
+        'franka_hand',
+        'as_listed',
+    ]
 
 
 def test_an_arm_without_room_about_its_home_has_a_first_part_alone(tmp_path, monkeypatch, capsys):
