@@ -10,6 +10,7 @@ FCI (`validation.robot_model`) and the running nodes (`ros.system_checks`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 import os
 from pathlib import Path
 import platform
@@ -58,56 +59,55 @@ def _realtime_refusal() -> str:
 
 def machine_checks(*, simulated: bool) -> Iterator[Check]:
     """Yield the checks that need no ROS; `simulated` makes real-time permission optional."""
-    refused = _realtime_refusal()
+    refused, release = _realtime_refusal(), platform.release()
+    realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
+    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
+    governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
+    size = 0
+    with suppress(OSError, ValueError):
+        size = int(Path('/proc/sys/net/core/rmem_max').read_text())
     yield _check(
         'real-time permission',
         not refused,
-        f'this user may run nodes under SCHED_FIFO {_PRIORITY}',
-        f'SCHED_FIFO {_PRIORITY} was refused ({refused}): add "@realtime - rtprio 99" and '
-        '"@realtime - memlock unlimited" to /etc/security/limits.conf, you to the group '
-        'realtime, and log in anew; a container needs --cap-add=sys_nice',
+        f'SCHED_FIFO {_PRIORITY} {f"was refused ({refused})" if refused else "is allowed"}',
+        'add "@realtime - rtprio 99" and "@realtime - memlock unlimited" to '
+        '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '
+        '--cap-add=sys_nice',
         NOTE if simulated else BAD,
     )
-    realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
-    yield _check(
-        'kernel',
-        realtime,
-        f'{platform.release()} is PREEMPT_RT',
-        f'{platform.release()} is not PREEMPT_RT: enough for simulation, not for FCI, whose '
-        'controllers need a PREEMPT_RT kernel',
-    )
-    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    said = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
+    yield _check('kernel', realtime, said, 'enough for simulation, not for FCI')
     said = f'{cores} cores, load {load:.1f}'
-    yield _check('processor', load <= 0.75 * cores, said, f'{said}; other work may delay cycles')
-    processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
-    governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
+    yield _check('processor', load <= 0.75 * cores, said, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         said = f'the governor is {governors}'
-        yield _check('frequency', governors == 'performance', said, f'{said}; {fix}')
-    try:
-        size = int(Path('/proc/sys/net/core/rmem_max').read_text())
-    except (OSError, ValueError):
-        size = 0
+        yield _check('frequency', governors == 'performance', said, fix)
     fix = f'sysctl -w net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole'
     said = f'net.core.rmem_max is {size or "not known"}'
-    yield _check('receive buffer', size >= _RECEIVE_BUFFER, said, f'{said}; {fix}')
+    yield _check('receive buffer', size >= _RECEIVE_BUFFER, said, fix)
     yield from dds_settings(os.environ)
 
 
-def _check(subject: str, good: bool, said: str, otherwise: str, level: str = NOTE) -> Check:
-    """Return a check that found `said` if `good`, else, with the level, `otherwise`."""
-    return Check(subject, GOOD, said) if good else Check(subject, level, otherwise)
+def _check(subject: str, good: bool, said: str, fix: str, level: str = NOTE) -> Check:
+    """Return a check; unless it is good it has the level and says how to repair what was found."""
+    return Check(subject, GOOD, said) if good else Check(subject, level, f'{said}: {fix}')
 
 
 def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     """Yield checks of network settings in the environment variables of ROS and Fast DDS."""
     domain = variables.get('ROS_DOMAIN_ID', '0')
-    reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE')
+    reach = variables.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
     middleware = variables.get('RMW_IMPLEMENTATION')
-    shown = reach or 'SUBNET (sim: LOCALHOST; heard here)'
     named = middleware or 'the default middleware'
-    yield Check('network', GOOD, f'domain {domain}, discovery {shown}, {named}')
+    yield _check(
+        'network',
+        domain.isdigit() and int(domain) <= 101,
+        f'domain {domain[:20]}, discovery {reach}, {named}',
+        'for ROS_DOMAIN_ID choose one from 0 to 101',
+        BAD,
+    )
     if middleware in (None, _DEFAULT_MIDDLEWARE):
         yield Check(
             'middleware',
@@ -119,9 +119,7 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
     if variables.get('ROS_LOCALHOST_ONLY') == '1':
         said = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
         fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
-        yield Check('network', NOTE, f'{said}; {fix}')
-    if not domain.isdigit() or int(domain) > 101:
-        yield Check('network', BAD, f'ROS_DOMAIN_ID is {domain[:20]!r}; choose one from 0 to 101')
+        yield Check('network', NOTE, f'{said}: {fix}')
     for name in ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'):
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
