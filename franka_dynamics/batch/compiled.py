@@ -97,24 +97,16 @@ def _vector_function(equations: Equations, dtype: np.dtype[Any]) -> Function:
     code = _loaded(text, len(equations.arrays) + 1)
     from_buffer, cast = code.ffi.from_buffer, code.ffi.cast
     # Bytes from one state to the next in contiguous arrays.
-    inner = [dtype.itemsize * equations.n] * len(equations.arrays)
-    outer = dtype.itemsize * math.prod(equations.shape)
+    steps = [dtype.itemsize * equations.n] * len(equations.arrays)
+    steps.append(dtype.itemsize * math.prod(equations.shape))
 
     def run(rows: Sequence[np.ndarray], out: np.ndarray, threads: int) -> None:
         count = len(out)
         try:
-            places, steps = [from_buffer('char[]', array) for array in rows], inner
-        except (BufferError, ValueError):  # not C-contiguous: contiguous rows suffice
-            rows = [
-                array
-                if array.strides[1] == array.itemsize and array.flags.aligned
-                else array.copy()
-                for array in rows
-            ]
-            places = [cast('char *', array.ctypes.data) for array in rows]
-            steps = [array.strides[0] for array in rows]
+            places = [from_buffer('char[]', array) for array in rows]
+        except (BufferError, ValueError):  # not C-contiguous
+            places = [from_buffer('char[]', np.array(array, order='C')) for array in rows]
         places.append(from_buffer('char[]', out))
-        steps = [*steps, outer]
         pieces = min(threads, count // STATES_PER_THREAD)
         if pieces < 2:
             code.run(*places, *steps, count)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 import json
 import math
 import re
-from typing import Any
 
 import numpy as np
 
@@ -142,11 +141,11 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
 
     acceleration = description.limit('acceleration')
     braking = np.where(np.isfinite(acceleration), acceleration, MOST_ACCELERATION)
-    rated, home = description.rated_load, description.home
+    rated, home = description.rated_load or math.inf, description.home
     rotated = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
     return {
         'N': str(description.n),
-        'JOINT_NAMES': ', '.join(_quoted(joint) for joint in description.joint_names),
+        'JOINT_NAMES': ', '.join(map(json.dumps, description.joint_names)),
         'PARAMETERS': _wrapped(run_time_values(description)),
         'FLANGE': ',\n  '.join(
             f'{{{_listed(row)}}}' for row in description.flange_transform()[:3]
@@ -158,9 +157,9 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
         'VELOCITY': limit('velocity'),
         'ACCELERATION': _listed(braking),
         'HOME': _listed(np.zeros(description.n) if home is None else home),
-        'RATED_LOAD': _number(math.inf if rated is None else rated),
-        'BASE_ROTATED': _boolean(rotated.any()),
-        'BASE_INCLINED': _boolean(rotated[2].any()),
+        'RATED_LOAD': _number(rated),
+        'BASE_ROTATED': json.dumps(bool(rotated.any())),
+        'BASE_INCLINED': json.dumps(bool(rotated[2].any())),
         **_friction_words(description),
     }
 
@@ -209,11 +208,3 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return ('-' if value < 0.0 else '') + 'std::numeric_limits<double>::infinity()'
     return repr(float(value))
-
-
-def _boolean(value: Any) -> str:
-    return 'true' if value else 'false'
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('\\', '\\\\').replace('"', '\\"') + '"'

@@ -61,12 +61,13 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
     """
     if not mounts:
         raise TreeError('There is no arm to assemble: give at least one Mount.')
-    carriers = 0 if torso is None else torso.n
-    parents: list[int] = [] if torso is None else list(torso.parents)
     parts = [] if torso is None else [torso]
-    names = [] if torso is None else list(torso.names)
-    placements = [] if torso is None else [np.array(torso.placements)]
-    carried = [] if torso is None else list(torso.inertias)
+    carriers = sum(part.n for part in parts)
+    parents, names, carried = (
+        [each for part in parts for each in getattr(part, field)]
+        for field in ('parents', 'names', 'inertias')
+    )
+    placements = [part.placements for part in parts]
     for mount in mounts:
         if not BASE <= mount.carrier < carriers:
             raise TreeError(
@@ -74,13 +75,10 @@ def assemble(mounts: Sequence[Mount], torso: BodyTree | None = None) -> BodyTree
                 f'{BASE} (the base)..{carriers - 1}, a body of the torso.'
             )
         arm = BodyTree.from_description(mount.arm)
-        placed = np.array(arm.placements)
-        placed[0] = rigid_transform(mount.pose) @ placed[0]
+        placed, pose = np.array(arm.placements), rigid_transform(mount.pose)
+        placed[0] = pose @ placed[0]
         if mount.carrier != BASE and mount.arm.base_link is not None:
-            pose = rigid_transform(mount.pose) @ mount.arm.base
-            carried[mount.carrier] = carried[mount.carrier] + mount.arm.base_link.expressed_in(
-                pose
-            )
+            carried[mount.carrier] += mount.arm.base_link.expressed_in(pose @ mount.arm.base)
         parents += [mount.carrier, *range(len(parents), len(parents) + arm.n - 1)]
         names += [mount.prefix + name for name in mount.arm.joint_names]
         placements.append(placed)

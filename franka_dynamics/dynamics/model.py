@@ -242,20 +242,6 @@ def joint_stack(
     return joint_values(values, name, description.joint_names, arm, finite=finite)
 
 
-def wrench_stack(wrench: ArrayLike, *, finite: bool = True) -> Array:
-    """
-    Return a wrench (force [N], moment [N m]) as a float array of shape (..., 6).
-
-    Raises
-    ------
-    JointVectorError
-        If `wrench` has another shape or, if it is to be `finite`, is not.
-
-    """
-    words = 'A wrench, force [N] then moment [N m],'
-    return checked(wrench, (..., 6), words, JointVectorError, finite=finite)
-
-
 def broadcast_states(
     description: Jointed, *, finite: bool = True, **values: ArrayLike | None
 ) -> list[Array]:
@@ -278,7 +264,8 @@ def broadcast_states(
     }
     wrench = values.get('wrench')
     if wrench is not None:
-        arrays['wrench'] = wrench_stack(wrench, finite=finite)
+        words = 'A wrench, force [N] then moment [N m],'
+        arrays['wrench'] = checked(wrench, (..., 6), words, JointVectorError, finite=finite)
     shape = broadcast_leading({name: array.shape for name, array in arrays.items()})
     return [
         np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()

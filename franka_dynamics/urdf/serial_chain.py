@@ -136,7 +136,18 @@ def read_chain(
             )
         )
     tools = _fixed_to(whole, whole.getJointId(arm[-1].name))
-    held, others = _joints_beside(whole, document, arm)
+    first = whole.getJointId(arm[0].name)
+    below = {name for name, support in zip(whole.names, whole.supports) if first in support}
+    held = tuple(name for name in document.joints if name in below.difference(joint_names))
+    others = [one.name for one in document.joints.values() if one.moves and one.name not in below]
+    notes = []
+    if held:
+        notes.append(
+            f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
+            'the bodies they carry count as part of the arm.'
+        )
+    if others:
+        notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
     return SerialChain(
         document.name,
         document.source,
@@ -146,7 +157,7 @@ def read_chain(
         tuple(joints),
         {name: pose @ at for name, at in tools.items()},
         held,
-        (*document.notes, *_notes(held, others)),
+        (*document.notes, *notes),
     )
 
 
@@ -202,31 +213,6 @@ def _axis(joint: pin.JointModel) -> Array:
     return np.asarray(axis / np.linalg.norm(axis))
 
 
-def _joints_beside(
-    model: pin.Model, document: UrdfDocument, arm: Sequence[UrdfJoint]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of moving joints that the arm carries, and of moving joints elsewhere."""
-    first, own = model.getJointId(arm[0].name), {joint.name for joint in arm}
-    below = {name for name, support in zip(model.names, model.supports) if first in support}
-    held = tuple(name for name in document.joints if name in below - own)
-    others = tuple(
-        name for name, joint in document.joints.items() if joint.moves and name not in below
-    )
-    return held, others
-
-
-def _notes(held: Sequence[str], others: Sequence[str]) -> list[str]:
-    notes = []
-    if held:
-        notes.append(
-            f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
-            'the bodies they carry count as part of the arm.'
-        )
-    if others:
-        notes.append(f'{listed(others)}: on another branch of the URDF, left out.')
-    return notes
-
-
 def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
     """
     Return the joint names of every unbranched chain of moving joints that starts at the root.
@@ -273,14 +259,11 @@ def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJ
         joint = document.joints.get(name)
         if joint is None:
             raise error(f'has no joint {name!r}; {_joints_it_has(document, name)}')
-        if joint.mimics is not None:
+        if joint.mimics is not None or not joint.moves:
+            what = f'mimics {joint.mimics!r}' if joint.moves else f'is {joint.kind}'
             raise error(
-                f'joint {name!r} mimics {joint.mimics!r}; a joint of the arm must move on its own.'
-            )
-        if not joint.moves:
-            raise error(
-                f'joint {name!r} is {joint.kind}; a joint of the arm must be '
-                'revolute, continuous or prismatic.'
+                f'joint {name!r} {what}; a joint of the arm must be revolute, continuous or '
+                'prismatic, and move on its own.'
             )
         arm.append(joint)
     moving = [joint for joint in document.path_to(arm[-1].child) if joint.kind != 'fixed']
