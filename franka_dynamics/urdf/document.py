@@ -76,19 +76,6 @@ class UrdfDocument:
     root: str
     notes: tuple[str, ...] = ()
 
-    def joints_from(self, link: str) -> list[UrdfJoint]:
-        """Return the joints whose parent is `link`."""
-        return [joint for joint in self.joints.values() if joint.parent == link]
-
-    def path_to(self, link: str) -> list[UrdfJoint]:
-        """Return the joints from the root to `link`."""
-        to = {joint.child: joint for joint in self.joints.values()}
-        path: list[UrdfJoint] = []
-        while link in to:
-            path.append(to[link])
-            link = to[link].parent
-        return path[::-1]
-
 
 def read_urdf(path: Path) -> str:
     """

@@ -113,8 +113,8 @@ def read_chain(
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
-    arm = _require_chain(document, tuple(joint_names))
     whole = pinocchio_model(document.text, document.source)
+    arm = _require_chain(document, whole, tuple(joint_names))
     model = reduced_model(whole, [joint.name for joint in arm])
     base = arm[0].parent
     mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
@@ -221,32 +221,28 @@ def find_chains(document: UrdfDocument) -> list[tuple[str, ...]]:
     fingers). A URDF of two arms on a fixed base has two chains; a single finger joint behind an
     arm is part of the arm's chain.
     """
+    model = pinocchio_model(document.text, document.source)
+    joints = [document.joints.get(name) for name in model.names]
+
+    def following(place: int) -> list[int]:
+        return [
+            next_one
+            for next_one in model.children[place]
+            if (joint := joints[next_one]) and joint.moves and joint.mimics is None
+        ]
+
     chains = []
-    for first in _next_moving(document, document.root):
-        chain, joint = [first.name], first
-        while True:
-            following = _next_moving(document, joint.child)
-            if len(following) != 1:
-                break
-            joint = following[0]
-            chain.append(joint.name)
-        chains.append(tuple(chain))
+    for first in following(0):
+        chain = [first]
+        while len(after := following(chain[-1])) == 1:
+            chain += after
+        chains.append(tuple(model.names[place] for place in chain))
     return chains
 
 
-def _next_moving(document: UrdfDocument, link: str) -> list[UrdfJoint]:
-    """Return the first moving joints after a link, without mimic joints."""
-    found, frontier = [], [link]
-    while frontier:
-        for joint in document.joints_from(frontier.pop(0)):
-            if joint.kind == 'fixed':
-                frontier.append(joint.child)
-            elif joint.moves and joint.mimics is None:
-                found.append(joint)
-    return found
-
-
-def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJoint]:
+def _require_chain(
+    document: UrdfDocument, model: pin.Model, names: tuple[str, ...]
+) -> list[UrdfJoint]:
     """Return the named joints; raise UrdfError unless they are one chain on a fixed base."""
 
     def error(problem: str) -> UrdfError:
@@ -266,8 +262,9 @@ def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJ
                 'prismatic, and move on its own.'
             )
         arm.append(joint)
-    moving = [joint for joint in document.path_to(arm[-1].child) if joint.kind != 'fixed']
-    found = tuple(joint.name for joint in moving[-len(arm) :])
+    path = model.supports[model.getJointId(names[-1])]
+    moving = [model.names[place] for place in path][1:]
+    found = tuple(moving[-len(arm) :])
     if found != names:
         raise error(
             f'on the way to {names[-1]!r} the moving joints are '
@@ -275,7 +272,7 @@ def _require_chain(document: UrdfDocument, names: tuple[str, ...]) -> list[UrdfJ
             'this order. It is another arm, or joint_names is not its order from base to tip.'
         )
     if len(moving) > len(arm):
-        carrier = moving[-len(arm) - 1]
+        carrier = document.joints[moving[-len(arm) - 1]]
         raise error(
             f'{names[0]!r} hangs below the {carrier.kind} joint {carrier.name!r}: the '
             'base of the arm moves, and its dynamics then depend on that motion. Give a URDF '
