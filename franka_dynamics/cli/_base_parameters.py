@@ -4,24 +4,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 import sys
 
 import numpy as np
 
+from ._options import MASS_OPTIONS
 from ._say import say, show, write_json
-from ..arm import ArmDescription
+from .actions import ArmShow
 from ..arm.dh_conversion import in_modified_convention
-from ..identification.base_parameters import (
-    ANY_GRAVITY,
-    base_parameters,
-    NO_GRAVITY,
-    upper_bound,
-)
+from ..identification.base_parameters import ANY_GRAVITY, base_parameters, NO_GRAVITY, upper_bound
 from ..identification.symbolic_parameters import symbolic_base_parameters
 from ..names import GRAVITY
 from ..report.table import Head, Table
-from ..typing import Array
 
 _UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
@@ -33,13 +27,29 @@ _DOUBTFUL = (1e-12, 1e-5)
 _SAME_TORQUE = 1e-9
 
 
-def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Path | None) -> int:
+def print_base_parameters(given: ArmShow, gravity: str) -> int:
     """
-    Print the base parameters of an arm called `name`; write them as JSON if asked for.
+    Print the base parameters, or their relations in symbols; return the exit status.
 
-    `gravity` is one of `actions.DIRECTIONS`. Return 1 if random states contradict the table.
+    `gravity` is one of `actions.DIRECTIONS`. The status is 1 if random states contradict them.
     """
-    found = base_parameters(arm, _direction(gravity))
+    given.refuse('base parameters, which hold at every pose', 'q', 'plot')
+    vectors = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
+    arm, directions = given.load_arm(), np.array(vectors[gravity])
+    if given.symbolic:
+        given.refuse('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
+        given.refuse('--symbolic, which writes the relations alone', 'json')
+        modified = in_modified_convention(arm)
+        if modified is not arm:
+            print(
+                f'{arm.name} has standard DH rows; the parameters are in the frames of the '
+                "equivalent modified rows, whose z axes are the joints' axes.",
+                file=sys.stderr,
+            )
+        symbols = symbolic_base_parameters(modified, directions)
+        sys.stdout.write(getattr(symbols, f'as_{given.symbolic}')())
+        return 0
+    found = base_parameters(arm, directions)
     names, members = found.standard_names, zip(found.relations, found.values(), found.columns)
     rows = [
         (
@@ -51,7 +61,7 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
         for relation, value, column in members
     ]
     heads = ('parameter', Head('value', form='.6f'), 'unit', 'regrouped from')
-    show(Table(f'{name}: base parameters, gravity {gravity}', heads, rows))
+    show(Table(f'{given.title(arm)}: base parameters, gravity {gravity}', heads, rows))
     for what, numbers in (
         ('no effect', found.no_effect),
         ('only in combination with others', found.regrouped),
@@ -73,7 +83,7 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
             'is meant to be a quarter turn, write it as pi/2 in the arm file.',
             'note',
         )
-    if json:
+    if given.json:
         data = {
             **{'gravity': gravity, 'rank': rank},
             **{'arm': arm.name, 'inertial_set': arm.inertial_set, 'hand': arm.hand},
@@ -86,23 +96,5 @@ def print_base_parameters(arm: ArmDescription, name: str, gravity: str, json: Pa
             'standard_parameters': names,
             'matrix': found.matrix,
         }
-        write_json(json, data)
+        write_json(given.json, data)
     return 0 if agree else 1
-
-
-def print_symbolic(description: ArmDescription, gravity: str, form: str) -> None:
-    """Print the base parameters as sums of standard parameters, as text, latex or python."""
-    arm = in_modified_convention(description)
-    if arm is not description:
-        print(
-            f'{description.name} has standard DH rows; the parameters are in the frames '
-            "of the equivalent modified rows, whose z axes are the joints' axes.",
-            file=sys.stderr,
-        )
-    symbols = symbolic_base_parameters(arm, _direction(gravity))
-    sys.stdout.write(getattr(symbols, f'as_{form}')())
-
-
-def _direction(gravity: str) -> Array:
-    vectors = {'vertical': [GRAVITY], 'tilted': ANY_GRAVITY, 'none': [NO_GRAVITY]}
-    return np.array(vectors[gravity])

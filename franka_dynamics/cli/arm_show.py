@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._base_parameters import print_base_parameters, print_symbolic
-from ._options import MASS_OPTIONS
 from ._say import say, say_each, show, write_json
 from .actions import ArmShow, DIRECTIONS
 from ..arm import ArmDescription
@@ -27,7 +25,9 @@ _TURN = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 def run(given: ArmShow) -> int:
     """Print the tables, or JSON instead; write the picture and the JSON file if asked for."""
     if given.symbolic or given.base_parameters:
-        return _base_parameters(given, given.base_parameters or DIRECTIONS[0])
+        from ._base_parameters import print_base_parameters
+
+        return print_base_parameters(given, given.base_parameters or DIRECTIONS[0])
     description = given.load_arm()
     q = _pose(description, given.q) if given.q else None
     rows = inertia_rows(description, q)
@@ -42,18 +42,6 @@ def run(given: ArmShow) -> int:
     show(*arm_tables(description, rows, q))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     return 0
-
-
-def _base_parameters(given: ArmShow, gravity: str) -> int:
-    """Print the base parameters, or the relations in symbols; return the exit status."""
-    given.refuse('base parameters, which hold at every pose', 'q', 'plot')
-    if given.symbolic:
-        given.refuse('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
-        given.refuse('--symbolic, which writes the relations alone', 'json')
-        print_symbolic(given.load_arm(), gravity, given.symbolic)
-        return 0
-    arm = given.load_arm()
-    return print_base_parameters(arm, given.title(arm), gravity, given.json)
 
 
 def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
