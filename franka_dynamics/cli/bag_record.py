@@ -73,6 +73,8 @@ def run(given: BagRecord, motion: Path | None = None, play: Play | None = None) 
         finally:
             over = True  # the arm comes to rest if it still moves
     failure = None if playing is None else playing.exception()
+    if not isinstance(failure, (FrankaDynamicsError, KeyboardInterrupt, type(None))):
+        raise failure
     if playing is not None and failure is None:
         say(f'{motion}: {playing.result()}')
     if progress.states:

@@ -94,6 +94,16 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
     assert ('fr3 was not played to its end: interrupted' in said) == of_arm
 
 
+def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
+    def record(*arguments):
+        while arguments[-1](Progress(states=100, of_arm=True)):
+            time.sleep(0.01)
+        return Progress()
+
+    with pytest.raises(ZeroDivisionError):
+        run(record, player=lambda _: 1 / 0, motion=True)
+
+
 def test_the_next_command_names_the_arm_as_it_was_given(simulate, run):
     arm = ['--arm', 'fr3', '--hand', 'none', '--payload', '0.3,0,0,0.05']
     recorded = simulate(load('fr3').with_payload(read_payload(arm[-1])), rate=100.0)
