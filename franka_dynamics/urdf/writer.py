@@ -23,7 +23,6 @@ from typing import Any
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .document import UNLIMITED
 from .source import described
@@ -95,14 +94,14 @@ def urdf_text(
         )
     base_link = _STANDING if description.base_link is None else description.base_link
     _add_link(robot, root, None, ())
-    _add_fixed(robot, f'{names.base}_joint', root, names.base, np.eye(4))
+    _add_joint(robot, f'{names.base}_joint', root, names.base, np.eye(4))
     _add_link(robot, names.base, base_link, shapes.get(0, ()))
     parent, pose = names.base, np.asarray(description.base, dtype=float)
     for i, (joint, link, name, (before, offset)) in enumerate(
         zip(description.joints, description.links, names.moving, description.joint_placements()),
         start=1,
     ):
-        _add_joint(robot, joint, parent, name, pose @ before)
+        _add_moving(robot, joint, parent, name, pose @ before)
         _add_link(
             robot,
             name,
@@ -110,12 +109,12 @@ def urdf_text(
             [shape.moved(offset) for shape in shapes.get(i, ())],
         )
         parent, pose = name, offset
-    _add_fixed(
+    _add_joint(
         robot, f'{names.flange}_joint', parent, names.flange, pose @ description.flange_transform()
     )
     _add_link(robot, names.flange, None, ())
     if tool is not None:
-        _add_fixed(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
+        _add_joint(robot, f'{tool[0]}_joint', names.flange, tool[0], np.eye(4))
         _add_link(robot, tool[0], tool[1], tool_shapes)
     return xml_text(robot)
 
@@ -181,21 +180,21 @@ def _dimensions(shape: Shape) -> dict[str, str]:
     return dict(zip(('radius', 'length'), map(number_text, shape.size)))
 
 
-def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: ArrayLike) -> None:
-    joint = ElementTree.SubElement(robot, 'joint', name=name, type='fixed')
-    _add_origin(joint, np.asarray(pose, dtype=float))
+def _add_joint(
+    robot: Element, name: str, parent: str, child: str, pose: Array, kind: str = 'fixed'
+) -> Element:
+    joint = ElementTree.SubElement(robot, 'joint', name=name, type=kind)
+    _add_origin(joint, pose)
     ElementTree.SubElement(joint, 'parent', link=parent)
     ElementTree.SubElement(joint, 'child', link=child)
+    return joint
 
 
-def _add_joint(robot: Element, joint: Joint, parent: str, child: str, origin: Array) -> None:
+def _add_moving(robot: Element, joint: Joint, parent: str, child: str, pose: Array) -> None:
     limits = joint.limits
     free = joint.kind is JointKind.REVOLUTE and not _bounded(joint)
     kind = 'continuous' if free else joint.kind.value
-    element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=kind)
-    _add_origin(element, origin)
-    ElementTree.SubElement(element, 'parent', link=parent)
-    ElementTree.SubElement(element, 'child', link=child)
+    element = _add_joint(robot, joint.name, parent, child, pose, kind)
     ElementTree.SubElement(element, 'axis', xyz='0 0 1')
     # URDF requires effort and velocity limits, so unknown limits are written as UNLIMITED.
     stated = {'effort': limits.effort, 'velocity': limits.velocity}

@@ -133,23 +133,6 @@ def test_the_controller_gives_the_nodes_torques(run):
     near(found[-1], left(q, model_of(settings).gravity(q)) * (settings.target == 'mujoco'), 1e-10)
 
 
-@pytest.mark.parametrize(
-    ('change', 'sentence'),
-    [
-        ({'target': 'moon'}, "There is no target 'moon'"),
-        ({'target': 'fci'}, 'the target compensates friction by itself'),
-        ({'kp': [1.0, 2.0]}, 'take one number for all joints, or one for each'),
-        ({'payload': [1.0]}, 'payload ten'),
-        ({'reference': 'wish'}, 'it must be motion, torque or total_torque'),
-        ({'scale': 2.0}, 'scale must be within 0 and 1'),
-    ],
-)
-def test_wrong_parameters_are_refused_in_a_sentence(run, change, sentence):
-    with pytest.raises(AssertionError) as refused:
-        run('controller', rows=[], parameters=of_feedforward(SETTINGS, **change))
-    assert sentence in str(refused.value) and 'configure' in str(refused.value)
-
-
 def test_without_a_torque_from_upstream_it_stops(run):
     settings = replace(PLAIN, payload=(0.0,) * 10)
     count, ended, again = 900, 300, 600
