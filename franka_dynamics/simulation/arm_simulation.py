@@ -143,22 +143,12 @@ class ArmSimulation:
         self._tones = self._draw_tones()
         self.flange_site = self.model.site(FLANGE_SITE).id
         self._flange_body = self.model.site_bodyid[self.flange_site]
-        warnings = self._mujoco.mjtWarning
-        self._instabilities = [
-            int(warning)
-            for warning in (
-                warnings.mjWARN_BADQPOS,
-                warnings.mjWARN_BADQVEL,
-                warnings.mjWARN_BADQACC,
-            )
-        ]
+        unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
+        self._instabilities = [int(getattr(self._mujoco.mjtWarning, one)) for one in unstable]
         self.data.qpos[:] = self._start()
         self._mujoco.mj_forward(self.model, self.data)
-        self._elastic = (
-            None
-            if settings.elasticity is None
-            else ElasticDrive(settings.elasticity, self.data.qpos)
-        )
+        gears = settings.elasticity
+        self._elastic = None if gears is None else ElasticDrive(gears, self.data.qpos)
         self.braked = True
         self.ran_away = ''  # why the brakes closed for good; empty if they did not
         self._drive = self._effort = np.zeros(description.n)
@@ -196,12 +186,9 @@ class ArmSimulation:
     @property
     def at_stops(self) -> tuple[str, ...]:
         """Names of the joints that press against one of their stops."""
-        pressed = (self.data.qpos < self.description.limit('lower')) | (
-            self.data.qpos > self.description.limit('upper')
-        )
-        return tuple(
-            name for name, at_stop in zip(self.description.joint_names, pressed) if at_stop
-        )
+        low, high = (self.description.limit(one) for one in ('lower', 'upper'))
+        pressed = (self.data.qpos < low) | (self.data.qpos > high)
+        return tuple(name for name, at in zip(self.description.joint_names, pressed) if at)
 
     def step(self, command: Array | None, *, fresh: bool = True) -> None:
         """
@@ -365,12 +352,7 @@ class ArmSimulation:
                 body = self.model.body(f'link{push.link}').id
                 turn = self.data.xmat[body].reshape(3, 3)
                 place = self.data.xpos[body] + turn @ np.array(push.point)
+            force, moment = (np.array(one, dtype=float) for one in (push.force, push.moment))
             self._mujoco.mj_applyFT(
-                self.model,
-                self.data,
-                np.array(push.force, dtype=float),
-                np.array(push.moment, dtype=float),
-                place,
-                body,
-                self.data.qfrc_applied,
+                self.model, self.data, force, moment, place, body, self.data.qfrc_applied
             )
