@@ -25,12 +25,15 @@ _MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so firs
 
 
 class Durations(deque[float]):
-    """The latest durations [s]."""
+    """The latest durations [s], at most 4096."""
+
+    def __init__(self) -> None:
+        super().__init__(maxlen=4096)
 
     def microseconds(self) -> dict[str, float]:
         """Return median and 99th percentile by name [us]; NaN if there are none."""
-        kept = list(self) or [float('nan')]
-        return {f'p{q} [us]': 1e6 * float(np.percentile(kept, q)) for q in (50, 99)}
+        p50, p99 = np.percentile(list(self) or [float('nan')], (50, 99))
+        return {'p50 [us]': 1e6 * float(p50), 'p99 [us]': 1e6 * float(p99)}
 
 
 class StatusPublisher:
@@ -69,7 +72,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         super().__init__(node)
         self._topic, self._references = command_topic, references
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self.latency = Durations(maxlen=4096)
+        self.latency = Durations()
 
     def use(self, controller: Feedforward, terms: TermPublishers, residual: float) -> None:
         """Report on a controller from now on; `residual` is that of its cross-check."""

@@ -92,11 +92,12 @@ class FeedforwardNode(LifecycleNode):
             self, lambda entity: entity.callback_group not in (states, unserved)
         )
         declare(self, table(NODE_NAME))
-        self._live = LiveParameters(
+        LiveParameters(
             self,
             table(NODE_NAME),
             live_table(NODE_NAME),
             self._require_usable,
+            self._apply_settings,
             lambda: self._active,
         )
         self.commands = self.create_lifecycle_publisher(
@@ -158,7 +159,6 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics.use(controller, self._terms, residual)
         self._reader = JointStateReader(controller.names)
         self._configured_with = values(self, specs(NODE_NAME))
-        self._live.forget()  # the law has been made with all parameters of now
         self._model = model
         # It is set last, because other callbacks treat the node as configured once it is set.
         self._controller = controller
@@ -344,8 +344,7 @@ class FeedforwardNode(LifecycleNode):
     # The service thread ------------------------------------------------------------------------
 
     def run_beside(self) -> float:
-        """Apply parameters, look around, report; return the time until the next call [s]."""
-        self._live.apply(self._apply_settings)
+        """Look around, and report; return the time until the next call [s]."""
         if self._controller is None:
             return _IDLE_S
         if self._active and time.monotonic() >= self._next_look:
@@ -405,11 +404,13 @@ class FeedforwardNode(LifecycleNode):
         if self._controller is not None:
             self._controller.prepare(**vars(settings_from(merged)))
 
-    def _apply_settings(self, live: dict[str, Any]) -> None:
-        if self._controller is not None:
-            residual = change_settings(self._controller, live)
-            if residual is not None:
-                self._diagnostics.residual = residual
+    def _apply_settings(self, live: dict[str, Any]) -> bool:
+        if self._controller is None:
+            return False
+        residual = change_settings(self._controller, live)
+        if residual is not None:
+            self._diagnostics.residual = residual
+        return True
 
 
 def main(args: Sequence[str] | None = None) -> int:

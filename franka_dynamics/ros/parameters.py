@@ -78,15 +78,13 @@ def _refuse_unknown(node: Any) -> None:
 
 class LiveParameters:
     """
-    Checks a change of parameters when it is requested; `apply` puts it into effect.
-
-    Applying values takes about a millisecond, so all changes since the last call are applied
-    together.
+    Checks a change of parameters when it is requested, and puts it into effect.
 
     The node has declared all parameters of `table`; changes of `live` parameters need no new
     configuration. `judge` gets the values that all `live` and all changed parameters would have
-    after a change, and raises FrankaDynamicsError to refuse the change. While `active` returns
-    True, `while_inactive` parameters are fixed.
+    after a change, and raises FrankaDynamicsError to refuse the change; `use` gets the values of
+    all `live` parameters after it, and returns whether they are in effect now. While `active` returns True, `while_inactive` parameters are
+    fixed.
     """
 
     def __init__(
@@ -95,27 +93,13 @@ class LiveParameters:
         table: Sequence[ParameterSpec],
         live: Sequence[ParameterSpec],
         judge: Callable[[dict[str, Any]], None],
-        active: Callable[[], bool] = lambda: False,
+        use: Callable[[dict[str, Any]], bool],
+        active: Callable[[], bool],
     ) -> None:
         self._node, self._live, self._judge, self._active = node, live, judge, active
-        self._specs = {spec.name: spec for spec in table}
-        self._changed: dict[str, Any] = {}
+        self._specs, self._use = {spec.name: spec for spec in table}, use
         node.add_on_set_parameters_callback(self._on_set)
         node.add_post_set_parameters_callback(self._after_set)
-
-    def apply(self, use: Callable[[dict[str, Any]], None]) -> None:
-        """If `live` values changed since the last call, pass all of them to `use`; log changes."""
-        if not self._changed:
-            return
-        changed = self._changed
-        use(values(self._node, self._live))
-        self._changed = {}
-        now = (f'{name} = {shortened(str(value), 200)}' for name, value in changed.items())
-        self._node.get_logger().info(f'now: {", ".join(now)}')
-
-    def forget(self) -> None:
-        """Take the present values as applied, because a configuration has just used them."""
-        self._changed = {}
 
     def _on_set(self, changes: Sequence[Parameter]) -> SetParametersResult:
         try:
@@ -145,7 +129,11 @@ class LiveParameters:
 
     def _after_set(self, changes: Sequence[Parameter]) -> None:
         live = {spec.name for spec in self._live}
-        for change in changes:
-            if change.name in live:
-                value = change.value
-                self._changed[change.name] = value.tolist() if isinstance(value, array) else value
+        changed = {one.name: one.value for one in changes if one.name in live}
+        if not changed or not self._use(values(self._node, self._live)):
+            return
+        now = (
+            f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
+            for name, value in changed.items()
+        )
+        self._node.get_logger().info(f'now: {", ".join(now)}')

@@ -102,44 +102,43 @@ class SimulatorNode(Node):
         self._commands = CommandReceiver(self, self._receiver, description, self._on_followed)
         self._fresh = False
         self._published_at = 0.0
-        self._latency = Durations(maxlen=1 << 16)
+        self._latency = Durations()
         self._missed = self._steps_commanded = 0
         self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
         self._steps = 0
         self._log = _open_log(parameters['step_log'])
         self._braked = True
-        self._at_stops: tuple[str, ...] = ()
 
     def run(self, stop: StopRequest) -> int:
         """Simulate until asked to stop; return the exit code."""
-        with executor_of(self) as executor:
-            return self._simulate(executor, stop)
-
-    def _simulate(self, executor: Any, stop: StopRequest) -> int:
         # Exempt all present objects from later garbage collections, which would delay steps.
         gc.collect()
         gc.freeze()
         deadline = time.perf_counter()
-        while not stop.requested and rclpy.ok():
-            reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
-            self._publish_state(reading, stamp)
-            deadline = self._wait(executor, deadline, stop)
-            if self._log is not None:
-                self._log.write(stamp, reading)
-            torque = self._receiver.step(reading.time, reading.position, reading.velocity)
-            self._simulation.step(torque, fresh=self._fresh)
-            if self._commands.note():
-                self._diagnostics.due = 0.0
-            self._steps += 1
-            if self._simulation.braked is not self._braked:
-                self._announce_brakes()
-            if self._receiver.state is not ReceiverState.WAITING:
-                self._steps_commanded += 1
-                self._missed += not self._fresh
-            self._fresh = False
-            if time.monotonic() >= self._diagnostics.due:
-                self._publish_diagnostics()
+        with executor_of(self) as executor:
+            while not stop.requested and rclpy.ok():
+                deadline = self._step(executor, deadline, stop)
         return 0
+
+    def _step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
+        """Publish a state, wait for its torque, and step; return the step's deadline [s]."""
+        reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
+        self._publish_state(reading, stamp)
+        deadline = self._wait(executor, deadline, stop)
+        if self._log is not None:
+            self._log.write(stamp, reading)
+        torque = self._receiver.step(reading.time, reading.position, reading.velocity)
+        self._simulation.step(torque, fresh=self._fresh)
+        self._steps += 1
+        if self._simulation.braked is not self._braked:
+            self._announce_brakes()
+        if self._receiver.state is not ReceiverState.WAITING:
+            self._steps_commanded += 1
+            self._missed += not self._fresh
+        self._fresh = False
+        if self._commands.note() or time.monotonic() >= self._diagnostics.due:
+            self._publish_diagnostics()
+        return deadline
 
     def destroy_node(self) -> None:
         """Close the step log and destroy the node."""
@@ -151,7 +150,6 @@ class SimulatorNode(Node):
         """Log that the brakes opened, or why they closed for good."""
         self._braked = self._simulation.braked
         self._commands.held = not self._braked
-        self._commands.note()
         self._diagnostics.due = 0.0
         if self._simulation.ran_away:
             self.get_logger().error(self._simulation.ran_away)
@@ -205,12 +203,6 @@ class SimulatorNode(Node):
         self._steps_at_diagnostics, self._diagnosed_at = self._steps, now
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
         at_stops = self._simulation.at_stops
-        if at_stops and at_stops != self._at_stops:
-            self.get_logger().warning(
-                f'{", ".join(at_stops)} at the end of the range; look at the torques or the '
-                'motion that took the arm there'
-            )
-        self._at_stops = at_stops
         self._diagnostics.publish(
             self._diagnostics.status(
                 SIMULATED_ARM,

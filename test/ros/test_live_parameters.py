@@ -4,13 +4,9 @@
 
 import numpy as np
 import pytest
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.parameter_tables import live_table, table
-from franka_dynamics.ros.parameters import declare, LiveParameters
 
 from .conftest import FER, FER_GRAVITY
 
@@ -75,15 +71,3 @@ def test_changes_that_need_each_other_are_taken_together(world):
     assert world.probe.set_parameters(NODE, **stiff, kd=[4.0] * 4 + [0.5, 0.5, 0.1]).successful
     assert world.probe.set_parameters(NODE, kp=[0.0], kd=[0.0]).successful
     settle(world, FER_GRAVITY)
-
-
-def test_a_change_stays_to_be_applied_until_it_was_used(make_node):
-    node, used = make_node(Node, node_name='own'), []
-    declare(node, table(NODE))
-    live = LiveParameters(node, table(NODE), live_table(NODE), lambda merged: None)
-    node.set_parameters([Parameter('scale', value=0.5)])
-    with pytest.raises(ZeroDivisionError):
-        live.apply(lambda merged: 1 / 0)
-    for _ in range(2):
-        live.apply(used.append)
-    assert [merged['scale'] for merged in used] == [0.5]
