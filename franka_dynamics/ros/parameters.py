@@ -82,9 +82,9 @@ class LiveParameters:
 
     The node has declared all parameters of `table`; changes of `live` parameters need no new
     configuration. `judge` gets the values that all `live` and all changed parameters would have
-    after a change, and raises FrankaDynamicsError to refuse the change; `use` gets the values of
-    all `live` parameters after it, and returns whether they are in effect now. While `active` returns True, `while_inactive` parameters are
-    fixed.
+    after a change, and raises FrankaDynamicsError to refuse the change. `use` gets the values of
+    all `live` parameters after it, and returns whether they are in effect now. While `active`
+    returns True, `while_inactive` parameters are fixed.
     """
 
     def __init__(
