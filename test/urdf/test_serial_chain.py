@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import load
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.urdf.serial_chain import read_chain
+from franka_dynamics.urdf.document import parse_urdf
+from franka_dynamics.urdf.serial_chain import find_chains, read_chain
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, inertial, with_elements, without
@@ -118,7 +119,10 @@ def test_joints_may_have_the_names_of_links(shift):
 
 
 def test_fingers_get_notes_of_what_is_held_and_what_left_out():
-    chain = read_chain(with_elements(FER, HAND + SECOND), NAMES)
+    text = with_elements(FER, HAND + SECOND)
+    chain = read_chain(text, NAMES)
+    # A finger that follows another one is no branch, and no part of a chain.
+    assert set(find_chains(parse_urdf(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
     assert chain.held_joints == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in chain.notes]
     assert noted == ['finger_joint1, finger_joint2', 'other_joint1']
