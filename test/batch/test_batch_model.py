@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches against Pinocchio, state by state; NaN, layouts, threads and wrong input."""
 
+import functools
 import gc
 from pathlib import Path
 import pickle
@@ -39,16 +40,18 @@ ARMS = {
 }
 
 
+# As machine code, but without it; kept as long, because making it takes most of the time.
+_columns = functools.lru_cache(batch_model._function.__wrapped__)
+
+
 @pytest.fixture(params=['compiled', 'columns'])
 def engine(request, monkeypatch):
     """Run each test with machine code, and again as if llvmlite were not installed."""
-    batch_model._function.cache_clear()
     if request.param == 'columns':
         monkeypatch.setattr(compiled, 'llvm', None)
+        monkeypatch.setattr(batch_model, '_function', _columns)
     elif compiled.llvm is None:
         pytest.skip('the [batch] extra is not installed')
-    yield
-    batch_model._function.cache_clear()
 
 
 # The NumPy columns run the text that test_equations runs for every arm.
@@ -327,6 +330,8 @@ def test_a_frame_that_batches_do_not_have_is_refused_by_name(fer, frame):
 
 def test_machine_code_that_no_model_uses_is_given_back(monkeypatch):
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
+    batch_model._function.cache_clear()  # of the models of earlier tests
+    gc.collect()
     description = load('rpr')
     before = len(compiled.loaded_by_name)
     model = BatchModel(description, (0.0, 0.0, -1.0))

@@ -9,7 +9,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 
-pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 ATOL = 1e-12
 
 

@@ -5,17 +5,11 @@
 import math
 
 import numpy as np
-import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.rpr.kinematics import RprKinematics
-
-pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
-
-from franka_dynamics.symbolic import derivations
-from franka_dynamics.symbolic.rendering import as_text
 
 ARM = load('rpr')
 MODEL = PinocchioModel(ARM)
@@ -40,10 +34,11 @@ def symbols():
     return names
 
 
-TEXT = compile(as_text(derivations.rpr_report()), 'rpr_report.py', 'exec')
-
-
 def test_every_line_of_the_report_is_what_the_formulations_say():
+    from franka_dynamics.symbolic import derivations
+    from franka_dynamics.symbolic.rendering import as_text
+
+    text = compile(as_text(derivations.rpr_report()), 'rpr_report.py', 'exec')
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]
     for q, dq, _ in zip(*sample_states(ARM, 5, seed=0)):
@@ -51,7 +46,7 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
         frames, jacobian, mass = MODEL.frames(q), MODEL.jacobian(q), MODEL.mass_matrix(q)
         found = symbols() | dict(zip(('px', 'py', 'pz'), frames[2][:3, 3]))
         found |= {f'q{i + 1}': q[i] for i in range(3)} | {f'dq{i + 1}': dq[i] for i in range(3)}
-        exec(TEXT, found)
+        exec(text, found)
         expected = {
             **{'theta1': q[0], 'd2': q[1], 'theta3': q[2]},
             **{'S3': math.sin(q[2]), 'C3': math.cos(q[2])},
