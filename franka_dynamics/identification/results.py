@@ -36,14 +36,12 @@ class Score:
     """
     Errors of one set of parameters.
 
-    `theta` (p,) are the parameters after the fit to all recordings, `train` their errors there.
-    `test` are the errors on unseen parts, each predicted by a fit without it; `rigid` without
-    friction and offset, `unfiltered` compared with unfiltered effort. `folds` has E of each unseen
-    part.
+    `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
+    predicted by a fit without it; `rigid` without friction and offset, `unfiltered` compared with
+    unfiltered effort. `folds` has E of each unseen part.
     """
 
     name: str
-    theta: Array
     train: ResidualRms
     test: ResidualRms
     rigid: ResidualRms
@@ -65,21 +63,23 @@ class Score:
 
         `unseen` has the sums of each unseen part and the parameters of a fit without it.
         """
-        count = sum(int(part.samples.sum()) for part, _ in unseen)
-        squares, rigid, unfiltered = (
-            np.array([part.squares(one[:last], unfiltered=raw) for part, one in unseen])
-            for last, raw in ((None, False), (b, False), (None, True))
+
+        def errors(
+            parts: Sequence[tuple[Sums, Array]], last: int | None = None, *, raw: bool = False
+        ) -> ResidualRms:
+            squares = np.sum([one.squares(by[:last], unfiltered=raw) for one, by in parts], axis=0)
+            return ResidualRms.of_squares(
+                squares, sum(int(one.samples.sum()) for one, _ in parts), unit
+            )
+
+        return cls(
+            name,
+            errors([(every, theta)]),
+            errors(unseen),
+            errors(unseen, b),
+            errors(unseen, raw=True),
+            tuple(errors([part]).E for part in unseen),
         )
-        whole = ResidualRms.of_squares(every.squares(theta), int(every.samples.sum()), unit)
-        pooled = [
-            ResidualRms.of_squares(one.sum(axis=0), count, unit)
-            for one in (squares, rigid, unfiltered)
-        ]
-        each = (
-            ResidualRms.of_squares(one, int(part.samples.sum()), unit).E
-            for one, (part, _) in zip(squares, unseen)
-        )
-        return cls(name, theta, whole, pooled[0], pooled[1], pooled[2], tuple(each))
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+import os
 from pathlib import Path
 
 import numpy as np
 
 from .options import IdentificationOptions
 from .prior import Prior
-from .solve import estimate
 from .sums import period_of, Sums
 from .torque_model import TorqueModel
-from .verdict import FITTED, seconds
+from .verdict import seconds
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings.plausibility import faults, require_radians, suspicions
@@ -70,23 +70,17 @@ Source = Bag | Recording | Motion
 
 def labels_of(sources: Sequence[Source]) -> list[str]:
     """
-    Return a unique name for each source, for tables and messages.
+    Return a name for each source, for tables and messages.
 
-    A bag is named by the last part of its path, preceded by as many parent folders as make the
-    name unique. If source number k, counted from 1, is a recording or motion in memory, its name
-    is 'recording k'.
+    A bag's name is its path from the last folder that holds all bags. If source number k, counted
+    from 1, is a recording or motion in memory, its name is 'recording k'.
     """
-    parts = [Path(one.path).parts if isinstance(one, Bag) else () for one in sources]
-    labels: list[str] = []
-    for k, own in enumerate(parts):
-        others = [one for i, one in enumerate(parts) if i != k]
-        depth = next(
-            (d for d in range(1, len(own)) if all(own[-d:] != one[-d:] for one in others)),
-            len(own),
-        )
-        label = str(Path(*own[-depth:])) if own else f'recording {k + 1}'
-        labels.append(label if label not in labels else f'{label} ({k + 1})')
-    return labels
+    paths = [os.path.abspath(one.path) if isinstance(one, Bag) else '' for one in sources]
+    shared = os.path.commonpath([os.path.dirname(path) for path in paths if path] or [''])
+    return [
+        os.path.relpath(path, shared) if path else f'recording {k}'
+        for k, path in enumerate(paths, 1)
+    ]
 
 
 @dataclass(frozen=True)
@@ -185,11 +179,9 @@ class Summarise:
             one = Sums.of(self.model, self.arm, motion, period=period, place=place, start=start)
             sums = one if sums is None else sums + one
             prior = Prior.towards(self.arm, self.model, one.strongest)
-            theta = estimate(one, prior, FITTED, prior.normal)
-            for chosen in motion.pieces():
-                time, size = seconds(chosen, self.model.torque(chosen, theta), prior)
-                begins.append(time + start)
-                sizes.append(size)
+            time, size = seconds(motion, one, prior)
+            begins.append(time + start)
+            sizes.append(size)
             remarks |= dict.fromkeys(motion.remarks)
             warnings += [where + said for said in self._suspicions(name, scaled)]
             samples += len(motion)

@@ -356,18 +356,23 @@ def questions(
     return tuple(found), (best.prior.reference.inertial_set, float(times[joint]))
 
 
-def seconds(motion: Motion, torque: Array, prior: Prior) -> tuple[Array, Array]:
+def seconds(motion: Motion, sums: Sums, prior: Prior) -> tuple[Array, Array]:
     """
     Return the begin of each second of a motion [s] and its rms residual in normal ones.
 
-    `torque` (N, n) is the model's [N m]. What remains after the last full second is left out.
+    The residuals are those of a fit to the motion's own sums. What remains after the last full
+    second of a piece is left out.
     """
-    residual = motion.effort - torque
-    # An offset is no contact.
-    off = np.mean(((residual - residual.mean(axis=0)) / prior.normal) ** 2, axis=1)
-    count = round(motion.options.rate)
-    whole = len(off) // count * count
-    return motion.time[:whole:count], np.sqrt(off[:whole].reshape(-1, count).mean(axis=1))
+    theta, count = estimate(sums, prior, FITTED, prior.normal), round(motion.options.rate)
+    begins, sizes = [], []
+    for piece in motion.pieces():
+        residual = piece.effort - prior.model.torque(piece, theta)
+        # An offset is no contact.
+        off = np.mean(((residual - residual.mean(axis=0)) / prior.normal) ** 2, axis=1)
+        whole = len(off) // count * count
+        begins.append(piece.time[:whole:count])
+        sizes.append(np.sqrt(off[:whole].reshape(-1, count).mean(axis=1)))
+    return np.concatenate(begins), np.concatenate(sizes)
 
 
 def contact(begins: Array, sizes: Array, where: str) -> Cause | None:
@@ -396,12 +401,7 @@ def of_motion(
     """
     sums = Sums.of(model, start, motion)
     prior, *sets = (Prior.towards(one, model, sums.strongest) for one in (start, *published))
-    theta = estimate(sums, prior, FITTED, prior.normal)
-    found = []
-    for piece in motion.pieces():
-        found.append(seconds(piece, model.torque(piece, theta), prior))
-    begins, sizes = (np.concatenate(one) for one in zip(*found))
-    return judge(sums, prior, sets, [(begins, sizes, name)])
+    return judge(sums, prior, sets, [(*seconds(motion, sums, prior), name)])
 
 
 def judge(

@@ -14,7 +14,7 @@ from ..control.guard_replay import GuardReplay, LEARNING_MARGIN, learnt
 from ..identification.verdict import Verdict
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import hand_name, ReplayFit, ResidualRms
+from ..recordings.replay import hand_name, ReplayFit
 
 
 def replay_as_data(
@@ -48,20 +48,15 @@ def replay_as_data(
     }
 
 
-def errors_as_data(errors: ResidualRms) -> dict[str, Any]:
-    """Return the torque errors of all joints together and of each joint, for `json_text`."""
-    return {'E': errors.E, 'joints': errors.joints}
-
-
 def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
     return {
         'inertial_set': one.arm.inertial_set,
         'hand': one.arm.hand,
         'physical': not one.arm.inconsistencies(),
         'friction': one.arm.friction is not None,
-        'filtered': errors_as_data(one.filtered),
-        'unfiltered': errors_as_data(one.unfiltered),
-        'without_friction': errors_as_data(one.rigid),
+        'filtered': one.filtered,
+        'unfiltered': one.unfiltered,
+        'without_friction': one.rigid,
     }
 
 

@@ -24,7 +24,7 @@ from ..dynamics.model import DynamicsModel, GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
-from ..errors import CrosscheckError, nearest, SettingsError
+from ..errors import CrosscheckError, SettingsError
 from ..typing import Array
 from ..urdf.source import described
 
@@ -193,14 +193,8 @@ def compare_formulations(
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     known = [quantity.name for quantity in QUANTITIES]
-    quantities = (quantities,) if isinstance(quantities, str) else tuple(quantities)
-    for name in quantities:
-        if name not in known:
-            near = nearest(name, known)
-            raise SettingsError(
-                f'There is no quantity {name!r}; there are {", ".join(known)}.'
-                f'{f" Did you mean {near}?" if near else ""}'
-            )
+    if unknown := sorted({*quantities} - {*known}):
+        raise SettingsError(f'There is no quantity {unknown[0]!r}; there are {", ".join(known)}.')
     states = sample_states(description, count, seed)
     (reference, reference_model), *others = models.items()
     differences = {}
