@@ -193,6 +193,7 @@ def compare_formulations(
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     known = [quantity.name for quantity in QUANTITIES]
+    quantities = (quantities,) if isinstance(quantities, str) else tuple(quantities)
     if unknown := sorted({*quantities} - {*known}):
         raise SettingsError(f'There is no quantity {unknown[0]!r}; there are {", ".join(known)}.')
     states = sample_states(description, count, seed)
