@@ -3,6 +3,7 @@
 """The generated ros2_control controller, compiled against a stand-in of ros2_control and run."""
 
 import ctypes
+import functools
 from pathlib import Path
 import shutil
 import subprocess
@@ -23,7 +24,6 @@ pytestmark = needs_compiler
 HERE = Path(__file__).parent
 ARM = ARMS['fr3']
 HOME, STILL = np.array(ARM.home), np.zeros(ARM.n)
-FILES = cpp_package(ARM, 'my_arm')
 STANDS_FOR = (
     'controller_interface/chainable_controller_interface',
     'diagnostic_msgs/msg/diagnostic_status',
@@ -36,9 +36,15 @@ STANDS_FOR = (
 ROW = "largest difference from the robot's model"
 
 
+@functools.cache
+def files():
+    """Return the package's texts by their paths."""
+    return cpp_package(ARM, 'my_arm')
+
+
 def built(folder, *options):
     """Compile the controller; return the library."""
-    write(FILES, folder)
+    write(files(), folder)
     for header in STANDS_FOR:
         path = folder / 'stand_in' / f'{header}.hpp'
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,7 +151,7 @@ def flattened(values, prefix=''):
 
 @pytest.mark.parametrize('name', ['controllers', 'receiver'])
 def test_it_starts_with_the_packages_parameter_files(library, name):
-    ((_, section),) = yaml.safe_load(FILES[f'config/{name}.yaml']).items()
+    ((_, section),) = yaml.safe_load(files()[f'config/{name}.yaml']).items()
     parameters = dict(flattened(section['ros__parameters']))
     assert Controller(library, **parameters).refused is None
     # A parameter that the controller does not have would be ignored by ROS.
@@ -177,7 +183,7 @@ def test_parameters_that_cannot_be_used_are_refused_by_name(library, parameters,
 
 def test_chained_it_writes_the_python_controllers_torques_and_allocates_nothing(library):
     settings, command, torque = None, None, STILL
-    for kind, columns in vectors(FILES, 'motion'):
+    for kind, columns in vectors(files(), 'motion'):
         if kind == 'settings' and settings:
             break  # a controller reads parameters when it is configured
         if kind == 'settings':

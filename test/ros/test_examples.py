@@ -83,10 +83,11 @@ def test_with_the_terms_an_example_tracks_its_motion(
     example.end()
     probe.until(lambda: not np.any(commands[-1].data), 'its last torque, which has faded')
     rms = float(np.sqrt(np.mean(np.sum(np.square(found), axis=1))))
-    # The printed error is that of all states, the observed one that of the messages that came.
+    # The printed error is that of all states, the observed one that of a fifth of the messages
+    # that came: over the whole motion the two differ by 0.3 %. Where messages are lost, by more.
     printed = 1e-3 * float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     assert 0.0 < printed < most and rms < most
-    np.testing.assert_allclose(printed, rms, rtol=1.0, atol=0.0)
+    np.testing.assert_allclose(printed, rms, rtol=0.2, atol=0.0)
 
 
 RECEIVER = """
