@@ -183,8 +183,12 @@ def to_parent(rotation: Array, vector: Array) -> Array:
 
 def cross(first: Array, second: Array) -> Array:
     """Return a x b for stacks of vectors, faster than numpy.cross, which handles any axes."""
-    (a, b, c), (x, y, z) = np.moveaxis(first, -1, 0), np.moveaxis(second, -1, 0)
-    return np.stack((b * z - c * y, c * x - a * z, a * y - b * x), axis=-1)
+    a, b = first, second
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
 
 
 class NewtonEulerModel(OwnFormulation):
