@@ -24,7 +24,6 @@ import time
 from typing import Any
 
 from latency import NODES_COMMAND, Probe, RATE_HZ, remapped
-from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 from rcl_interfaces import srv
@@ -46,7 +45,7 @@ _PARAMETERS = (
     'trajectory of 2000 points',
     'all parameters listed and described',
 )
-REQUESTS = ('nothing', *_PARAMETERS, 'clear_fault', 'lifecycle, illegal transition')
+REQUESTS = ('nothing', *_PARAMETERS, 'clear_fault')
 _ROUND_S = 1.0
 
 
@@ -122,10 +121,6 @@ class Client:
             self._call('describe_parameters', names=names)
         elif words[0] == 'clear_fault':
             self._call('clear_fault')
-        elif words[0] == 'lifecycle,':
-            # Configuring is an illegal transition, because the node is active.
-            illegal = Transition(id=Transition.TRANSITION_CONFIGURE)
-            self._call('change_state', transition=illegal)
         else:
             entries = [
                 Parameter('scale', value=1.0 - 1e-6 * k).to_parameter_msg()
