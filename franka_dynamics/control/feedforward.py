@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from .braking import Brake, REST_SPEED
 from .control_law import ControlLaw
 from .joint_trial import JointTrial
-from .limits import TorqueLimiter
+from .limits import LONGEST_STEP_S, TorqueLimiter
 from .reference import Reference
 from .settings import Settings
 from .state_check import Limits, StateCheck
@@ -192,7 +192,9 @@ class Feedforward:
         self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._velocity = arm.limit('effort'), arm.limit('velocity')
-        self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'))
+        # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
+        longest = max(LONGEST_STEP_S, period) if applied_when_silent else LONGEST_STEP_S
+        self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
         self.reference, self._brake, self._lock = Reference(arm), Brake(arm), threading.RLock()
         if not 0.5e-3 <= period <= 0.01:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')

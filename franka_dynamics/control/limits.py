@@ -21,9 +21,13 @@ class TorqueLimiter:
     Keeps commands within torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
     An infinite torque limit limits nothing. Torque rates above MOST_RATE are reduced to MOST_RATE.
+    A torque changes by at most the rate times `longest_step` [s].
     """
 
-    def __init__(self, effort: Array, effort_rate: Array) -> None:
+    def __init__(
+        self, effort: Array, effort_rate: Array, longest_step: float = LONGEST_STEP_S
+    ) -> None:
+        self._longest_step = longest_step
         self._effort = np.array(effort, dtype=float)
         self._rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
 
@@ -38,11 +42,11 @@ class TorqueLimiter:
         Return the torque nearest to the finite `desired` within torque and rate limit, (n,) [N m].
 
         `previous` is the last torque; if it is None, only the torque limit applies. `elapsed` is
-        the time since `previous` [s], counted as at most 1 ms and at least zero; NaN counts as
-        zero.
+        the time since `previous` [s], counted as at most the longest step and at least zero; NaN
+        counts as zero.
         """
         within = self.clipped(desired)
         if previous is None:
             return within
-        step = self._rate * min(max(0.0, elapsed), LONGEST_STEP_S)  # in this order NaN gives zero
+        step = self._rate * min(max(0.0, elapsed), self._longest_step)  # NaN gives zero
         return np.minimum(np.maximum(within, previous - step), previous + step)

@@ -19,7 +19,7 @@ from ..control.default_gains import home_pose, weak_gains
 from ..control.feedforward import Feedforward, State
 from ..control.planning import MOST_START_DISTANCE
 from ..control.settings import Terms
-from ..errors import needing
+from ..errors import needing, ReferenceRefusedError
 from ..typing import Array
 from ..urdf.source import described
 from ..urdf.writer import mjcf_text
@@ -120,17 +120,25 @@ class FrankaReach(gymnasium.Env):
         Follow a target for 33 ms.
 
         The info says why the controller stopped the arm (`stopped`), if it did; the episode is
-        truncated then. Raises JointVectorError unless the action has a number per joint.
+        truncated then. If the arm cannot follow a target within its limits, it goes on to the one
+        before, and the info says why (`refused`). Raises JointVectorError unless the action has a
+        number per joint.
         """
         action = self.arm.joint_vector(action, 'action')
         away = np.clip(action - self._target, -_FURTHEST, _FURTHEST)
-        self._target = np.clip(self._target + away, self._low, self._high)
+        target = np.clip(self._target + away, self._low, self._high)
+        info: dict[str, Any] = {}
         if self.controller.state is State.RUNNING:
-            self.controller.follow(self._target)
+            try:
+                self.controller.follow(target)
+                self._target = target
+            except ReferenceRefusedError as error:
+                info['refused'] = str(error)
         self._pass(_CYCLES)
         distance = float(np.linalg.norm(self._flange() - self._goal))
         running = self.controller.state is State.RUNNING
-        info = {} if running else {'stopped': str(self.controller.status)}
+        if not running:
+            info['stopped'] = str(self.controller.status)
         return self._observed(), -distance, distance < _REACHED, not running, info
 
     def render(self) -> Any:

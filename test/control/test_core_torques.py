@@ -228,6 +228,30 @@ def test_a_loop_of_any_period_never_drops_the_arm(period):
     np.testing.assert_allclose(loop.arm.position, start, rtol=0.0, atol=1e-3)
 
 
+def test_a_loop_of_10_ms_follows_a_motion_with_firm_gains():
+    """Each of its torques may change by what a rate of 1000 N m/s allows in 10 ms."""
+    gains = {'kp': (200.0,) * 4 + (20.0, 20.0, 1.0), 'kd': (20.0,) * 4 + (2.0, 2.0, 0.1)}
+    loop = Loop(
+        controller={'applied_when_silent': True, 'period': 0.01},
+        settings=replace(MUJOCO, **gains),
+        brake_release_after=0.0,
+    )
+    worst, start = 0.0, loop.arm.position
+    for step in range(3000):
+        if step % 10 == 0:
+            reading = loop.arm.read()
+            torque = loop.controller.step(reading.position, reading.velocity, reading.time)
+            if step == 500:
+                times = np.linspace(0.0, 2.0, 41)[:, None]
+                way = 0.3 * (1.0 - np.cos(np.pi * times)) / 2.0
+                motion = loop.controller.follow(start + way, times[:, 0])
+            if step > 500:
+                worst = max(worst, np.abs(reading.position - motion.at(reading.time).q).max())
+        loop.arm.step(torque)
+    assert loop.controller.state is State.RUNNING, loop.controller.status
+    assert worst < 0.01  # [rad]
+
+
 SETTINGS = (
     {},
     {'target': 'fci', **STIFF},
