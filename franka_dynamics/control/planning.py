@@ -23,8 +23,8 @@ from ..typing import Array
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest [s].
 FADES_S = tuple(0.15 * 1.2**k for k in range(20))
 # Points that are beyond the limits of acceleration, as noisy ones are, are averaged with their
-# neighbours, at most _AVERAGED times. The points of a chunk or a trajectory move by at most
-# _MOST_AVERAGED in all [rad or m].
+# neighbours, all but the ends, at most _AVERAGED times. The points of a chunk or a trajectory move
+# by at most _MOST_AVERAGED in all [rad or m].
 _AVERAGED, _MOST_AVERAGED = 6, 0.02
 # Before the points of a stream are averaged, only the first _STREAM_FADES durations are tried,
 # since a stream that is joined slowly falls behind. It may use _STREAM_SHARE times the limit of
@@ -85,8 +85,7 @@ def through_points(
         points = q
         for _ in range(_AVERAGED + 1):
             if np.abs(points - q).max() <= _MOST_AVERAGED:
-                yield np.vstack((points[:-1], q[-1:])), True  # the goal stays as it is
-                yield points, False
+                yield from ((points, True), (points, False))
             points = _averaged(times, points)
 
     return _first_allowed(attempt, [(q, False)] if dq is not None else attempts())
@@ -235,18 +234,10 @@ def _first_allowed(
 
 
 def _averaged(times: Array, q: Array) -> Array:
-    """
-    Return positions of which each comes halfway to the line between its neighbours.
-
-    The first and the last one come halfway to the lines through the next two.
-    """
-    if len(times) < 3:
-        return q
+    """Return positions of which each but the ends comes halfway to the line of its neighbours."""
     before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
     lines = (after * q[:-2] + before * q[2:]) / (before + after)
-    first = q[1] + (q[1] - q[2]) * before[0] / after[0]
-    last = q[-2] + (q[-2] - q[-3]) * after[-1] / before[-1]
-    return (q + np.vstack((first, lines, last))) / 2.0
+    return np.vstack((q[:1], (q[1:-1] + lines) / 2.0, q[1:][-1:]))
 
 
 def _slopes(times: Array, q: Array, stops: bool) -> Array:

@@ -28,6 +28,8 @@ SET_POINT_TIMEOUT_S = 0.1
 # A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MOST_MISSING periods. The period
 # of points that come in a burst is _FASTEST_S [s].
 _MOST_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
+# Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
+_GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
 _MOST_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
@@ -256,8 +258,8 @@ class Reference:
             state = ReferencePoint(points.q, points.dq, ddq)
             return from_state(arm, state, now, present.zero, SET_POINT_TIMEOUT_S)
         if points.times is None:
-            due = now + LEADS_S[0] + stream.due
-            return through_stream(arm, present, now + lead, due, stream.positions)
+            due, q = stream.planned_through()
+            return through_stream(arm, present, now + lead, now + LEADS_S[0] + due, q)
         start = now + lead if points.start is None else points.start - present.zero
         begin, times = max(now + lead, start), start + points.times
         return through_points(arm, present, begin, times, points.q, points.dq, points.ddq)
@@ -328,17 +330,22 @@ class _Stream:
     points: tuple[tuple[int, float, Array], ...] = ()
     period: float = 0.0  # [s]; 0 for a single point
 
-    @property
-    def positions(self) -> Array:
-        """The positions of the points that are planned through, shape (k, n)."""
-        return np.array([q for _, _, q in self.points[-_PLANNED:]])
+    def planned_through(self) -> tuple[Array, Array]:
+        """
+        Return the points to plan through: times after the last arrival, (k,) [s], and (k, n).
 
-    @property
-    def due(self) -> Array:
-        """The times after the last arrival at which these positions are due, shape (k,) [s]."""
+        The points before the last are averaged in groups that span up to _GROUP_S, with their
+        times, because noise between two close points would be a large acceleration.
+        """
         numbers, arrivals = self._line()
         last = float(np.mean(arrivals - self.period * numbers)) + self.period * numbers[-1]
-        return last + self.period * (numbers - numbers[-1] + 2.0)[-_PLANNED:]
+        due = last + self.period * (numbers - numbers[-1] + 2.0)
+        q = np.array([q for _, _, q in self.points])
+        size = max(1, int(_GROUP_S / self.period)) if self.period else 1
+        count = min((len(q) - 1) // size, _PLANNED - 1)
+        inner = slice(-1 - count * size, -1)
+        times = np.append(due[inner].reshape(count, size).mean(axis=1), due[-1])
+        return times, np.vstack((q[inner].reshape(count, size, q.shape[1]).mean(axis=1), q[-1:]))
 
     def _line(self) -> tuple[Array, Array]:
         """Return numbers and arrivals, the latter relative to the last arrival [s]."""

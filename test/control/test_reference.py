@@ -290,6 +290,27 @@ def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(ra
     assert np.abs(found - true).max() < (share + 2e-3 * rate) * np.abs(true).max()
 
 
+@pytest.mark.parametrize('rate', [30.0, 60.0, 100.0])
+def test_a_noisy_stream_is_followed_as_closely_as_its_noise(rate):
+    arrivals = np.arange(0.0, 4.0, 1.0 / rate)
+    noise = 1e-3 * np.random.default_rng(0).normal(size=(len(arrivals), 7))
+    states, refused = stream(arrivals, swing(arrivals, 0.1)[0] + noise, 4.0)
+    inner = np.arange(1500, 3900)
+    errors = [
+        states[0][inner] - swing(1e-3 * inner - late, 0.1)[0]
+        for late in np.arange(0.02, 0.12, 0.002)
+    ]
+    assert refused == 0
+    assert min(np.sqrt((one**2).mean()) for one in errors) < 2.5e-3  # [rad]
+
+
+def test_a_fast_stream_that_ceases_leads_to_its_last_point():
+    points = np.vstack((np.tile(HOME, (5, 1)), HOME + 0.05))
+    states, refused = stream(np.arange(6) * 0.01, points, 3.0)
+    assert refused == 0
+    np.testing.assert_allclose(states[0][-1], points[-1], rtol=0.0, atol=1e-9)
+
+
 @pytest.mark.parametrize('seed', range(3))
 def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     # Points drift, jump, are missing, and come late.
