@@ -119,9 +119,12 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
         # Slower than a real arm's states, as franka_ros2's merged topic.
         other.publish(arm.message() if kind is JointState else Float64MultiArray(data=[0.5] * 7))
 
-    timer = probe.create_timer(1.0 / 30.0, speak)
     start_node(target='fci', **INCLINED)
     arm.wait_for_listener()
+    # Of torques the probe collects its own, too.
+    listeners = 1 if kind is JointState else 2
+    probe.until(lambda: other.get_subscription_count() >= listeners, 'the node as a listener')
+    timer = probe.create_timer(1.0 / 30.0, speak)
     said = 'a second node publishes' if kind is JointState else 'somebody else commands'
     arm.until_says(COMMANDS, said)
     probe.until_says(COMMANDS, 'publishers listed: /probe')
