@@ -117,6 +117,7 @@ class Clearance:
         self._target, self._states, self.listens = target, states, True
         self._senders = PublisherCounts()
         self._heard_until: float | None = None
+        self._heard_at = 0.0  # when a torque of another sender came
         self._refused, self._receivers, self._wrong_since = '', -1, 0.0
         self._subscription = self._node.create_subscription(
             Float64MultiArray,
@@ -148,8 +149,11 @@ class Clearance:
         if self._refused:
             return self._refused
         now, receivers = time.monotonic(), self._publisher.get_subscription_count()
-        if self.listens and taken(self._subscription) is not None:
+        if self.listens and (self._heard_at or taken(self._subscription) is not None):
+            self._heard_at = self._heard_at or now
             names = ', '.join(publisher_names(self._node, self._topic))
+            if not names and now < self._heard_at + _DISCOVERY_S:
+                return ''  # its name is discovered later than its messages
             self._refused = (
                 f'somebody else commands {self._topic}, and two sources of torque would take '
                 f'turns (publishers listed: {names}); stop the other one, or remap ~/command'

@@ -154,13 +154,18 @@ def full_name(endpoint: Any) -> str:
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
+_UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says
+
+
 def publisher_names(node: Any, topic: str) -> list[str]:
     """
     Return the full names of the nodes that publish on a topic, without one publisher of `node`.
 
-    Another node of the same name stays listed; a dead node stays listed for up to 20 s.
+    Another node of the same name stays listed; a dead node stays listed for up to 20 s. A node
+    whose name is not discovered yet, which may be later than its messages, is left out.
     """
-    names = sorted(map(full_name, node.get_publishers_info_by_topic(topic)))
+    found = node.get_publishers_info_by_topic(topic)
+    names = sorted(full_name(one) for one in found if one.node_name != _UNKNOWN_NAME)
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)
