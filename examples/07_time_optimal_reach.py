@@ -167,7 +167,8 @@ class Reach:
         size = by_q.shape[1]
         duration = sparse.csr_matrix(([1.0], ([0], [size - 1])), (1, size))
         by_tau = sum(
-            sparse.block_diag(list(slope)) @ by for slope, by in zip(slopes, (by_q, by_dq, by_ddq))
+            sparse.block_diag([sparse.csr_matrix(block) for block in slope]) @ by
+            for slope, by in zip(slopes, (by_q, by_dq, by_ddq))
         )
         by_rate = (by_tau[n:] - by_tau[:-n]) * K / T
         by_rate = by_rate - sparse.csr_matrix(rate.reshape(-1, 1) / T) @ duration

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.cli import view
 from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.recordings.recording import write_recording
-from franka_dynamics.view import window
 
 from .browser import Browser
 from ..optional import needs
@@ -49,7 +49,7 @@ def test_a_bags_terms_are_under_the_gravity_that_is_given(simulate, tmp_path, mo
         asked.append(gravity)
         raise SettingsError('seen enough.')
 
-    monkeypatch.setattr(window, 'Playback', playback)
+    monkeypatch.setattr(view, 'Playback', playback)
     for options in ('', ' --gravity 9.81 0 0'):
         assert main(f'view {tmp_path / "bag"}{options}'.split()) == 2
     assert asked == [(0.0, 0.0, -9.81), (9.81, 0.0, 0.0)]
