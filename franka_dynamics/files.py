@@ -39,7 +39,8 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     If the block raises an error, the temporary file is deleted, and a file that existed at `path`
     stays unchanged. Missing folders are created, and removed again after an error. The temporary
     file lies beside `path` and has the same suffix, because writers choose the format by the
-    suffix.
+    suffix. What a link points to is replaced, not the link; a device or a pipe cannot be, and is
+    yielded itself.
 
     Raises
     ------
@@ -50,11 +51,16 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     target = Path(path).expanduser()
     if target.is_dir():
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
-    missing = [folder for folder in target.parents if not folder.exists()]  # innermost first
-    scratch = target.with_name(f'.{target.stem}-{secrets.token_hex(4)}{target.suffix}')
+    if target.exists() and not target.is_file():
+        with naming_what_is_not_written(target):
+            yield target
+        return
+    file = target.resolve()
+    missing = [folder for folder in file.parents if not folder.exists()]  # innermost first
+    scratch = file.with_name(f'.{file.stem}-{secrets.token_hex(4)}{file.suffix}')
     try:
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             scratch.touch(exist_ok=False)
         except OSError as error:
             raise OutputError(
@@ -62,7 +68,7 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
             ) from error
         with naming_what_is_not_written(target):
             yield scratch
-            scratch.replace(target)
+            scratch.replace(file)
     except BaseException:
         with suppress(OSError):  # as where something else was written meanwhile
             scratch.unlink(missing_ok=True)

@@ -43,6 +43,27 @@ def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path):
     assert target.read_text() == 'older'
 
 
+def test_a_link_stays_and_what_it_points_to_is_written(tmp_path):
+    (tmp_path / 'real').mkdir()
+    link = tmp_path / 'arm.yaml'
+    link.symlink_to(tmp_path / 'real' / 'fer.yaml')
+    for text in ('first', 'second'):
+        write_text(link, text)
+        assert link.is_symlink() and link.read_text() == text
+    assert [path.name for path in (tmp_path / 'real').iterdir()] == ['fer.yaml']
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    pipe = tmp_path / 'pipe'
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_text(pipe, 'content')
+        assert pipe.is_fifo() and os.read(reader, 100) == b'content'
+    finally:
+        os.close(reader)
+
+
 @contextmanager
 def full_disk(monkeypatch):
     # Python would keep byte code that was cut off.
