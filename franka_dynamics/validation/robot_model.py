@@ -10,6 +10,7 @@ evaluated at the same random states.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+import os
 import subprocess
 import sys
 from typing import Any, NamedTuple
@@ -92,12 +93,17 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     if answer.returncode:
         reason = answer.stderr.strip().splitlines()[-1].split(': ', 1)[-1]
         raise RobotError(f'{address} cannot be reached: {reason.removeprefix("libfranka: ")}')
+    # libfranka gives the thread that connects the highest real-time priority where it may, which
+    # the comparison's long sums must not have.
+    policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
         robot = pylibfranka.Robot(address, pylibfranka.RealtimeConfig.kIgnore)
         return robot.read_once(), robot.load_model()
     except (pylibfranka.FrankaException, RuntimeError) as error:
         # Errors of Poco, libfranka's network library, arrive as plain RuntimeErrors.
         raise RobotError(f'{address}: {str(error).removeprefix("libfranka: ")}') from error
+    finally:
+        os.sched_setscheduler(0, policy, priority)
 
 
 def compare_with_robot(

@@ -7,6 +7,7 @@ The robot's model is computed by the Newton-Euler recursion in DH frames, the ot
 """
 
 from dataclasses import replace
+import os
 import re
 import subprocess
 import sys
@@ -168,6 +169,8 @@ def test_doctor_compares_a_simulated_robot_over_the_protocol(tmp_path, capsys):
         handed = capsys.readouterr().out
     finally:
         robot.kill()
+    # libfranka's priority is not kept.
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
     for term in ('M', 'C dq', 'g', 'Jacobian'):
         (figure,) = re.findall(rf'^good.*robot, {term}: .*up to (\S+)', bare, re.MULTILINE)
         # Both read the same published numbers: rounding (5e-14 measured).
