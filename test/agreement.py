@@ -1,8 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Assertions with relative tolerances, and derivatives by finite differences."""
+"""Assertions with relative tolerances and of refusals, and derivatives by finite differences."""
+
+from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 
 def assert_near(actual, expected, tolerance, note=''):
@@ -34,3 +37,13 @@ def differences(function, size, step):
         values = [function(k * unit) for k in (-2, -1, 1, 2)]
         columns.append((values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step))
     return np.stack(columns, axis=-1)
+
+
+@contextmanager
+def refuses(error, *names):
+    """Fail unless an error of this kind is raised, in whose sentence all of `names` stand."""
+    with pytest.raises(error) as refusal:
+        yield
+    said = str(refusal.value)
+    assert [name for name in names if str(name) not in said] == [], said
+    assert len(said) < 500, said

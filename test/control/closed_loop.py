@@ -7,16 +7,26 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.feedforward import Feedforward, GOOD_STATES, Limits, State
 from franka_dynamics.control.limits import LONGEST_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 FER = load('fer')
 MUJOCO = Settings(target='mujoco')
 # Gains of a weak PD [N m/rad, N m s/rad].
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
+PD = Settings(target='mujoco', kp=KP, kd=KD)
+STILL, HOME = np.zeros(7), np.array(FER.home)
+MOVING = 0.3 * np.eye(7)[0]
+GRAVITY = NewtonEulerModel(FER).gravity(HOME)
+
+
+def payload(mass):
+    """Return the ten numbers of a body 0.1 m before the flange."""
+    return (mass, 0.0, 0.0, 0.1, *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)])
 
 
 def limited(arm=FER, **limits):
@@ -48,6 +58,55 @@ def require_continuous(q, dq, ddq, atol_q, atol_dq):
     for values, slopes, atol in ((q, dq, atol_q), (dq, ddq, atol_dq)):
         means = 0.5 * (slopes[1:] + slopes[:-1])
         np.testing.assert_allclose(np.diff(values, axis=0), 1e-3 * means, rtol=0.0, atol=atol)
+
+
+class Script:
+    """A core and the joint states that it is given, one per millisecond."""
+
+    def __init__(self, settings=PD, **options):
+        self.core = core(settings, **options)
+        self.time, self.q, self.sent = 1.0, HOME.copy(), []
+
+    def give(self, count=1, dq=STILL, **more):
+        for _ in range(count):
+            self.time += 1e-3
+            self.q = self.q + 1e-3 * dq
+            torque = self.core.step(self.q, dq, self.time, **more)
+            if self.core.sends:
+                self.sent.append(torque)
+        return self
+
+    def tick(self, count=1):
+        for _ in range(count):
+            self.time += 1e-3
+            torque = self.core.tick(self.time)
+            if self.core.sends:
+                self.sent.append(torque)
+        return self
+
+    def running(self):
+        self.give(GOOD_STATES)
+        assert self.core.state is State.RUNNING
+        return self
+
+    def braking(self, hold):
+        self.running().give(3, MOVING)
+        self.core.stop('test', hold=hold)
+        assert self.core.state is State.BRAKING
+        return self
+
+    def holding(self):
+        self.braking(True).give(60)
+        assert self.core.state is State.HOLDING
+        return self
+
+    def stopping(self, faulty=False):
+        self.running().give(3, MOVING)  # the PD torque must be ramped down
+        self.core.lose('test', self.time)
+        assert self.core.state is State.STOPPING
+        if faulty:
+            self.core.stop('test', hold=True)
+        return self
 
 
 class Loop:

@@ -18,7 +18,7 @@ from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
 from franka_dynamics.simulation.model_trial import draw_plant
 
-from .closed_loop import core, FER, KD, KP, Loop, MUJOCO
+from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload
 
 FR3 = load('fr3', hand='franka_hand')
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -26,11 +26,6 @@ FCI = Settings(target='fci', payload_known_to_robot=False)
 GENTLE = {'kp': KP, 'kd': KD}
 FIRM = {'kp': (600.0,) * 4 + (150.0, 150.0, 50.0), 'kd': (40.0,) * 4 + (1.5, 1.5, 0.5)}
 NOTHING, EFFORT = np.zeros(7), FER.limit('effort')
-GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
-
-
-def payload(mass):
-    return (mass, 0.0, 0.0, 0.1, *[0.003 * mass * one for one in (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)])
 
 
 def body(mass):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core's states: each row of the table, the reason of each state, and nothing else."""
 
+import math
 from pathlib import Path
 import re
 
@@ -20,64 +21,23 @@ from franka_dynamics.control.feedforward import (
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import ALL_BEHIND
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import NotStartedError, ReferenceRefusedError
+from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 
-from .closed_loop import core, FER, KD, KP, MUJOCO, sent_at_rest
+from .closed_loop import (
+    core,
+    FER,
+    GRAVITY,
+    HOME,
+    MOVING,
+    MUJOCO,
+    payload,
+    Script,
+    sent_at_rest,
+    STILL,
+)
+from ..agreement import refuses
 
-STILL, HOME = np.zeros(7), np.array(FER.home)
-GRAVITY = NewtonEulerModel(FER).gravity(HOME)
-MOVING = 0.3 * np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
 FCI = Settings(target='fci')
-PD = Settings(target='mujoco', kp=KP, kd=KD)
-
-
-class Script:
-    """A core and the joint states that it is given, one per millisecond."""
-
-    def __init__(self, settings=PD, **options):
-        self.core = core(settings, **options)
-        self.time, self.q, self.sent = 1.0, HOME.copy(), []
-
-    def give(self, count=1, dq=STILL, **more):
-        for _ in range(count):
-            self.time += 1e-3
-            self.q = self.q + 1e-3 * dq
-            torque = self.core.step(self.q, dq, self.time, **more)
-            if self.core.sends:
-                self.sent.append(torque)
-        return self
-
-    def tick(self, count=1):
-        for _ in range(count):
-            self.time += 1e-3
-            torque = self.core.tick(self.time)
-            if self.core.sends:
-                self.sent.append(torque)
-        return self
-
-    def running(self):
-        self.give(GOOD_STATES)
-        assert self.core.state is State.RUNNING
-        return self
-
-    def braking(self, hold):
-        self.running().give(3, MOVING)
-        self.core.stop('test', hold=hold)
-        assert self.core.state is State.BRAKING
-        return self
-
-    def holding(self):
-        self.braking(True).give(60)
-        assert self.core.state is State.HOLDING
-        return self
-
-    def stopping(self, faulty=False):
-        self.running().give(3, MOVING)  # the PD torque must be ramped down
-        self.core.lose('test', self.time)
-        assert self.core.state is State.STOPPING
-        if faulty:
-            self.core.stop('test', hold=True)
-        return self
 
 
 def jump(script):
@@ -177,54 +137,54 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     assert script.core.state is State.RUNNING
 
 
-@pytest.mark.parametrize('target', ['fci', 'mujoco'])
-def test_a_stop_ends_at_the_torque_that_the_target_needs(target):
-    script = Script(Settings(target=target), limits=Limits(max_state_age=0.0)).running()
-    script.core.stop('test')
-    script.give(300)
-    end = GRAVITY if target == 'mujoco' else STILL
-    np.testing.assert_allclose(script.sent[-1], end, rtol=0.0, atol=1e-9)
-    steps = np.abs(np.diff(script.sent, axis=0))
-    assert steps.max() <= 1.0 + 1e-12
-
-
-def test_torques_for_a_wrong_receiver_go_to_zero():
-    script = Script().running()
-    script.core.stop('wrong receiver', to_zero=True)
-    script.tick(200)
-    np.testing.assert_array_equal(script.sent[-1], 0.0)
+@pytest.mark.parametrize(
+    ('settings', 'end', 'stopped'),
+    [
+        (FCI, STILL, {}),
+        (MUJOCO, GRAVITY, {}),
+        (MUJOCO, STILL, {'to_zero': True}),
+        # A receiver that is not the target gets zero also during a stop, and whatever follows.
+        (MUJOCO, STILL, {'to_zero': True, 'before': True}),
+    ],
+)
+@pytest.mark.parametrize('then', [{}, {'hold': True}])
+def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stopped, then):
+    script = Script(settings)
+    before = (stopped.get('before') and script.stopping()) or script.running()
+    script.core.stop('test', to_zero=stopped.get('to_zero', False))
+    assert script.core.faulty is ('to_zero' in stopped)
+    before.give(5)
+    if 'to_zero' in stopped:
+        script.core.stop('a second fault, or the end of the node', **then)
+    script.tick(200).give(2 * GOOD_STATES)
+    assert script.core.state is State.SILENT
+    np.testing.assert_allclose(script.sent[-1], end, rtol=0.0, atol=1e-9 * end.any())
     assert np.abs(np.diff(script.sent, axis=0)).max() <= 1.0 + 1e-12
-    assert script.core.status.faulty
 
 
-def test_a_fault_before_the_first_torque_sends_nothing():
+def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script = Script()
-    script.core.stop('a second source', hold=True)
+    script.core.stop('a second source', hold=True)  # before the first torque
     script.give(100)
     assert (script.sent, script.core.state) == ([], State.SILENT)
     assert script.core.status.faulty
     script.core.start()
-    script.give()
+    script.give().give(3, MOVING)
     assert script.core.state is State.RUNNING
-
-
-def test_a_fault_is_cleared_at_rest_and_not_while_the_arm_is_braked():
-    script = Script().braking(True)
-    with pytest.raises(NotStartedError):
+    script.core.stop('test', hold=True)
+    with pytest.raises(NotStartedError):  # while the arm is braked
         script.core.start()
     script.give(60)
     assert script.core.status.faulty
     script.core.start()
     assert script.core.state is State.RUNNING
-
-
-def test_a_final_fault_is_cleared_by_nothing():
-    script = Script().running()
     script.core.stop('the model has changed', final=True)
-    script.give(100)
-    with pytest.raises(NotStartedError, match='the model has changed'):
-        script.core.start()
-    assert script.core.status.faulty
+    for _ in range(2):
+        script.give(100)
+        assert script.core.state is State.SILENT and script.core.status.faulty
+        with refuses(NotStartedError, 'the model has changed'):
+            script.core.start()
+        script.core.reset()
 
 
 BROKEN = {
@@ -364,6 +324,15 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
         assert (slow.state is State.RUNNING) is running
 
 
+@pytest.mark.parametrize('aged', [False, True])
+def test_a_source_whose_stamps_stand_still_or_get_older_is_lost(aged):
+    script = Script(MUJOCO).running()
+    for k in range(100):
+        age = {'age': 1e-3 * k} if aged else {}
+        script.core.step(HOME, STILL, script.time, now=script.time + 1e-3 * k, **age)
+    assert script.core.state is not State.RUNNING
+
+
 def test_a_reference_is_followed_only_while_torques_are_sent():
     script = Script()
     with pytest.raises(ReferenceRefusedError):
@@ -389,3 +358,127 @@ def test_after_a_reset_an_episode_is_bit_equal():
         return np.array(torques)
 
     np.testing.assert_array_equal(episode(), episode())
+
+
+# Sequences ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('ends', ['at rest', 'lost', 'silence'])
+def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
+    script = Script(MUJOCO, limits=Limits(max_state_age=0.0, state_timeout=1e3)).stopping()
+    for _ in range(300):
+        script.give(dq=MOVING).core.tick(script.time)  # ticks come between states
+    assert script.core.state is State.STOPPING
+    if ends == 'at rest':
+        script.give(5)
+    elif ends == 'lost':
+        script.core.lose('test', script.time)
+    script.tick(200 * (ends != 'at rest'))
+    assert script.core.state is not State.STOPPING
+    assert ends == 'at rest' or script.core.state is State.SILENT
+
+
+def test_a_torque_that_is_not_finite_ends_braking_that_fails_at_the_same_state(monkeypatch):
+    script = Script().braking(True)
+
+    def fails(state, *_):
+        script.core._brake.driven = 'test'
+        return np.full(7, math.nan)
+
+    monkeypatch.setattr(script.core._brake, 'torque', fails)
+    script.give()
+    assert script.core.state is State.STOPPING
+    assert np.isfinite(script.sent).all()
+
+
+def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
+    script = Script().braking(False)
+    script.core.start()
+    for speed in np.linspace(0.3, 2.0, 60):
+        script.give(dq=speed * np.sign(MOVING))
+    script.tick(200).give(3 * GOOD_STATES)
+    assert script.core.state is State.SILENT
+    assert script.core.faulty
+
+
+@pytest.mark.parametrize('masses', [(3.0,), (3.0, 2.9)])
+@pytest.mark.parametrize('held', [False, True])
+def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
+    script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
+    if held:
+        script.core.stop('test', hold=True)
+    script.give(100, **carries)
+    for mass in masses:
+        script.core.change(payload=payload(mass))
+        script.give(80 if held else 300, **carries)
+    if held:
+        assert script.core.state is State.HOLDING
+        script.core.start()
+        script.give(300, **carries)
+    assert script.core.state is State.RUNNING
+
+
+def test_the_target_stays_while_torques_are_sent():
+    script = Script(MUJOCO)
+    law = script.core.prepare(target='fci')
+    script.running()
+    for change in (lambda: script.core.use(law), lambda: script.core.change(target='fci')):
+        with refuses(SettingsError, 'fci'):
+            change()
+        assert script.core.settings.target == 'mujoco'
+    script.core.stop('test')
+    script.give(300).core.change(target='fci')
+    assert script.core.settings.target == 'fci'
+
+
+def test_the_caller_may_write_into_the_torques_that_it_gets():
+    kept = [Script(MUJOCO).give(GOOD_STATES + 30) for _ in range(2)]
+    for script, written in zip(kept, (True, False)):
+        for k in range(20):
+            script.time += 1e-3
+            bad = math.nan if k == 10 else 0.0
+            torques = (
+                script.core.step(HOME + bad, STILL, script.time),
+                script.core.step(HOME, STILL, script.time),  # its stamp is not new
+                script.core.tick(script.time),
+            )
+            script.sent += [torque.copy() for torque in torques]
+            for torque in torques if written else ():
+                torque += 5.0
+    np.testing.assert_array_equal(kept[0].sent, kept[1].sent)
+    assert not kept[0].core.zero.any()
+
+
+def test_stops_before_the_clock_was_set_back_are_not_counted_as_of_this_minute():
+    script = Script()
+    for _ in range(MOST_RESTARTS):
+        script.time += 3600.0
+        script.give().running().tick(300)
+    script.time = 1.0
+    script.give(2 * GOOD_STATES).tick(300)
+    assert not script.core.faulty
+
+
+def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence():
+    script = Script(Settings(target='mujoco'), applied_when_silent=False).running()
+    script.core.stop('test')
+    script.give(200)
+    assert script.core.state is State.SILENT
+    script.q = script.q + 0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
+    script.time += 1.0
+    script.core.start()
+    script.sent.clear()
+    script.give(GOOD_STATES + 2)
+    gravity = NewtonEulerModel(FER).gravity(script.q)
+    np.testing.assert_allclose(script.sent[0], gravity, rtol=0, atol=1e-9 * np.abs(gravity).max())
+
+
+def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_torque():
+    # As a node in simulated time gives states: `now` goes on while simulated time begins anew, and
+    # no torque was missed in simulated time.
+    script = Script(MUJOCO).running()
+    script.give(80)
+    for k in range(3 * GOOD_STATES + 20):
+        at = {'age': 0.0, 'now': 5.0 + 1e-3 * k, 'effort': GRAVITY}
+        script.core.step(HOME, STILL, 1.0 + 1e-3 * k, **at)
+    assert script.core.state is State.RUNNING, script.core.status

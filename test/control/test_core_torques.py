@@ -24,13 +24,12 @@ from franka_dynamics.errors import (
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.urdf.writer import mjcf_text
 
-from .closed_loop import core, FER, KD, KP, Loop, MUJOCO, sent_at_rest
+from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, sent_at_rest
 
 LOAD = (1.0, 0.02, 0.0, 0.08, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
 TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75)), 'payload': LOAD}
 GAINS = {'kp': KP, 'kd': KD}
 STIFF = {'kp': tuple(25.0 * FER.limit('effort')), 'kd': tuple(3.0 * FER.limit('effort'))}
-GRAVITY = NewtonEulerModel(FER).gravity(FER.home)
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
@@ -192,17 +191,6 @@ def test_gains_that_a_slow_loop_cannot_bear_are_refused_with_its_period():
     fresh.change(**gains)
     with pytest.raises(SettingsError):
         old.change(**gains)
-
-
-def test_the_target_stays_while_torques_are_sent():
-    controller = core(MUJOCO)
-    sent_at_rest(controller, 30)
-    with pytest.raises(SettingsError, match='mujoco'):
-        controller.change(target='fci')
-    controller.stop('test')
-    sent_at_rest(controller, 300, begin=2.0)
-    controller.change(target='fci')
-    assert controller.settings.target == 'fci'
 
 
 @pytest.mark.parametrize('q', [np.zeros(6), np.zeros((1, 7)), 0.0])
