@@ -97,27 +97,6 @@ def test_a_missed_bound_on_e_exits_with_1(recording, write, answered):
     assert status == 1 and 'E is above the required 0.1 N m' in said
 
 
-@pytest.mark.parametrize(
-    ('options', 'sentence'),
-    [
-        ('', 'cannot be read, so it is cut short or damaged'),
-        ('--joint-names a b', '--joint-names has 2 names, but fer has 7 joints'),
-        ('--set gaz2020', "has no inertial set 'gaz2020'; it has gaz2019"),
-        ('--effort-scale 1 2', 'give one number that is not zero for each of the 7 joints'),
-    ],
-)
-def test_bad_input_is_refused_in_one_sentence_nothing_written(
-    recording, write, tmp_path, monkeypatch, options, sentence, refused
-):
-    monkeypatch.chdir(tmp_path)
-    bag = write(recording)
-    if not options:
-        (file,) = bag.glob('*.mcap')
-        file.write_bytes(file.read_bytes()[:-1000])
-    assert sentence in refused(f'bag replay --arm fer {bag} {options}')
-    assert list(tmp_path.iterdir()) == [bag]
-
-
 def test_the_guard_would_stop_a_push_and_says_when(simulate, write, answered, figures):
     # Given a recording in which joint 3 feels 18 N m more from 6 s on for 0.3 s.
     recording = simulate(FER, rate=200.0, friction=FER.friction)
@@ -147,12 +126,6 @@ def test_efforts_in_amperes_are_scaled(recording, write, figures):
     torques = figures(QUICK, write(recording))['fits']
     scaled = figures(QUICK, amperes, '--effort-scale', *constants)['fits']
     assert scaled[0]['filtered']['E'] == pytest.approx(torques[0]['filtered']['E'], rel=1e-9)
-
-
-def test_positions_in_degrees_end_it_with_what_to_do(recording, write, refused):
-    said = refused(REPLAY, write(recording, q=np.degrees(recording.q)))
-    assert 'they look like degrees' in said and '--position-unit deg' in said
-    assert 'correct what publishes them and record again' in said  # if the bag is not from a log
 
 
 def test_a_fault_is_named_first_with_what_to_do(fer_recording, write, answered, figures):

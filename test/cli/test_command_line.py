@@ -85,11 +85,6 @@ def test_words_without_an_action_print_the_help(words, capsys):
     assert bare == asked and (status, err) == (0, '') and 'Usage: franka-dynamics' in out
 
 
-def test_negative_numbers_have_exponents():
-    assert main('arm check --arm rpr --states 5 --gravity 0 -1e-3 -9.81e0'.split()) == 0
-    assert main('arm show --arm rpr --q -1.5e-1 -.5 -2E+0'.split()) == 0
-
-
 def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkeypatch):
     # Given an action in which an extension turns a KeyboardInterrupt into its own error, as
     # pybind11 does.

@@ -56,7 +56,3 @@ def test_a_bag_has_the_torque_under_the_recorded_stamps(pushed, tmp_path, answer
     assert recorded.stamp_ns[0] < found.stamp_ns[0] < found.stamp_ns[-1] < recorded.stamp_ns[-1]
     np.testing.assert_allclose(found.effort, torque(found.q), rtol=0.0, atol=0.15)
     assert 'franka_hand' in (out / 'metadata.yaml').read_text()
-
-
-def test_another_ending_is_refused_before_the_work(pushed, tmp_path, refused):
-    assert 'or in nothing for a rosbag2' in refused(COMMAND, tmp_path / 'out.xlsx', pushed)

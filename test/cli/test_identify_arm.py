@@ -184,37 +184,6 @@ def test_a_bound_on_e_of_an_arm_with_a_prismatic_joint_is_in_percent(
     assert parts['E'] == pytest.approx(error, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ('change', 'options', 'sentence'),
-    [
-        ('another arm', 'bag other', 'fer_joint7; one names panda_joint1, '),
-        ('', 'bag --test other', 'other holds the same recording as'),
-        ('degrees', f'other --anyway {SIMPLE}', 'correct what publishes them and record'),
-        ('short', 'other', '10 s'),
-        (
-            '',
-            f'bag --test none --skip-bad-bags {SIMPLE}',
-            'No bag of --test can be used, so the result cannot be tested',
-        ),
-        ('', 'bag --prior -1', 'precision of the prior is -1.0; it must be positive'),
-        ('', 'bag --output .', 'is a folder; give the name of a file to be written'),
-    ],
-)
-def test_bags_and_options_at_fault_are_refused(
-    change, options, sentence, bag, tmp_path, monkeypatch, refused
-):
-    monkeypatch.chdir(tmp_path)
-    recording = read_recording(bag, FER.joint_names)
-    changes = {
-        'another arm': {'joint_names': tuple(f'panda_joint{i}' for i in range(1, 8))},
-        'degrees': {'q': np.degrees(recording.q)},
-    }
-    other = replace(recording, **changes.get(change, {}))
-    write_recording(other.part(slice(150)) if change == 'short' else other, tmp_path / 'other')
-    assert sentence in refused(f'identify arm --arm fer {options}')
-    assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'other']
-
-
 def test_efforts_that_were_scaled_are_drawn_in_newton_metres(simulate):
     recording = simulate(DRAWN, duration=30.0, friction=FRICTION, noise=0.1)
     motion = prepare(replace(recording, effort=recording.effort / 10.0))

@@ -38,17 +38,3 @@ def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, figure
     assert np.abs(score).max() < 4.0
     desk = json.loads((tmp_path / 'd.json').read_text())
     np.testing.assert_allclose([desk['mass'], *desk['centerOfMass']], payload[:4], rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ('options', 'sentence'),
-    [
-        ('--without loaded --with bare', 'Are the recordings with and without it swapped'),
-        ('--without bare --with loaded --static', 'the arm never stood still for 0.5 s'),
-    ],
-)
-def test_bags_that_show_no_payload_are_refused_and_nothing_written(
-    options, sentence, bags, tmp_path, refused
-):
-    assert sentence in refused(f'identify payload --arm fer {options} --output p.yaml')
-    assert not (tmp_path / 'p.yaml').exists()

@@ -88,20 +88,3 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     assert status == 1 and 'that matter are NOT identifiable: ' in printed
     assert '(--repetitions)' in printed
     assert out.exists()  # a second motion may complement it
-
-
-@pytest.mark.parametrize(
-    ('options', 'after', 'sentence'),
-    [
-        ('--period 0', 'planning', 'The period is 0.0 s; it must be positive'),
-        ('--fraction 0', '', 'The fraction of the limits is 0.0'),
-        ('--start 0 0', 'planning', 'start has shape (2,), expected (7,)'),
-        ('--table 0.6', 'planning', 'The start pose is beyond a limit or too near to the t'),
-    ],
-)
-def test_an_option_at_fault_is_refused_and_nothing_written(
-    tmp_path, refused, options, after, sentence
-):
-    out = tmp_path / 'x.yaml'
-    assert sentence in refused(f'{OFTEN} {options} --output', out, after=after)
-    assert not out.exists()

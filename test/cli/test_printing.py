@@ -24,16 +24,6 @@ def xacro(tmp_path):
     return tmp_path / 'robot.urdf.xacro'
 
 
-def test_an_absent_limit_is_null_in_json(figures):
-    # fr3 states what fer does not: the limits of velocity that depend on position.
-    (absent,) = (
-        one['first']
-        for one in figures('arm check fr3 --arm fer', status=1)['differences']
-        if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
-    )
-    assert absent is None
-
-
 def test_a_path_is_printed_as_it_is(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     path = 'run[left]:a:/bp.json'  # brackets and colons are markup and emoji to rich

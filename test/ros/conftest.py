@@ -40,6 +40,8 @@ from ..ros2_control_prefix import environment, in_prefixes, MANAGER, mock_urdf  
 
 FER = load('fer')
 FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds it [N m]
+# A held arm moves by rounding, 2e-15 rad; one that nobody carries falls by 2e-6 rad in 1 ms.
+HELD_RAD = 1e-6
 ANSWER_S = 20.0  # of a service; a transition may wait, or publish a stop sequence
 COMMAND = 'effort_controller/commands'
 # Parameters of a feedforward node for a slow machine: a process may pause for seconds.

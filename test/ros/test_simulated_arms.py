@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.observer import read_statuses
 
-from .conftest import COMMAND, FER, FER_GRAVITY
+from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD
 from ..messages import stamp
 
 pytest.importorskip('mujoco')
@@ -44,7 +44,7 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     assert time.monotonic() - stopped > 5.0 * waits_s, 'the first steps did not wait'
     os.kill(node.pid, signal.SIGCONT)
     probe.until_says('feedforward: Command', 'torques are published')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
 
 
 def test_a_signal_ends_an_arm_that_waits_for_a_torque(probe, start_arm):

@@ -11,14 +11,11 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
 
-from .conftest import FER, FER_GRAVITY, INCLINED
+from .conftest import FER, FER_GRAVITY, HELD_RAD, INCLINED
 from ..processes import background
 
 ZERO = np.zeros(7)
 NODE, COMMAND = 'feedforward', 'feedforward: Command'
-# An arm that nobody carries falls by this much in 20 ms; between two torques that come late, one
-# that is carried may yield a little [rad].
-HELD_RAD = 1e-3
 
 
 def settled(commands):

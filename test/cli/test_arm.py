@@ -1,0 +1,281 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""`arm show`, `arm check` and `arm export`: what they print, their files and exit statuses."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+import pinocchio
+import pytest
+
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm.arm_file_writer import save
+from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.dynamics.regressor import parameter_vector
+from franka_dynamics.identification.base_parameters import BaseParameters
+from franka_dynamics.resources import share_directory
+from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.urdf.xacro_writer import generated_files
+from franka_dynamics.validation import crosscheck
+from franka_dynamics.validation.urdf_check import model_from_urdf
+
+from ..arms import with_link, with_row, with_row_shifted
+
+CHECK = 'arm check --states 5'
+BASE = 'arm show --base-parameters --arm'
+
+
+# What an answer names; 0.70337 is Gaz's Ixx of link 1, about its centre of mass.
+ANSWERS = {
+    'arm show --arm fer': 'modified Denavit-Hartenberg rows|-0.0825|-pi/2|0.70337|'
+    'total mass of the moving links 16.0621 kg',
+    'arm show --q zero': 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)|'
+    '│ flange │ 0.088000 │ 0.000000 │ 0.926000 │',
+    'arm show --arm rpr --q -1.5e-1 -.5 -2E+0': '-0.15',
+    'arm show --arm scemi --symbolic': 'XZR_2 = XZ_2 - D3*mZ_3 ',
+    # The RPR arm's standard rows are converted to modified ones first.
+    'arm show --arm rpr --symbolic latex': '\\documentclass',
+    **{
+        f'arm show --arm fer --base-parameters {gravity}': f'{count} base parameters of 70|'
+        f'at most 45 by Gautier|regressor {count},'
+        for gravity, count in (('vertical', 43), ('tilted', 45), ('none', 39))
+    },
+    f'{CHECK} --arm rpr --gravity 0 -1e-3 -9.81e0': 'pass: rpr, set ',
+    # A bare wrist is almost massless, which is noted; with a hand there is nothing to note.
+    f'{CHECK} --arm fr3 --hand none': 'note: |fr3_joint7|16841',
+    'arm check fer --arm fer --hand franka_hand': 'pass: ',
+}
+
+
+@pytest.mark.parametrize('command', ANSWERS)
+def test_an_answer_has_its_figures_and_notes(command, answered):
+    status, said = answered(command)
+    names = ANSWERS[command].split('|')
+    assert status == 0 and [name for name in names if name not in said] == [], said
+    assert 'MISMATCH' not in said and ('note: ' in said) == ('note: ' in names)
+
+
+@pytest.mark.parametrize(
+    ('name', 'convention', 'given', 'q'),
+    [
+        ('fer', 'modified', 'home', load('fer').home.tolist()),
+        ('rpr', 'standard', '0.5 -0.1 0.7', [0.5, -0.1, 0.7]),
+    ],
+)
+def test_json_holds_the_pose_and_a_picture_is_written(
+    name, convention, given, q, tmp_path, answered
+):
+    path = tmp_path / 'new' / 'frames.png'
+    data = json.loads(answered(f'arm show --arm {name} --json --q {given} --plot', path)[1])
+    assert (data['q'], data['convention']) == (q, convention)
+    arm, centers = load(name), [link['center_of_mass'] for link in data['links']]
+    frames = NewtonEulerModel(arm).frames(q)
+    expected = [
+        (frame @ [*link.center_of_mass, 1.0])[:3] for frame, link in zip(frames, arm.links)
+    ]
+    np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
+    assert path.read_bytes().startswith(b'\x89PNG')
+
+
+# Base parameters ---------------------------------------------------------------------------------
+
+
+def test_a_twist_that_nearly_vanishes_gets_a_note(tmp_path, answered):
+    save(with_row(load('fer'), 1, alpha=3.7e-6, a=0.2), tmp_path / 'arm.yaml')
+    said = answered(BASE, tmp_path / 'arm.yaml')[1]
+    assert 'note: the geometry is close to one with fewer base parameters' in said
+
+
+def test_the_json_files_map_gives_its_values(figures):
+    content = figures(f'{BASE} scemi')
+    assert len(content['base_parameters']) == content['rank'] == 36
+    values = [entry['value'] for entry in content['base_parameters']]
+    expected = np.array(content['matrix']) @ parameter_vector(load('scemi'))
+    np.testing.assert_allclose(values, expected, rtol=1e-14, atol=1e-14)
+    assert content['standard_parameters'][9] == 'm_1' and 'm_1' in content['no_effect']
+
+
+@pytest.mark.parametrize('confirmed', [(42, 1e-14), (43, 1e-3)])
+def test_what_other_states_do_not_confirm_exits_with_1(monkeypatch, answered, confirmed):
+    # No arm is known that other states do not confirm, hence the stand-in.
+    monkeypatch.setattr(BaseParameters, 'confirmed', lambda _: confirmed)
+    status, said = answered(f'{BASE} fer')
+    assert status == 1 and 'MISMATCH' in said
+
+
+# The check of one description, and of two --------------------------------------------------------
+
+
+def test_a_faulty_formulation_is_named_and_exits_with_1(answered, monkeypatch):
+    class Faulty(ExponentialsModel):
+        def gravity(self, q):
+            return 1.001 * super().gravity(q)
+
+    monkeypatch.setitem(crosscheck.FORMULATIONS, 'exponentials', Faulty)
+    status, out = answered(CHECK)
+    assert status == 1 and 'MISMATCH' in out
+    assert 'exponentials differs from Pinocchio in gravity (0.00' in out
+
+
+def test_the_verdict_comes_first_and_tables_are_asked_for(capsys):
+    assert main(f'{CHECK} --arm rpr'.split()) == 0
+    brief = capsys.readouterr().out
+    assert brief.startswith('pass: rpr, set ') and brief.count('\n') == 1
+    assert main(f'{CHECK} --arm rpr --all'.split()) == 0
+    whole = capsys.readouterr().out
+    assert whole.startswith(brief) and 'coriolis_matrix' in whole
+
+
+def test_json_holds_the_figures_of_the_check(figures):
+    data = figures(CHECK)
+    assert data['passed'] is True and data['reference'] == 'Pinocchio'
+    assert set(data['differences']['gravity']) == {'Newton-Euler', 'exponentials'}
+    assert 0.0 < data['differences']['inverse_dynamics']['exponentials'] < data['tolerance']
+    assert [link['physical'] for link in data['consistency']] == [True] * 7
+
+
+WIDE = '- fr3_joint4: a is 0.0925 instead of 0.0825 [m]; torque changes by'
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    """Return a function that writes the URDF of an arm and returns its path."""
+
+    def write(arm, name='robot.urdf'):
+        (tmp_path / name).write_text(urdf_text(arm), encoding='utf-8')
+        return tmp_path / name
+
+    return write
+
+
+def test_a_urdf_is_checked_as_an_arm_file_is(urdf, answered):
+    path = urdf(load('fr3'))
+    path.write_text(path.read_text('utf-8').replace('xyz="0 0 1"', 'xyz="0 0 2"', 1), 'utf-8')
+    status, said = answered(f'{CHECK} --arm', path)
+    assert status == 0 and said.startswith(f'pass: {path}: fr3, set imported')
+    assert 'note: joint' in said and 'axis of length 2' in said
+
+
+def test_a_urdf_is_compared_with_its_arm_another_urdf_or_an_arm_file(urdf, answered):
+    # Given an FR3 whose elbow is 1 cm too wide.
+    wide, sound = urdf(with_row_shifted(load('fr3'), 3, a=0.01)), urdf(load('fr3'), 'sound.urdf')
+    status, said = answered('arm check', wide)
+    assert status == 1 and said.startswith('MISMATCH: ')
+    assert ' against fr3 (franka_description, hand none): ' in said and WIDE in said
+    assert 'note: a node refuses it as its model' in said
+    status, said = answered('arm check', wide, '--arm', sound)
+    assert status == 1 and WIDE in said and '1 difference' in said
+    # A URDF has no friction and no rotors, so these do not count as differences.
+    assert answered('arm check fr3 --arm', sound)[0] == 0
+
+
+def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(urdf, answered):
+    arm = load('fr3')
+    heavier = arm.links[2] + LinkInertia.from_center_of_mass(0.5, (0.1, 0.0, 0.0), np.zeros(6))
+    status, said = answered('arm check --gravity 0 3 -9', urdf(with_link(arm, 2, heavier)))
+    effects = re.findall(r'(first moment x|mass) is .*? by up to (\S+) N m', said)
+    assert status == 1 and len(effects) > 1 and len(set(effects)) < len(effects)
+    assert len(set(effects)) == len({name for name, _ in effects})
+
+
+def test_a_urdf_of_the_arm_passes_and_json_says_which(urdf, figures):
+    data = figures('arm check', urdf(load('fr3', hand='franka_hand')))
+    assert (data['passed'], data['hand'], data['differences']) == (True, 'franka_hand', [])
+    assert 'inertials of fr3 franka_description, franka_hand, exactly' in data['node'][0]
+
+
+def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
+    command = 'arm check fer --arm fer --set franka_description'
+    status, out = answered(command)
+    data = figures(command, status=1)
+    masses = {one['place'] for one in data['differences'] if one['parameter'] == 'mass'}
+    assert status == 1 and masses == {f'fer_joint{i}' for i in range(1, 8)}
+    effects = [one['torque_effect'] for one in data['differences']]
+    assert effects == sorted(effects, reverse=True) and effects[0] > 1.0
+    # Ten differences and the effect of all differences together are printed.
+    assert out.count('torque changes by up to') == 10
+    assert f'- and {len(effects) - 10} more with less effect' in out
+    assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
+
+
+def test_an_absent_limit_is_null_in_json(figures):
+    # fr3 states what fer does not: the limits of velocity that depend on position.
+    (absent,) = (
+        one['first']
+        for one in figures('arm check fr3 --arm fer', status=1)['differences']
+        if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
+    )
+    assert absent is None
+
+
+def test_an_arm_file_is_compared_with_the_shipped_arm_of_its_name(tmp_path, answered):
+    save(load('fr3'), tmp_path / 'mine.yaml')
+    status, said = answered('arm check', tmp_path / 'mine.yaml')
+    assert status == 0 and ' against fr3 (franka_description, ' in said
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
+    path = tmp_path / 'left.urdf'
+    command = 'arm export --arm fr3 --hand franka_hand --arm-prefix left_ --output'
+    assert answered(command, path) == (0, f'{path}')
+    _, verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
+    assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
+
+
+def test_an_exported_mjcf_is_the_shipped_one_printed_or_by_its_ending(tmp_path, capsys, refused):
+    file, shipped = tmp_path / 'arm.mjcf', generated_files()['rpr.xml']
+    assert main('arm export --arm rpr --format mjcf'.split()) == 0
+    assert capsys.readouterr().out == shipped
+    assert main(f'arm export --arm rpr --output {file}'.split()) == 0
+    assert file.read_text('utf-8') == shipped
+    capsys.readouterr()
+    said = refused('arm export --arm rpr --force --format urdf --output', file)
+    assert '--format' in said and 'arm.mjcf' in said
+
+
+@pytest.mark.parametrize('form', ['urdf', 'mjcf'])
+def test_an_arm_of_ones_own_is_said_to_come_from_its_file_and_keeps_its_masses(
+    form, tmp_path, urdf, answered
+):
+    save(load('fr3'), tmp_path / 'my--arm.yaml')
+    status, said = answered('arm export --format', form, '--arm', tmp_path / 'my--arm.yaml')
+    assert status == 0 and 'arm.yaml' in said.partition('-->')[0]
+    assert 'Copyright' not in said and 'config/' not in said
+    ElementTree.fromstring(said)
+    given, copy = urdf(load('fr3'), 'a.urdf'), tmp_path / f'copy.{form}'
+    words = 'arm export --payload 1.5,0,0,0 --arm', given, '--output', copy
+    assert answered(*words)[0] == 0
+    assert f'from {tmp_path.name}' not in copy.read_text() and 'a.urdf' in copy.read_text()
+    build = pinocchio.buildModelFromUrdf if form == 'urdf' else pinocchio.buildModelFromMJCF
+    mass = sum(inertia.mass for inertia in build(str(copy)).inertias[1:])
+    expected = sum(link.mass for link in load('fr3').links) + 1.5
+    assert mass == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    'words', ['arm export', f'arm import {share_directory() / "urdf" / "fer.urdf"}']
+)
+def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, refused, answered):
+    file = tmp_path / 'there.yaml'
+    file.write_text('mine')
+    assert 'add --force' in refused(words, '--output', file)
+    assert file.read_text() == 'mine'
+    assert answered(words, '--output', file, '--force')[0] == 0
+    assert file.read_text() != 'mine'
+
+
+@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
+def test_a_payload_is_a_part_of_an_exported_urdf(hand, answered):
+    masses = []
+    for payload in ('', '--payload 1.5,0.0,0.0,0.1'):
+        text = answered(f'arm export --hand {hand} {payload}')[1]
+        model = pinocchio.buildModelFromXML(text)
+        masses.append(sum(inertia.mass for inertia in model.inertias))
+    assert masses[1] - masses[0] == pytest.approx(1.5)
