@@ -76,18 +76,20 @@ def _state_and_report(client: NodeClient) -> str:
 
 def _heard(given: actions.NodeState) -> list[NodeView]:
     """Return the nodes heard in the node's namespace, or in any, with their torques."""
-    from ..ros.observer import Monitor as Feed
+    from ..ros.observer import Observer, TORQUE_TERMS
 
-    namespace = given.node.strip('/').rpartition('/')[0]
-    with Feed([namespace] if '/' in given.node else []) as feed:
-        end, complete = time.monotonic() + given.timeout, False
-        while time.monotonic() < end:
-            feed.poll()
-            if feed.arms and not complete:
-                complete = feed.complete
-                end = min(end, time.monotonic() + (_SETTLE_S if complete else _PATIENCE_S))
-            time.sleep(0.02)
-        return feed.nodes
+    namespaces = [given.node.strip('/').rpartition('/')[0]] if '/' in given.node else []
+    with Observer('monitor') as feed:
+
+        def arms() -> list[NodeView]:
+            return [one for one in feed.nodes(namespaces) if one.is_arm]
+
+        if feed.until(lambda: bool(arms()), given.timeout):
+            feed.until(
+                lambda: all(len(one.torques) == len(TORQUE_TERMS) for one in arms()), _PATIENCE_S
+            )
+            feed.wait(_SETTLE_S)
+        return feed.nodes(namespaces)
 
 
 def set_parameter(given: actions.NodeSet) -> int:
@@ -184,18 +186,19 @@ def monitor(given: actions.NodeMonitor) -> int:
     from rich.live import Live
 
     from ._monitor_view import monitor_view
-    from ..ros.observer import Monitor as Feed
+    from ..ros.observer import Observer
 
     console = terminal()
     front = console.is_terminal
+    namespaces = [namespace.strip('/') for namespace in given.namespace]
     with (
-        Feed([namespace.strip('/') for namespace in given.namespace]) as feed,
+        Observer('monitor') as feed,
         until_interrupted() as go_on,
         Live(console=console, screen=front, auto_refresh=False) as live,
     ):
         while go_on():
             feed.poll()
-            live.update(monitor_view(feed.nodes, time.monotonic()), refresh=front)
+            live.update(monitor_view(feed.nodes(namespaces), time.monotonic()), refresh=front)
             time.sleep(_PERIOD_S)
     return 0
 

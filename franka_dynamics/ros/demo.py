@@ -21,8 +21,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
-import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
@@ -30,7 +28,7 @@ from .diagnostics import RESIDUAL
 from .messages import request_message, SIMULATED_ARM
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
-from .observer import read_statuses, Status
+from .observer import NodeView
 from .start import ON, SWITCH
 from .trajectories import trajectory_of
 from ..arm import ArmDescription
@@ -40,6 +38,7 @@ from ..control.trajectory import Trajectory
 from ..errors import FrankaDynamicsError
 from ..recordings.recording import Recording
 from ..simulation.demo_figures import DemoRates
+from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
 NODE, _SIMULATOR = f'{SIMULATION}/feedforward', f'{SIMULATION}/simulator'
@@ -144,9 +143,7 @@ class _Session:
     ) -> None:
         self._plan, self._folder, self._pacing, self._load = plan, folder, pacing, load
         self._progress, self._doing = progress, ''
-        self._statuses: dict[str, Status] = {}
         self._errors: dict[str, None] = {}  # each message once, in order of arrival
-        self._rates: list[float] = []
         self._planned: list[JointTrajectory] = []
         self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
 
@@ -171,19 +168,19 @@ class _Session:
             1000.0 if self._pacing == LOCKSTEP else None,
         )
         client, motions = self._client, f'/{NODE}/feedforward_trajectory'
-        client.subscribe(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        client.diagnostics()
         client.subscribe(JointTrajectory, motions, self._planned.append, 10)
         self._until('waiting until the node holds the arm', self._is_held)
-        self._rates.clear()
+        began, time = self._arm.heard, self._time
         hold = self._wait('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_all({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow('following with M ddq + C dq + g and PD')
         client.set_all({'terms.coriolis': False, 'terms.inertia': False})
         self._follow('following with g and PD alone')
-        arm, command = self._values, self._statuses[f'{NODE}: Command'].values
+        arm, command = self._values, client.statuses()[f'{NODE}: Command'].values
         rates = DemoRates(
-            float(np.mean(self._rates)),
+            (self._time - time) / (self._arm.heard - began) / TIMESTEP_S,
             *self._missed(),
             int(command['stops']),
             (1e-6 * float(arm['round trip p50 [us]']), 1e-6 * float(arm['round trip p99 [us]'])),
@@ -200,14 +197,14 @@ class _Session:
             hold,
             (first, second),
             rates,
-            float(self._statuses[f'{NODE}: Arm'].values[RESIDUAL]),
+            float(client.statuses()[f'{NODE}: Arm'].values[RESIDUAL]),
             (*errors, *disorder),
             bool(disorder) or any(sentence.startswith(_ARM) for sentence in errors),
         )
 
     def _is_held(self) -> bool:
         status = self._client.status(f'/{_SIMULATOR}')
-        return status is not None and status.held and _ARM in self._statuses
+        return status is not None and status.held and _ARM in self._client.statuses()
 
     def _wait(self, text: str, duration: float) -> tuple[float, float]:
         """Wait for a duration; return start and end, in simulated time [s]."""
@@ -226,7 +223,7 @@ class _Session:
         try:
             self._client.play(request_message(request, _LEAD_IN_S))
         except NodeClientError as error:
-            arm = self._statuses[_ARM]
+            arm = self._client.statuses()[_ARM]
             sentence = f'{error} {arm.name}: {arm.message}; {arm.values["receiver"]}.'
             raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error
         self._until(text, lambda: len(self._planned) > before)
@@ -254,14 +251,22 @@ class _Session:
 
     def _meanwhile(self) -> None:
         begin, duration = self._stage
-        share = (self._time - begin) / duration if _ARM in self._statuses else 0.0
+        statuses = self._client.statuses()
+        share = (self._time - begin) / duration if _ARM in statuses else 0.0
+        for status in statuses.values():
+            if status.level == 'ERROR':
+                self._errors[f'{status.name}: {status.message}'] = None
         self._progress(self._doing, min(1.0, share))
         self._nodes.require_all()
 
     @property
+    def _arm(self) -> NodeView:
+        """What the simulated arm has published on /diagnostics."""
+        return self._client.diagnostics()[_SIMULATOR]
+
+    @property
     def _values(self) -> Mapping[str, str]:
-        """The simulated arm's diagnostics."""
-        return self._statuses[_ARM].values
+        return self._arm.statuses[SIMULATED_ARM].values
 
     @property
     def _time(self) -> float:
@@ -271,11 +276,3 @@ class _Session:
         """Return the number of steps without a new torque, and of all steps since the first."""
         values = self._values
         return int(values['steps without a new command']), int(values['steps commanded'])
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in read_statuses(message):
-            self._statuses[status.name] = status
-            if status.subject == SIMULATED_ARM:
-                self._rates.append(float(status.values['step rate [Hz]']))
-            if status.level == 'ERROR':
-                self._errors[f'{status.name}: {status.message}'] = None

@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 import yaml
 
 from .messages import REFERENCE_QOS, REFERENCE_STATE_QOS
-from .observer import Observer, read_statuses
+from .observer import Observer, read_status
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 
 _PATIENCE_S = 5.0
@@ -186,7 +186,7 @@ class NodeClient(Observer):
 
         def take(message: DiagnosticArray) -> None:
             nonlocal state, reason
-            for one in read_statuses(message):
+            for one in map(read_status, message.status):
                 # Reports on motions of other clients arrive too.
                 if one.values.get('frame_id') == mark:
                     state, reason = one.values.get('state', ''), one.values.get('reason', '')

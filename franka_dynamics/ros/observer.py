@@ -8,7 +8,7 @@ Observes running nodes: diagnostic statuses as data, and topics read when their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 import math
@@ -62,11 +62,6 @@ class Status(NamedTuple):
         return self.values.get(HELD) == 'True'
 
 
-def read_statuses(message: DiagnosticArray) -> Iterator[Status]:
-    """Yield the diagnostic statuses in a message."""
-    return map(read_status, message.status)
-
-
 def read_status(entry: DiagnosticStatus) -> Status:
     """Return one diagnostic status as data."""
     node, found, subject = entry.name.partition(': ')
@@ -112,7 +107,8 @@ class Observer:
     ) -> None:
         self._meanwhile, self._period = meanwhile, period
         self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
-        self._latest: dict[str, Status | None] = {}  # by node
+        self._messages: dict[str, Any] = {}  # messages by topic; None before the first
+        self._heard: dict[str, NodeView] | None = None  # by node; None before it is asked for
         self._context = Context()
         rclpy.init(
             args=_enclave(sys.argv),
@@ -132,23 +128,59 @@ class Observer:
 
     def subscribe(
         self, kind: type, topic: str, take: Callable[[Any], None], qos: Any, *, raw: bool = False
-    ) -> Any:
+    ) -> None:
         """Call `take` with each message of a topic, or its bytes, in later polls."""
         subscription = self.node.create_subscription(kind, topic, take, qos, raw=raw)
         depth = qos if isinstance(qos, int) else qos.depth
         self._subscriptions.append((subscription, depth, take))
-        return subscription
+
+    def newest(self, kind: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False) -> Any:
+        """Return a topic's newest message, or its bytes; None before one came after this call."""
+        if topic not in self._messages:
+            self._messages[topic] = None
+            self.subscribe(kind, topic, partial(self._messages.__setitem__, topic), qos, raw=raw)
+        return self._messages[topic]
 
     def status(self, node: str) -> Status | None:
         """Return the latest typed status of a node, on ~/status; None before one has come."""
-        if node not in self._latest:
-            self._latest[node] = None
+        message = self.newest(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
+        return None if message is None else read_status(message)
 
-            def take(message: DiagnosticStatus) -> None:
-                self._latest[node] = read_status(message)
+    def diagnostics(self) -> dict[str, NodeView]:
+        """Return by its name each node heard on /diagnostics since the first call, of any kind."""
+        if self._heard is None:
+            self._heard = {}
+            take = self._on_diagnostics
+            self.subscribe(DiagnosticArray, '/diagnostics', take, _DIAGNOSTICS_DEPTH)
+        return self._heard
 
-            self.subscribe(DiagnosticStatus, f'{node}/status', take, DESCRIPTION_QOS)
-        return self._latest[node]
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in map(read_status, message.status):
+            view = self.diagnostics().setdefault(status.node, NodeView(status.node))
+            view.take(status, time.monotonic())
+
+    def statuses(self) -> dict[str, Status]:
+        """Return the latest status of each name that was heard on /diagnostics."""
+        views = self.diagnostics().values()
+        return {one.name: one for view in views for one in view.statuses.values()}
+
+    def nodes(self, namespaces: Collection[str] = ()) -> list[NodeView]:
+        """
+        Return this package's nodes that were heard, feedforward nodes with their newest torques.
+
+        With `namespaces`, given without slashes at their ends, only the nodes in those.
+        """
+        found = [
+            one
+            for one in self.diagnostics().values()
+            if (one.is_arm or one.is_simulated) and (not namespaces or one.namespace in namespaces)
+        ]
+        for one in found:
+            for term in TORQUE_TERMS if one.is_arm else ():
+                message = self.newest(JointState, f'/{one.name}/{term}')
+                if message is not None:
+                    one.torques[term] = message
+        return found
 
     def poll(self) -> None:
         """Read the messages that wait now, of each topic at most as many as are queued."""
@@ -313,50 +345,6 @@ def at_fault(nodes: Iterable[NodeView], now: float) -> list[str]:
             if status.level == 'ERROR'
         ]
     return sentences
-
-
-class Monitor(Observer):
-    """
-    Keeps NodeViews of nodes heard on /diagnostics, and the torques of feedforward nodes.
-
-    Only nodes in `namespaces`, given without slashes at their ends, are kept; if `namespaces` is
-    empty, nodes of every namespace.
-    """
-
-    def __init__(self, namespaces: Collection[str] = ()) -> None:
-        super().__init__('monitor')
-        self._namespaces = set(namespaces)
-        self._heard: dict[str, NodeView] = {}
-        self._listened_to: set[str] = set()
-        self.subscribe(DiagnosticArray, '/diagnostics', self._on_diagnostics, _DIAGNOSTICS_DEPTH)
-
-    @property
-    def nodes(self) -> list[NodeView]:
-        """Nodes of this package heard so far; other nodes publish on /diagnostics, too."""
-        return [node for node in self._heard.values() if node.is_arm or node.is_simulated]
-
-    @property
-    def arms(self) -> list[NodeView]:
-        """Feedforward nodes heard so far."""
-        return [node for node in self._heard.values() if node.is_arm]
-
-    @property
-    def complete(self) -> bool:
-        """Whether feedforward nodes were heard, and all terms of each."""
-        return bool(self.arms) and all(set(TORQUE_TERMS) <= set(one.torques) for one in self.arms)
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in read_statuses(message):
-            view = NodeView(status.node)
-            if not status.node or (self._namespaces and view.namespace not in self._namespaces):
-                continue
-            view = self._heard.setdefault(status.node, view)
-            view.take(status, time.monotonic())
-            if view.is_arm and view.name not in self._listened_to:
-                self._listened_to.add(view.name)
-                for term in TORQUE_TERMS:
-                    take = partial(view.torques.__setitem__, term)
-                    self.subscribe(JointState, f'/{view.name}/{term}', take, STATE_QOS)
 
 
 def main() -> int:

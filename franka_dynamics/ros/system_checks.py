@@ -10,12 +10,11 @@ import statistics
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
 from .messages import is_measured, publisher_names, seconds, SIMULATED_ARM
-from .observer import Observer, read_statuses, Status
+from .observer import Observer, Status
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
 SIMULATED = 'simulated arm'
@@ -78,16 +77,11 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     the clock, or if joint states have publishers but none has come.
     """
     heard = _Heard()
-    statuses: dict[str, Status] = {}
-
-    def on_diagnostics(message: DiagnosticArray) -> None:
-        statuses.update({status.name: status for status in read_statuses(message)})
-
     with Observer('doctor') as observer:
         node = observer.node
         _, (topic, command) = observer.find(listen, topics=(topic, command))
         observer.subscribe(JointState, topic, heard.take, _COUNTING)
-        observer.subscribe(DiagnosticArray, '/diagnostics', on_diagnostics, 50)
+        observer.diagnostics()
         observer.wait(listen)
 
         def settled() -> bool:
@@ -95,9 +89,10 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
             comes = heard.off_the_clock or (not heard.stamps and node.count_publishers(topic))
-            return bool(simulators(statuses)) or not comes
+            return bool(simulators(observer.statuses())) or not comes
 
         observer.until(settled, _PATIENCE_S)
+        statuses = observer.statuses()
         simulator = simulators(statuses)
         if simulator:
             names = ', '.join(simulator)

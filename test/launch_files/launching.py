@@ -105,21 +105,29 @@ def overrides(command, name):
 
 def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     """Return what a launch file starts, if each of its processes ends with a status at once."""
-    stand_in.use(monkeypatch)
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']])
+    monkeypatch.setenv('PATH', path)  # of xacro, which launch calls by its name
+    if stand_in.ABSENT:
+        for name, module in stand_in.MODULES.items():
+            monkeypatch.setitem(sys.modules, name, module)
+        found = stand_in.processes(file, given, returncode)
+    else:
+        found = of_launch(file, monkeypatch, given, returncode)
+    return [Started(os.path.basename(command[0]), command, on_exit) for command, on_exit in found]
+
+
+def of_launch(file, monkeypatch, given, returncode):
+    """Return command and on_exit of what ROS's own launch would start."""
     from launch import LaunchContext
     from launch.actions import ExecuteLocal, IncludeLaunchDescription, RegisterEventHandler
     from launch.events.process import ProcessExited
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']])
-    monkeypatch.setenv('PATH', path)  # of xacro, which launch calls by its name
     context, found, handlers, ended = LaunchContext(), [], [], []
 
     def execute(process, context):
         process.prepare(context)
-        command = process.process_details['cmd']
-        on_exit = process._ExecuteLocal__on_exit
-        found.append(Started(os.path.basename(command[0]), command, on_exit))
+        found.append((process.process_details['cmd'], process._ExecuteLocal__on_exit))
         ended.append(process)
 
     monkeypatch.setattr(ExecuteLocal, 'execute', execute)
@@ -134,12 +142,8 @@ def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     visit(IncludeLaunchDescription(source, launch_arguments=given.items()))
     while ended:
         process = ended.pop(0)
-        event = ProcessExited(
-            action=process,
-            returncode=returncode,
-            **{name: process.process_details[name] for name in ('name', 'cmd', 'cwd', 'env')},
-            pid=1,
-        )
+        details = {name: process.process_details[name] for name in ('name', 'cmd', 'cwd', 'env')}
+        event = ProcessExited(action=process, returncode=returncode, **details, pid=1)
         for handler in handlers:
             if handler.matches(event):
                 for entity in handler.handle(event, context) or []:

@@ -61,6 +61,7 @@ def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
     message = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))
 
     def read():
+        message.header.stamp = arm.message().header.stamp
         publisher.publish(message)
         state = view.read()
         if state is not None and EXTERNAL in state.torques:

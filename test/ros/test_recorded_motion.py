@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
-from franka_dynamics.ros.observer import read_statuses
+from franka_dynamics.ros.observer import read_status
 
 from .conftest import FER
 from ..messages import stamp
@@ -93,7 +93,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     world.probe.until(answered, 'the trajectory with efforts, and two reports')
     end = filled[0].points[-1]
     np.testing.assert_allclose(end.effort, independent.gravity(rest), rtol=0, atol=ATOL_NM)
-    reports = [report for message in told[:2] for report in read_statuses(message)]
+    reports = [report for message in told[:2] for report in map(read_status, message.status)]
     # Its sender, such as `node play`, need not wait for its end.
     assert [report.values['state'] for report in reports] == ['accepted', 'interrupted']
     assert len({report.values['number'] for report in reports}) == 1

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.observer import read_statuses
+from franka_dynamics.ros.observer import read_status
 
 from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD
 from ..messages import stamp
@@ -65,7 +65,7 @@ def test_an_arm_in_lockstep_steps_no_faster_than_it_is_told(probe, start_arm):
     told = []
 
     def note(message):
-        for one in read_statuses(message):
+        for one in map(read_status, message.status):
             # Until the first command the arm runs in real time.
             if one.subject == 'Simulated arm' and int(one.values['steps commanded']):
                 told.append((stamp(message), float(one.values['simulated time [s]'])))
