@@ -35,9 +35,14 @@ from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.messages import REFERENCE_QOS, request_message, seconds, STATE_QOS
+from franka_dynamics.ros.messages import (
+    REFERENCE_QOS,
+    request_message,
+    seconds,
+    STATE_QOS,
+    trajectory_of,
+)
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.trajectories import trajectory_of
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '

@@ -113,8 +113,8 @@ def payload(given: str) -> list[float]:
 def play(given: actions.NodePlay) -> int:
     """Play the motion; with --record return 1 if the bag is unusable as well."""
     from .bag_record import run
+    from ..ros.messages import read_trajectory_file
     from ..ros.node_client import NodeClient
-    from ..ros.trajectories import read_trajectory_file
 
     read_trajectory_file(given.file)  # refuses a wrong file before anything starts
     if given.record is None:
@@ -154,8 +154,8 @@ def _recorder(given: actions.NodePlay) -> actions.BagRecord:
 
 def played(given: actions.NodePlay, client: NodeClient) -> object:
     """Send the motion; return 'finished' when the motion has ended as planned."""
+    from ..ros.messages import read_trajectory_file, ready_excitation
     from ..ros.node_client import NodeClientError
-    from ..ros.trajectories import read_trajectory_file, ready_excitation
 
     motion = read_trajectory_file(given.file, given.lead)
     last = motion.points[-1].time_from_start

@@ -20,9 +20,9 @@ from ..arm.payload import payload_array
 from ..control.default_gains import weak_gains
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION
+from ..ros.messages import ready_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.observer import Observer
-from ..ros.trajectories import ready_excitation
 from ..simulation.model_trial import draw_plant
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'

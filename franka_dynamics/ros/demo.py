@@ -25,12 +25,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from . import SIMULATION
 from .diagnostics import RESIDUAL
-from .messages import request_message, SIMULATED_ARM
+from .messages import request_message, SIMULATED_ARM, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
 from .observer import NodeView
 from .start import ON, SWITCH
-from .trajectories import trajectory_of
 from ..arm import ArmDescription
 from ..control.default_gains import weak_gains
 from ..control.multisine import multisine

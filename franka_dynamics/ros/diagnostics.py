@@ -1,6 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostics, which a configured feedforward node publishes each second and after changes."""
+"""
+What a configured feedforward node tells of itself.
+
+Diagnostics each second and after changes, its typed status, and reports on references.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,20 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 
-from .messages import DESCRIPTION_QOS, ERROR, OK, publisher_names, STALE, status_message, WARN
-from .references import References
+from .messages import (
+    DESCRIPTION_QOS,
+    ERROR,
+    OK,
+    publisher_names,
+    REFERENCE_STATE_QOS,
+    STALE,
+    stamp_from_seconds,
+    status_message,
+    WARN,
+)
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State
+from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
 RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
@@ -68,10 +82,14 @@ class FeedforwardDiagnostics(StatusPublisher):
     old values do no harm, and the control cycle must not wait.
     """
 
-    def __init__(self, node: Any, command_topic: str, references: References) -> None:
+    def __init__(self, node: Any, command_topic: str) -> None:
         super().__init__(node)
-        self._topic, self._references = command_topic, references
+        self._topic = command_topic
+        self.refused = ''  # why the last reference was refused
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
+        self._events = node.create_publisher(
+            DiagnosticArray, '~/reference_state', REFERENCE_STATE_QOS
+        )
         self.latency = Durations()
 
     def use(self, controller: Feedforward, terms: TermPublishers, residual: float) -> None:
@@ -79,7 +97,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
-        self._states = self._references.refused = ''
+        self._states = self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
     def begin(self, states: str) -> None:
@@ -92,13 +110,17 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def report(self) -> None:
         """
-        Log and publish a change of the status on ~/status; publish diagnostics if they are due.
+        Report on references; log and publish a change of the status on ~/status.
+
+        Diagnostics are published if they are due, refusals of references logged once a second.
 
         Late subscribers to ~/status get the latest one. Its level is STALE while the node waits,
         OK while it commands torques, WARN while it brakes or holds the arm, ERROR while a fault is
         latched.
         """
         controller, logger, now = self._controller, self._node.get_logger(), time.monotonic()
+        while controller.reference.events:
+            self._report_reference(controller.reference.events.popleft())
         status = controller.status
         waits = status.state is State.SILENT and controller.started and controller.usable
         seen = status.state, status.faulty, waits
@@ -126,6 +148,40 @@ class FeedforwardDiagnostics(StatusPublisher):
             logger.warning(missing, throttle_duration_sec=_MISSING_PERIOD_S)
         if now >= self.due:
             self.publish(self._joint_states(), self._command(), self._wrench(), self._model())
+
+    def _report_reference(self, event: ReferenceEvent) -> None:
+        controller, logger = self._controller, self._node.get_logger()
+        pairs: dict[str, Any] = {
+            'state': event.state.value,
+            'number': event.number,
+            'frame_id': event.mark,
+            'reason': event.reason,
+            'remaining [s]': event.remaining,
+            'to command again': controller.status.remedy,
+        }
+        text = f'reference {event.number} {event.state.value}'
+        if event.goal is not None and controller.latest is not None:
+            error = np.abs(controller.latest.q - event.goal)
+            joint = int(np.argmax(error))
+            name = controller.names[joint]
+            pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
+            if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
+                text += f', {error[joint]:.3g} rad from its end at {name}'
+        if event.state is ReferenceState.INTERRUPTED:
+            text += f', {event.remaining:.3g} s before it'
+        text += f': {event.reason}' if event.reason else ''
+        bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
+        message = DiagnosticArray(
+            status=[self.status('Reference', WARN if bad else OK, text, pairs)]
+        )
+        message.header.stamp = stamp_from_seconds(event.stamp)
+        self._events.publish(message)
+        if event.state is ReferenceState.REFUSED:
+            logger.warning(text, throttle_duration_sec=PERIOD_S)
+        elif bad:
+            logger.warning(text)
+        else:
+            logger.info(text)
 
     def _missing(self) -> str:
         """Return a sentence if no joint state comes, or ''."""
@@ -170,8 +226,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._counted = now, published = time.monotonic(), controller.counts['commands']
         if status.state is State.RUNNING:
             level, message = WARN, ''
-            if self._references.refused:
-                message = f'reference refused: {self._references.refused}'
+            if self.refused:
+                message = f'reference refused: {self.refused}'
             elif rivals:
                 message = f'{rivals} publishes on {self._topic}, too'
             elif max(shares) > _NEAR_BOUND:

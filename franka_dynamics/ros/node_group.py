@@ -62,8 +62,8 @@ class NodeGroup:
         names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
         renamed = [f'{name}:={topic}' for name, topic in names.items()]
         # With faulthandler the log of a node that crashes says in which Python line.
-        command = [sys.executable, '-X', 'faulthandler', '-m', 'franka_dynamics.ros']
-        command += [module, '--ros-args']
+        program = 'from franka_dynamics.ros.start import run_child; exit(run_child())'
+        command = [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
         for option, texts in (('-p', arguments), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self._folder / f'{module}.log').open('wb') as log:

@@ -149,7 +149,7 @@ class NodePart:
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
 
-class ServiceThread:
+class ServiceThread(threading.Thread):
     """
     A thread that serves part of a node until closed, or until `ends` returns True.
 
@@ -165,6 +165,7 @@ class ServiceThread:
         ends: Callable[[], bool] = lambda: False,
         at_end: Callable[[], None] = lambda: None,
     ) -> None:
+        super().__init__(name='services', daemon=True)
         self._executor = EventsExecutor()
         self._executor.add_node(part)  # type: ignore[arg-type]
         self._logger, self._run_due = part.get_logger(), run_due
@@ -172,23 +173,18 @@ class ServiceThread:
         self.failure: BaseException | None = None  # the error of a callback that ended the thread
         self._switch_interval = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
-        self._thread = threading.Thread(target=self._serve, name='services', daemon=True)
-        self._thread.start()
-
-    @property
-    def running(self) -> bool:
-        """Whether the thread has not ended."""
-        return self._thread.is_alive()
+        self.start()
 
     def close(self) -> None:
         """End the thread, and wait for it, but not for ever: a callback may hang."""
         self._closing = True
         self._executor.wake()
-        self._thread.join(_LONGEST_END_S)
+        self.join(_LONGEST_END_S)
         self._executor.shutdown()
         sys.setswitchinterval(self._switch_interval)
 
-    def _serve(self) -> None:
+    def run(self) -> None:
+        """Serve; the thread calls it."""
         lower_priority()
         due = 0.0
         while not self._closing:
@@ -296,7 +292,7 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
             )
             node.cycles_go_on = True
             due = 0.0
-            while services.running and rclpy.ok() and not stop.overdue:
+            while services.is_alive() and rclpy.ok() and not stop.overdue:
                 cycles.spin_once(timeout_sec=due)
                 due = node.run_due()
             if services.failure is not None:

@@ -1,19 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node's parameters: declaration, checks and changes."""
+"""A node's parameters: declaration and checks."""
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
 from .parameter_tables import constraints
-from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..errors import SettingsError
 from ..parameter_schema import check, ParameterSpec
 
 
@@ -76,64 +75,26 @@ def _refuse_unknown(node: Any) -> None:
         )
 
 
-class LiveParameters:
+def check_changes(
+    node: Any, table: Sequence[ParameterSpec], changes: Sequence[Parameter], active: bool
+) -> None:
     """
-    Checks a change of parameters when it is requested, and puts it into effect.
+    Raise SettingsError if a requested change of a table's parameters is wrong.
 
-    The node has declared all parameters of `table`; changes of `live` parameters need no new
-    configuration. `judge` gets the values that all `live` and all changed parameters would have
-    after a change, and raises FrankaDynamicsError to refuse the change. `use` gets the values of
-    all `live` parameters after it, and returns whether they are in effect now. While `active`
-    returns True, `while_inactive` parameters are fixed.
+    While the node is `active`, `while_inactive` parameters are fixed.
     """
-
-    def __init__(
-        self,
-        node: Any,
-        table: Sequence[ParameterSpec],
-        live: Sequence[ParameterSpec],
-        judge: Callable[[dict[str, Any]], None],
-        use: Callable[[dict[str, Any]], bool],
-        active: Callable[[], bool],
-    ) -> None:
-        self._node, self._live, self._judge, self._active = node, live, judge, active
-        self._specs, self._use = {spec.name: spec for spec in table}, use
-        node.add_on_set_parameters_callback(self._on_set)
-        node.add_post_set_parameters_callback(self._after_set)
-
-    def _on_set(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        try:
-            for change in changes:
-                if change.type_ is Parameter.Type.NOT_SET:
-                    raise SettingsError(f'{change.name!r} is given no value.')
-                if change.name in self._specs:
-                    self._check(self._specs[change.name], change)
-            merged = values(self._node, self._live)
-            self._judge(merged | {change.name: change.value for change in changes})
-        except FrankaDynamicsError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
-
-    def _check(self, spec: ParameterSpec, change: Parameter) -> None:
+    specs = {spec.name: spec for spec in table}
+    for change in changes:
+        if change.type_ is Parameter.Type.NOT_SET:
+            raise SettingsError(f'{change.name!r} is given no value.')
+        spec = specs.get(change.name)
+        if spec is None:
+            continue
         check(spec, change.value)
-        if (
-            spec.while_inactive
-            and self._active()
-            and change.value != self._node.get_parameter(change.name).value
-        ):
+        before = node.get_parameter(change.name).value
+        if spec.while_inactive and active and change.value != before:
             raise SettingsError(
                 f'{change.name} can be changed only while the node is not active: ros2 '
-                f'lifecycle set {self._node.get_fully_qualified_name()} deactivate, set it, and '
+                f'lifecycle set {node.get_fully_qualified_name()} deactivate, set it, and '
                 'activate the node again.'
             )
-
-    def _after_set(self, changes: Sequence[Parameter]) -> None:
-        live = {spec.name for spec in self._live}
-        changed = {one.name: one.value for one in changes if one.name in live}
-        if not changed or not self._use(values(self._node, self._live)):
-            return
-        now = (
-            f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
-            for name, value in changed.items()
-        )
-        self._node.get_logger().info(f'now: {", ".join(now)}')

@@ -14,6 +14,7 @@ from importlib import import_module
 import os
 import resource
 import signal
+import sys
 
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -37,6 +38,18 @@ def _command(module: str) -> Callable[[], int]:
         return status
 
     return main
+
+
+def run_child() -> int:
+    """
+    Run the node that the command line names, as the child of another program.
+
+    The child prepares itself: Python calls a function between fork and exec unsafely in a process
+    with other threads, such as the middleware's.
+    """
+    prepare_child()
+    del sys.argv[0]
+    return _command(sys.argv[0])()
 
 
 feedforward_node = _command('feedforward_node')

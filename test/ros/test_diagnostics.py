@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The level of the status Command, while torques are sent, before that and after a stop."""
 
-from types import SimpleNamespace
 from unittest.mock import Mock
 
 from franka_dynamics.control.settings import Settings
@@ -18,7 +17,7 @@ def command(controller):
     node.get_fully_qualified_name.return_value = '/feedforward'
     node.get_publishers_info_by_topic.return_value = []
     node.create_lifecycle_publisher.return_value.get_subscription_count.return_value = 0
-    told = diagnostics.FeedforwardDiagnostics(node, '/command', SimpleNamespace(refused=''))
+    told = diagnostics.FeedforwardDiagnostics(node, '/command')
     terms = TermPublishers(node)
     terms.use(controller)
     told.use(controller, terms, 0.0)

@@ -234,7 +234,7 @@ def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
             assert again.wait(TIMEOUT_S)
             assert services.failure is None
         else:
-            services._thread.join(TIMEOUT_S)
+            services.join(TIMEOUT_S)
             assert services.failure is error
     finally:
         services.close()

@@ -13,8 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.messages import JointStateReader
-from franka_dynamics.ros.trajectories import read_trajectory, reference_of
+from franka_dynamics.ros.messages import JointStateReader, read_trajectory, reference_of
 
 from .conftest import FER
 

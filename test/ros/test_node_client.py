@@ -13,9 +13,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import node_client
-from franka_dynamics.ros.messages import REFERENCE_STATE_QOS
+from franka_dynamics.ros.messages import read_trajectory_file, REFERENCE_STATE_QOS
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
-from franka_dynamics.ros.trajectories import read_trajectory_file
 
 from ..processes import TIMEOUT_S
 

@@ -14,9 +14,8 @@ from trajectory_msgs.msg import JointTrajectory
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import REFERENCE_STATE_QOS, request_message
+from franka_dynamics.ros.messages import REFERENCE_STATE_QOS, request_message, trajectory_of
 from franka_dynamics.ros.observer import read_status
-from franka_dynamics.ros.trajectories import trajectory_of
 
 from .conftest import FER
 

@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.request import MOST_POINTS
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.ros.trajectories import (
+from franka_dynamics.ros.messages import (
     read_trajectory,
     read_trajectory_file,
     reference_of,
