@@ -10,13 +10,8 @@ arguments; the last value of a parameter wins.
 from franka_dynamics.ros.launching import feedforward_node, launch_description, text
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
+TEXTS = ['robot_type', 'arm_prefix', 'target']
 UNSET = ''  # an argument that was not given leaves its parameter to the files
-PARAMETERS = {
-    'robot_type': text,
-    'arm_prefix': text,
-    'target': text,
-    'use_sim_time': lambda value: value == 'true',
-}
 ARGUMENTS = {
     'robot_type': (
         UNSET,
@@ -65,10 +60,8 @@ def generate_launch_description():
 
 def node(given):
     """Return the node."""
-    parameters = {
-        name: as_parameter(value)
-        for name, as_parameter in PARAMETERS.items()
-        if (value := getattr(given, name)) != UNSET
-    }
+    parameters = {name: text(getattr(given, name)) for name in TEXTS}
+    parameters['use_sim_time'] = given.use_sim_time == 'true'
+    parameters = {name: one for name, one in parameters.items() if getattr(given, name) != UNSET}
     topics = {'~/command': given.command_topic, 'joint_states': given.joint_states_topic}
     return [feedforward_node(given, given.target or TARGETS[0], parameters, topics)]

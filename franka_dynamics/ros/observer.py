@@ -108,6 +108,7 @@ class Observer:
         self._meanwhile, self._period = meanwhile, period
         self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
+        self.arrival = 0  # of the message that is taken, system time [ns]
         self._heard: dict[str, NodeView] | None = None  # by node; None before it is asked for
         self._context = Context()
         rclpy.init(
@@ -189,6 +190,8 @@ class Observer:
                 waiting = taken(subscription)
                 if waiting is None:
                     break
+                # Not every middleware tells the arrival.
+                self.arrival = waiting[1]['received_timestamp'] or time.time_ns()
                 take(waiting[0])
 
     def until(self, done: Callable[[], bool], seconds: float) -> bool:

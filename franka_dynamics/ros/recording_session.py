@@ -23,7 +23,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .messages import JointStateReader, taken
+from .messages import JointStateReader
 from .observer import Observer
 from ..errors import JointStateError, MissingDependencyError
 
@@ -59,38 +59,39 @@ class Progress:
 class _Recorder(Observer):
     """Writes the messages of topics to a bag, and judges the newest joint state at each look."""
 
-    def __init__(self, joint_names: Sequence[str]) -> None:
+    def __init__(self, joint_names: Sequence[str], writer: Any, types: Any) -> None:
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
-        self._sources: dict[str, tuple[Any, Any]] = {}  # by topic: subscription and connection
+        self._writer, self._types = writer, types
+        self._connections: dict[str, Any] = {}  # by topic
+        self._come: list[tuple[int, str, bytes]] = []  # arrival [ns], topic and message
         self._first_stamp: float | None = None
-        self._first = self._newest = 0.0  # arrivals of joint states, system time [s]
+        self._first = self._latest = 0.0  # arrivals of joint states, system time [s]
         self._moved = self._effort = False
 
-    def add(self, writer: Any, types: Any, topic: str, kind: type) -> None:
+    def add(self, topic: str, kind: type) -> None:
         """Record one more topic from now on, unless it is recorded already."""
-        if topic not in self._sources:
+        if topic not in self._connections:
             name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
-            subscription = self.node.create_subscription(
-                kind, topic, lambda _: None, _RECORDER_QOS, raw=True
-            )
-            connection = writer.add_connection(topic, name, typestore=types)
-            self._sources[topic] = subscription, connection
+            connection = self._writer.add_connection(topic, name, typestore=self._types)
+            self._connections[topic] = connection
 
-    def write(self, writer: Any, progress: Progress) -> None:
+            def take(data: bytes) -> None:
+                self._come.append((self.arrival, topic, data))
+
+            self.subscribe(kind, topic, take, _RECORDER_QOS, raw=True)
+
+    def write(self, progress: Progress) -> None:
         """Write the messages that have come, with the times of their arrival."""
-        come, state = [], None
-        for topic, (subscription, connection) in self._sources.items():
-            while (waiting := taken(subscription)) is not None:
-                data, info = waiting
-                # Not every middleware tells the arrival.
-                come.append((info['received_timestamp'] or time.time_ns(), connection, data))
-                if topic == progress.topic:
-                    progress.states += 1
-                    self._newest, state = 1e-9 * come[-1][0], data
-                    self._first = self._first or self._newest
-        for arrival, connection, data in sorted(come, key=itemgetter(0)):
-            writer.write(connection, arrival, data)
+        self.poll()
+        state = None
+        for arrival, topic, data in sorted(self._come, key=itemgetter(0)):
+            self._writer.write(self._connections[topic], arrival, data)
+            if topic == progress.topic:
+                progress.states += 1
+                self._latest, state = 1e-9 * arrival, data
+                self._first = self._first or self._latest
+        self._come.clear()
         progress.problems = list(self._problems(progress, state))
 
     def _problems(self, progress: Progress, state: bytes | None) -> Iterator[str]:
@@ -113,7 +114,7 @@ class _Recorder(Observer):
                     yield 'positions or velocities are not finite'
                 self._moved |= bool((np.abs(reading.velocity) > _MOVING).any())
                 self._effort |= reading.effort is not None
-        if (silence := time.time() - self._newest) > _SILENT_S:
+        if (silence := time.time() - self._latest) > _SILENT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
         if progress.seconds > 1.0 and progress.rate < _SLOW_HZ:
             yield (
@@ -152,7 +153,7 @@ def record(
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
     with (
         Writer(bag, version=9, storage_plugin=plugin) as writer,
-        _Recorder(joint_names) as own,
+        _Recorder(joint_names, writer, types) as own,
     ):
         node, (topic, command) = own.find(_DISCOVERY_S, node, (topic, command))
         progress, began = Progress(topic=topic), time.monotonic()
@@ -166,11 +167,11 @@ def record(
         }
         while True:
             for name, kind in topics.items():
-                own.add(writer, types, name, kind)
+                own.add(name, kind)
             time.sleep(_LOOK_S)
             topics.update(dict.fromkeys(_trajectory_topics(own.node, node), JointTrajectory))
             progress.seconds = time.monotonic() - began
-            own.write(writer, progress)
+            own.write(progress)
             if not go_on(progress):
                 return progress
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""External torque and wrench: in the process of the node, and as its topics show a push."""
+"""External torque and wrench: their numbers in this process, and the topics of a node."""
 
 from unittest.mock import Mock
 
@@ -15,7 +15,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.term_publishers import TermPublishers
 
 from .conftest import FER, FER_GRAVITY
-from ..messages import stamp
 
 
 @pytest.fixture
@@ -90,38 +89,34 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(controller):
 FORCE = np.array([0.0, 6.0, -8.0])  # 10 N at the flange
 
 
-def test_the_torques_and_the_wrench_of_a_push_are_published(probe, start_arm, start_node):
-    states = probe.collect(JointState, 'joint_states', depth=1)
-    torques = probe.collect(JointState, '/feedforward/external_torque', depth=1)
-    wrenches = probe.collect(WrenchStamped, '/feedforward/external_wrench', depth=1)
-    covariances = probe.collect(JointState, '/feedforward/external_wrench_covariance', depth=1)
-    bounds = {'guard.joint_factors': [5.0]}  # the push must not stop the arm
-    # Held by a stiff PD, so that the arm yields little and soon rests again.
-    start_node(target='mujoco', kp=[300.0] * 4 + [80.0] * 3, kd=[20.0] * 4 + [1.0] * 3, **bounds)
-    # Nobody carries the arm before the node listens to its states.
-    probe.until(lambda: probe.count_subscribers('joint_states') == 2, 'the node listens')
-    push = {'push.force': FORCE.tolist(), 'push.start': 1.0, 'push.duration': 60.0}
-    start_arm(publish_clock=True, **push)
+PUSHED = FER_GRAVITY - NewtonEulerModel(FER).jacobian(FER.home)[:3].T @ FORCE
 
-    def shows_the_push() -> bool:
-        topics = (states, torques, wrenches, covariances)
-        if not all(messages and stamp(messages[-1]) > 1.5 for messages in topics):
-            return False
-        # The arm creeps by 1e-3 rad/s at most, which hardly changes the levers of the force.
-        jacobian = NewtonEulerModel(FER).jacobian(np.array(states[-1].position))
-        off = np.abs(torques[-1].effort + jacobian[:3].T @ FORCE).max()
-        # The arm exerts the opposite of the force that acts on it, in the axes of its base.
-        force, moment = wrenches[-1].wrench.force, wrenches[-1].wrench.torque
-        forces_off = np.abs(np.array([force.x, force.y, force.z]) + FORCE).max()
-        moments = np.abs([moment.x, moment.y, moment.z]).max()
-        return off < 0.02 and forces_off < 0.1 and moments < 0.05
 
-    # How long the arm gives way depends on when the node began to hold it.
-    probe.until(shows_the_push, 'the push in the external torques and the wrench')
-    assert wrenches[-1].header.frame_id == 'fer_link0'
-    assert covariances[-1].name[:2] == ['fx/fx', 'fx/fy']
-    covariance = np.array(covariances[-1].effort).reshape(6, 6)
+def test_a_push_on_a_resting_arm_is_its_torques_and_its_wrench(controller, watch):
+    for k in range(3000):
+        cycle(controller, k, PUSHED)
+    # The arm exerts the opposite of the force that acts on it, in the axes of its base.
+    np.testing.assert_allclose(watch.torque(), PUSHED - FER_GRAVITY, rtol=0, atol=0.02)
+    wrench = watch.wrench(FER.home).wrench
+    np.testing.assert_allclose(wrench[:3], -FORCE, rtol=0, atol=0.1)
+    np.testing.assert_allclose(wrench[3:], 0.0, rtol=0, atol=0.05)
+    covariance = watch.covariance(FER.home)
     np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
     assert (np.linalg.eigvalsh(covariance) > 0.0).all()
+
+
+def test_the_wrench_and_its_covariance_come_with_frame_and_labels(probe, arm, start_node):
+    wrenches = probe.collect(WrenchStamped, '/feedforward/external_wrench', depth=1)
+    covariances = probe.collect(JointState, '/feedforward/external_wrench_covariance', depth=1)
+    start_node(target='mujoco')
+    arm.wait_for_listener()
+
+    def shown():
+        arm.send(2, effort=PUSHED.tolist())
+        return wrenches and covariances
+
+    probe.until(shown, 'wrench and covariance')
+    assert wrenches[-1].header.frame_id == 'fer_link0'
+    assert covariances[-1].name[:2] == ['fx/fx', 'fx/fy'] and len(covariances[-1].effort) == 36
     probe.until_says('feedforward: External wrench', 'standard deviation at most')
     assert probe.diagnostics['feedforward: External wrench'][2]['singular'] == 'False'

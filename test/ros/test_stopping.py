@@ -65,7 +65,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     transit(Transition.TRANSITION_CONFIGURE, 'inactive')
     probe.until_says(COMMAND, 'not activated')
     transit(Transition.TRANSITION_ACTIVATE, 'active')
-    probe.until(lambda: 'no joint state on /joint_states for' in node.text, 'silence is told')
+    probe.until_says('feedforward: Joint states', 'no joint state on /joint_states for')
     assert not commands
     arm.until(lambda: settled(commands), 'commands')
     transit(Transition.TRANSITION_DEACTIVATE, 'inactive')
