@@ -5,7 +5,7 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 
 `Feedforward.step` takes one joint state through five parts, in the order of this file:
 
-1. Can the state be used?                        `StateCheck`, `_lose`
+1. Can the state be used?                        `StateCheck`, `lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
 3. Run, or brake.                                `_answer`, `_desired`
 4. Limit the torque and its rate, and send it.   `_limited`, `_give`
@@ -47,6 +47,7 @@ from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
 from .unexplained_torque import UnexplainedTorque
 from ..arm import ArmDescription
+from ..arrays import checked
 from ..errors import JointVectorError, NotStartedError, ReferenceRefusedError, SettingsError
 from ..typing import Array
 from ..urdf.source import described
@@ -62,6 +63,9 @@ class State(str, Enum):
     BRAKING = 'braking'  # the arm is brought to rest
     HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
     STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
+
+
+ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)  # a torque answers each joint state
 
 
 class Event(str, Enum):
@@ -160,6 +164,10 @@ class Feedforward:
         The present state.
     latest : StateTerms or None
         The latest joint state with its torque terms; None if one of its values is impossible.
+    states : StateCheck
+        Period and age of the joint states.
+    torques : UnexplainedTorque
+        Measured and commanded torque beyond what the motion needs.
     trouble : str
         Why the latest joint state cannot be used; '' if it can.
     torque : ndarray, shape (n,)
@@ -198,15 +206,14 @@ class Feedforward:
         self.reference, self._brake, self._lock = Reference(arm), Brake(arm), threading.RLock()
         if not 0.5e-3 <= period <= 0.01:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
-        self._check = StateCheck(arm, self.limits, period)
-        self.law = ControlLaw(arm, Settings(target=target, **settings))
-        self._refuse_swinging(self.law)
-        self._torques = UnexplainedTorque(arm, self.limits, self.law.terms)
+        self.states = StateCheck(arm, self.limits, period)
+        self.law = self._made(Settings(target=target, **settings))
+        self.torques = UnexplainedTorque(arm, self.limits, self.law.terms)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
         self.latest: StateTerms | None = None
-        self._before: ControlLaw | None = None  # the law before a change, for one step
+        self._before: ControlLaw | None = None  # the law before a change, until the next state
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
         self._falls, self._heard, self._heard_at = False, 0.0, 0.0
@@ -231,7 +238,7 @@ class Feedforward:
             self._hold = False  # whether the arm is held at rest until `start`
             self._to_zero = False  # whether the resting torque is zero, whatever the target needs
             self._last, self._ended_at = None, self.zero
-            self.torque = self._goal = self.zero
+            self.torque = self.zero
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
             self._forget()
             self.law.terms.restart()
@@ -248,7 +255,7 @@ class Feedforward:
                 raise NotStartedError(f'{self.why}; configure the controller again.')
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
-            torques, held = self._torques, self.state is State.HOLDING
+            torques, held = self.torques, self.state is State.HOLDING
             wrong = torques.departs(torques.narrow) if held else ''
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
@@ -271,14 +278,12 @@ class Feedforward:
         the target. After a `final` fault only a new object commands again.
         """
         with self._lock:
-            active = self.state in (State.RUNNING, State.BRAKING, State.HOLDING)
+            active = self.state in ACTIVE
             self._to_zero = to_zero or (self._to_zero and self.state is State.STOPPING)
             sends = self.state is not State.SILENT
             self._hold = hold and not self._to_zero and (sends or self._hold)
             self._final = self._final or final
             self.started, self.faulty = False, hold or self._to_zero or self._final
-            if self.state is State.STOPPING:
-                self._goal = self._resting(self._check.q)
             if to_zero and active:
                 self._change(Event.LOST, reason)
             elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
@@ -293,9 +298,15 @@ class Feedforward:
 
     def prepare(self, **settings: Any) -> ControlLaw:
         """Return the law of changed settings for `use`; takes a millisecond."""
-        law = ControlLaw(self.description, replace(self.law.settings, **settings))
+        law = self._made(replace(self.law.settings, **settings))
         self._refuse_other_target(law)
-        self._refuse_swinging(law)
+        return law
+
+    def _made(self, settings: Settings) -> ControlLaw:
+        law = ControlLaw(self.description, settings)
+        swings = law.swings(self.states.period, self.states.median_age)
+        if swings:
+            raise SettingsError(f'{swings}.')
         return law
 
     def _refuse_other_target(self, law: ControlLaw) -> None:
@@ -307,11 +318,6 @@ class Feedforward:
                 'again.'
             )
 
-    def _refuse_swinging(self, law: ControlLaw) -> None:
-        swings = law.swings(self.period, self.age)
-        if swings:
-            raise SettingsError(f'{swings}.')
-
     def use(self, law: ControlLaw) -> None:
         """
         Use a law that `prepare` returned; the torque ramps from the old law's to the new.
@@ -320,13 +326,11 @@ class Feedforward:
         """
         with self._lock:
             self._refuse_other_target(law)
-            before, self.law = self.law, law
+            before, state, self.law, lifted = self.law, self.latest, law, None
             self._before = self._before or before
-            stamp, lifted = 0.0, None
-            if law.settings.payload != before.settings.payload and self.latest is not None:
-                stamp, q = self.latest.stamp, self.latest.q
-                lifted = law.terms.gravity(q) - before.terms.gravity(q)
-            self._torques.use(law.terms, lifted, stamp)
+            if state is not None and law.settings.payload != before.settings.payload:
+                lifted = law.terms.gravity(state.q) - before.terms.gravity(state.q)
+            self.torques.use(law.terms, lifted, self.states.stamp or 0.0)
             if law.has_gains != before.has_gains:
                 self.reference.hold(None)  # without gains a person may guide the arm
 
@@ -356,7 +360,7 @@ class Feedforward:
             measured = None
             if not self.law.has_gains:  # a person may have guided the arm away
                 self.reference.hold(None)
-                measured = self._check.q
+                measured = self.states.q
         return self.reference.follow(q, times, dq, ddq, start=start, mark=mark, measured=measured)
 
     @property
@@ -381,21 +385,6 @@ class Feedforward:
             return Status(self.state, self.why, remedy, self.faulty)
 
     @property
-    def measured(self) -> bool:
-        """Whether the last state came with a measured torque."""
-        return self._torques.measured
-
-    @property
-    def unexplained(self) -> Array:
-        """Commanded torque beyond what the motion needs, (n,) [N m], in FCI's sign."""
-        return self._torques.beyond_command
-
-    @property
-    def external(self) -> Array:
-        """Measured torque beyond what the motion needs, or `unexplained`, (n,) [N m]."""
-        return self._torques.beyond_motion
-
-    @property
     def ended(self) -> bool:
         """Whether the core was stopped and sends nothing more."""
         return self.state is State.SILENT and not self.started
@@ -404,16 +393,6 @@ class Feedforward:
     def usable(self) -> bool:
         """Whether enough good joint states came in a row."""
         return self._good >= GOOD_STATES
-
-    @property
-    def period(self) -> float:
-        """Median time between the latest states [s]; before any, the period that was given."""
-        return self._check.period
-
-    @property
-    def age(self) -> float:
-        """Median age of the latest states [s]; 0 if unknown."""
-        return self._check.median_age
 
     # One joint state ---------------------------------------------------------------------------
 
@@ -437,7 +416,7 @@ class Feedforward:
         time : float
             Stamp of the state [s].
         effort : array_like, shape (n,), optional
-            Measured torque [N m].
+            Measured torque [N m]; all NaN if the hardware measures none.
         age : float, optional
             How old the state is [s].
         now : float, optional
@@ -449,38 +428,42 @@ class Feedforward:
             If an array does not have one number per joint.
 
         """
-        q, dq = self._vector('q', q), self._vector('dq', dq)
-        measured = None if effort is None else self._vector('effort', effort)
-        if measured is not None and np.isnan(measured).all():
-            measured = None  # hardware without an effort interface
+        n, wrong_shape = self.zero.shape, JointVectorError
+        q = checked(q, n, 'q', wrong_shape, finite=False)
+        dq = checked(dq, n, 'dq', wrong_shape, finite=False)
+        given = None if effort is None else checked(effort, n, 'effort', wrong_shape, finite=False)
+        measured = None if given is None or np.isnan(given).all() else given
         now = time if now is None else now
         with self._lock:
-            order = self._check.order(time)
+            order = self.states.order(time)
             if order == 'late':
                 # By the clock of the stamps, if it is known: simulated time may have begun anew.
                 silence = now - self._heard if age is None else time + age - self._heard_at
-                return self._tick(now, silence)
+                return self.tick(now, silence)
             if order:
-                if self.state not in (State.SILENT, State.STOPPING):
+                if self.state in ACTIVE:
                     self._change(Event.LOST, 'the clock of the joint states was set back')
                 self._forget()
-            wrong, faulty = self._check.impossible(q, dq, measured)
+            wrong, faulty = self.states.impossible(q, dq, measured)
             if wrong:
                 self.latest = None
-                return self._lose(wrong, now, faulty)
-            wrong, faulty = self._check.take(time, q, dq, age)
+                return self.lose(wrong, now, faulty=faulty)
+            wrong, faulty = self.states.take(time, q, dq, age)
             self._heard, self._heard_at = now, time + (age or 0.0)
-            reference = self.reference.at(time)
-            state = self.latest = self._terms(time, q, dq, reference)
+            reference, terms = self.reference.at(time), self.law.terms
+            if terms.friction is not None:
+                terms.friction.follow(time, q)
+            ddq = None if reference is None else reference.ddq
+            state = self.latest = terms.at(time, q, dq, ddq)
             if wrong:
-                return self._lose(wrong, now, faulty)
+                return self.lose(wrong, now, faulty=faulty)
             self._good, self.trouble = self._good + 1, ''
             sent = list(self._commands)
             if self.state is State.SILENT:
                 self._may_begin(state)
             torque = self._answer(state, reference, now)
             # The torque is on its way; what is found from here on changes the next one.
-            self._torques.observe(state, measured, sent, self._check.late)
+            self.torques.observe(state, measured, sent, self.states.late)
             if self.state is State.RUNNING:
                 self._judge(state, reference)
             return torque
@@ -493,17 +476,12 @@ class Feedforward:
         [s], by default by `now` [s], the clock of `step`'s `now`.
         """
         with self._lock:
-            return self._tick(now, now - self._heard if silence is None else silence)
-
-    def _tick(self, now: float, silence: float) -> Array:
-        patience = max(self.limits.state_timeout, 3.0 * self.period)
-        if self.state not in (State.SILENT, State.STOPPING) and silence > patience:
-            return self._lose(f'no new joint state for {1e3 * silence:.0f} ms', now, False)
-        if self.state is State.STOPPING:
+            silence = now - self._heard if silence is None else silence
+            patience = max(self.limits.state_timeout, 3.0 * self.states.period)
+            if self.state in ACTIVE and silence > patience:
+                return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
             self._falls = self._falls and silence <= FOLLOWED_S
-            return self._stop_step(now)
-        self.sends = False
-        return self.torque.copy()
+            return self._unanswered(now)
 
     def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
@@ -512,68 +490,55 @@ class Feedforward:
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
         with self._lock:
-            return self._lose(why, now, faulty)
+            self._good, self.trouble, self._falls, self._over_s = 0, why, False, 0.0
+            self.states.forget_drift()
+            self.counts['unusable states'] += 1
+            waits = self.state is State.SILENT and self.started
+            active = self.state in ACTIVE
+            if active:
+                self.counts['stops'] += 1
+                self._lost_at.append(now)
+                often = len(self._lost_at) > MOST_RESTARTS
+                if often and 0.0 <= now - self._lost_at[0] < RESTART_WINDOW_S:
+                    why = f'stopped {len(self._lost_at)} times within a minute: {why}'
+                    faulty = True
+            if self.state in (State.BRAKING, State.HOLDING):
+                why = f'{self.why}; {why}'  # the reason of the stop under way stays
+            new = faulty and not self.faulty
+            if faulty:  # the arm is not held by measurements that may be wrong
+                self.started, self.faulty, self._hold = False, True, False
+            if active:
+                self._change(Event.LOST, why)
+            elif waits or new:
+                self.why = why
+            return self._unanswered(now)
 
-    def _vector(self, name: str, values: ArrayLike) -> Array:
-        vector = np.array(values, dtype=float)
-        if vector.shape != self.zero.shape:
-            raise JointVectorError(
-                f'{name} has shape {vector.shape}, expected {self.zero.shape}: one number per '
-                f'joint, in the order {", ".join(self.names)}.'
-            )
-        return vector
-
-    def _terms(self, stamp: float, q: Array, dq: Array, at: ReferencePoint | None) -> StateTerms:
-        if self.law.terms.friction is not None:
-            self.law.terms.friction.follow(stamp, q)
-        return self.law.terms.at(stamp, q, dq, None if at is None else at.ddq)
+    def _unanswered(self, now: float) -> Array:
+        """Return the torque where no state is answered: the next one of a stop, or the last."""
+        if self.state is State.STOPPING:
+            return self._stop_step(now)
+        self.sends = False
+        return self.torque.copy()
 
     # 1. Can the joint state be used? -----------------------------------------------------------
 
     def _forget(self) -> None:
         """Forget all joint states."""
-        self._check.forget()
+        self.states.forget()
         self._good = 0
         self._heard = self._heard_at = 0.0  # when the last state came, by two clocks
         self._sent_at = -math.inf
         # The torques of the latest states, some of which are late; the last one may still act.
         acting = [] if self._last is None else [self._last]
         self._commands: deque[Array] = deque(acting, maxlen=64)
-        self._torques.forget()
+        self.torques.forget()
         self._over_s = self._fast_s = 0.0
         self._falls = False  # whether the arm moved at the last state of a stop
         self._moved_at = -math.inf  # stamp at which the reference moved last
         self._take_deadline = -math.inf  # stamp at which the receiver must have taken a torque
+        self._begins = False  # whether the next torque begins a ramp at the last one
         self._before = None
-        self._blend, self._blend_at = self.zero, -math.inf
-
-    def _lose(self, why: str, now: float, faulty: bool) -> Array:
-        """Take note that the arm's present state is unknown; return the torque."""
-        self._good, self.trouble, self._falls = 0, why, False
-        self._check.forget_drift()
-        self._over_s = 0.0
-        self.counts['unusable states'] += 1
-        waits = self.state is State.SILENT and self.started
-        active = self.state in (State.RUNNING, State.BRAKING, State.HOLDING)
-        if active:
-            self.counts['stops'] += 1
-            self._lost_at.append(now)
-            often = len(self._lost_at) > MOST_RESTARTS
-            if often and 0.0 <= now - self._lost_at[0] < RESTART_WINDOW_S:
-                why, faulty = f'stopped {len(self._lost_at)} times within a minute: {why}', True
-        if self.state in (State.BRAKING, State.HOLDING):
-            why = f'{self.why}; {why}'  # the reason of the stop under way stays
-        new = faulty and not self.faulty
-        if faulty:  # the arm is not held by measurements that may be wrong
-            self.started, self.faulty, self._hold = False, True, False
-        if active:
-            self._change(Event.LOST, why)
-        elif waits or new:
-            self.why = why
-        if self.state is State.STOPPING:
-            return self._stop_step(now)
-        self.sends = False
-        return self.torque.copy()
+        self._ramp, self._ramp_at = self.zero, -math.inf  # torque beside the law's, and since when
 
     # 2. May torques begin? ---------------------------------------------------------------------
 
@@ -590,18 +555,19 @@ class Feedforward:
 
     def _not_yet(self, state: StateTerms) -> str:
         """Return why the first torque is not allowed, or ''."""
-        if self.age > OLDEST_AT_BEGIN_S:
+        age = self.states.median_age
+        if age > OLDEST_AT_BEGIN_S:
             return (
-                f'joint states are {1e3 * self.age:.0f} ms old, and the first torque needs states '
+                f'joint states are {1e3 * age:.0f} ms old, and the first torque needs states '
                 f'of at most {1e3 * OLDEST_AT_BEGIN_S:.0f} ms; set max_state_age to 0 if the '
                 'clocks differ'
             )
-        swings = self.law.swings(self.period, self.age)
+        swings = self.law.swings(self.states.period, age)
         carried = self.law.terms.adds_gravity
-        held = self._torques.idle or self.limits.held_until_commanded
-        if swings or not self.measured or (held and not carried):
+        held = self.torques.idle or self.limits.held_until_commanded
+        if swings or not self.torques.measured or (held and not carried):
             return swings
-        return self._torques.departs(self._torques.narrow)
+        return self.torques.departs(self.torques.narrow)
 
     def _begin(self, state: StateTerms) -> None:
         """
@@ -613,75 +579,70 @@ class Feedforward:
         if not self._applied_when_silent and np.abs(state.q - self._ended_at).max() > MOVED:
             self._last = None
         if self._last is None:
-            acts = terms.gravity(state.q) if self._torques.idle else self._torques.acting
+            acts = terms.gravity(state.q) if self.torques.idle else self.torques.acting
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
-        self._torques.forget_torque()
+        self.torques.forget_torque()
         self._run(Event.BEGIN)
         self._over_s, self._take_deadline = -OPENING_S, state.stamp + TAKEN_S
         if self.limits.try_joints:
-            self._trial = JointTrial(self.description, self._torques.wide[0])
+            self._trial = JointTrial(self.description, self.torques.wide[0])
 
     # 3. Run, or brake --------------------------------------------------------------------------
 
     def _run(self, event: Event) -> None:
         self._over_s = self._fast_s = 0.0
-        self._moved_at, self._before = -math.inf, None
-        self._trial = None
-        self._blend_at = math.inf  # the next torque begins a ramp from the last one
-        self.reference.clear(self._check.stamp or 0.0, 'torques begin')
+        self._moved_at, self._trial = -math.inf, None
+        self.reference.clear(self.states.stamp or 0.0, 'torques begin')
+        self._begins, self._before = True, None
         self._change(event, '')
 
     def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
         """Return the torque for a usable state."""
-        desired = self._desired(state, reference)
+        if self.state is State.RUNNING:
+            if self.law.has_gains and reference is None and self._trial is None:
+                self.reference.hold(state.q)
+            desired = self._ramped(state, reference) if self._trial is None else self._tried(state)
+        elif self.state in ACTIVE:
+            desired = self._braked(state)
+        elif self.state is State.SILENT:
+            if not self._applied_when_silent:
+                return self._unanswered(now)
+            desired = self._resting()
+        if self.state in ACTIVE and not np.isfinite(desired).all():
+            self._give_up('the computed torque is not finite')
         if self.state is State.STOPPING:
-            self._goal = self._resting(state.q)
             moves = bool(np.abs(state.dq).max() > REST_SPEED)
             self._falls = moves and not self.law.terms.adds_gravity
             return self._stop_step(now)
-        return self._rest(state.q) if desired is None else self._limited(desired, now)
+        return self._limited(desired, now)
 
-    def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array | None:
-        """Return the torque before its limits, (n,) [N m]; None in SILENT and STOPPING."""
-        if self.state is State.RUNNING:
-            desired = self._ramped(state, reference) if self._trial is None else self._tried(state)
-        elif self.state in (State.BRAKING, State.HOLDING):
-            desired = self._braked(state)
-        else:
-            return None
-        if self.state is not State.STOPPING and not np.isfinite(desired).all():
-            self._give_up('the computed torque is not finite')
-        return desired
-
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: str, event: Event = Event.LOST) -> None:
         """End all torques without braking, because states or torques are wrong: a fault."""
         self.started, self.faulty, self._hold = False, True, False
-        self._change(Event.LOST, why)
+        self._change(event, why)
 
     def _ramped(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """Return the torque of the law, reached by a ramp after a start or a change of the law."""
-        law, stamp = self.law, state.stamp
-        if law.has_gains and reference is None:
-            self.reference.hold(state.q)
-        desired = law.torque(state, reference)
-        left = max(0.0, 1.0 - (stamp - self._blend_at) / RAMP_S)
-        if self._blend_at == math.inf and self._last is not None:
-            self._blend, self._blend_at, left = self._last - desired, stamp, 1.0
-        elif self._before is not None:
+        desired, before, self._before = self.law.torque(state, reference), self._before, None
+        left = max(0.0, 1.0 - (state.stamp - self._ramp_at) / RAMP_S)
+        if self._begins and self._last is not None:
+            self._ramp = self._last - desired
+        elif before is not None:
             ddq = None if reference is None else reference.ddq
-            old = self._before.terms.at(stamp, state.q, state.dq, ddq)
-            change = self._before.torque(old, reference) - desired
-            self._blend, self._blend_at, left = left * self._blend + change, stamp, 1.0
-        self._before = None
-        return desired + left * self._blend
+            old = before.terms.at(state.stamp, state.q, state.dq, ddq)
+            self._ramp = left * self._ramp + before.torque(old, reference) - desired
+        else:
+            return desired + left * self._ramp
+        self._begins, self._ramp_at = False, state.stamp
+        return desired + self._ramp
 
     def _tried(self, state: StateTerms) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
         trial = self._trial
         assert trial is not None
-        torque = trial.torque(state, self.law.terms, self._check.elapsed, self._check.age)
+        torque = trial.torque(state, self.law.terms, self.states.elapsed, self.states.age)
         if trial.joint == len(self.names):
-            self._trial, self._blend_at = None, math.inf
+            self._trial, self._begins = None, True
         if trial.wrong:
             self._give_up(trial.wrong)
         return self.law.feedforward(state, self.zero) + torque
@@ -689,10 +650,11 @@ class Feedforward:
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
         terms, brake = self.law.terms, self._brake
-        slowed = brake.torque(state, terms, self.unexplained, self._check.elapsed, self._check.age)
+        slowed = brake.torque(
+            state, terms, self.torques.beyond_command, self.states.elapsed, self.states.age
+        )
         if self.state is State.BRAKING and brake.driven:
-            self.started, self.faulty, self._hold = False, True, False
-            self._change(Event.DRIVEN, f'{self.why}; {brake.driven}')
+            self._give_up(f'{self.why}; {brake.driven}', Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
         return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
@@ -701,11 +663,9 @@ class Feedforward:
         """Change the state as TRANSITIONS says, and log it."""
         before, self.state, self.why = self.state, TRANSITIONS[self.state, event], why
         if before is State.RUNNING:
-            self.reference.clear(self._check.stamp or 0.0, why)
+            self.reference.clear(self.states.stamp or 0.0, why)
         if self.state is State.BRAKING:
-            self._brake.begin(self.unexplained)
-        if self.state is State.STOPPING:
-            self._goal = self._resting(self._check.q)
+            self._brake.begin(self.torques.beyond_command)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
@@ -713,7 +673,7 @@ class Feedforward:
 
     def _limited(self, desired: Array, now: float) -> Array:
         """Send a torque within its limits; return it."""
-        torque = self._last = self._limiter.limit(desired, self._last, self._check.elapsed)
+        torque = self._last = self._limiter.limit(desired, self._last, self.states.elapsed)
         given = self._give(torque, now)
         self.counts['commands'] += 1
         self.counts['limited'] += bool((torque != desired).any())
@@ -730,32 +690,19 @@ class Feedforward:
 
     def _stop_step(self, now: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
-        if self._last is None:
+        goal = self._resting()
+        torque = self._last = self._limiter.limit(goal, self._last, now - self._sent_at)
+        if np.array_equal(torque, goal) and not self._falls:
             self._change(Event.END, self.why)
-            self.sends = False
-            return self.torque.copy()
-        torque = self._last = self._limiter.limit(self._goal, self._last, now - self._sent_at)
-        if np.array_equal(torque, self._goal) and not self._falls:
-            self._change(Event.END, self.why)
-            self._ended_at = self._check.q
+            self._ended_at = self.states.q
         return self._give(torque, now)
 
-    def _resting(self, q: Array) -> Array:
-        """Return the torque that holds the arm at q if the target needs one, else zero, (n,)."""
+    def _resting(self) -> Array:
+        """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
         terms = self.law.terms
-        if terms.adds_gravity or self._to_zero or self._check.stamp is None:  # no state has come
+        if terms.adds_gravity or self._to_zero or self.states.stamp is None:  # no state has come
             return self.zero
-        return self._limiter.clipped(terms.gravity(q))
-
-    def _rest(self, q: Array) -> Array:
-        """Return the resting torque in state SILENT."""
-        self.torque, self.sends = self._resting(q), False
-        if self._applied_when_silent:
-            self.torque = self._last = self._limiter.limit(
-                self.torque, self._last, self._check.elapsed
-            )
-            self._commands.append(self.torque)
-        return self.torque.copy()
+        return self._limiter.clipped(terms.gravity(self.states.q))
 
     # 5. Is a torque or a speed beyond its bound? ----------------------------------------------
 
@@ -771,15 +718,19 @@ class Feedforward:
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        speed, elapsed = np.abs(state.dq), self._check.elapsed
-        torques = self._torques
+        speed, elapsed = np.abs(state.dq), self.states.elapsed
+        torques = self.torques
         shares = torques.shares(torques.wide)
         np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
         wrong = torques.departs(torques.wide) if shares.max() > 1.0 else ''
         if state.stamp <= self._take_deadline:
             share, sent = torques.acting / self._effort, self._commands[-1] / self._effort
             # Less than half of the sent torque is measured, and the arm rests.
-            if self.measured and share @ sent < 0.5 * sent @ sent and speed.max() <= REST_SPEED:
+            if (
+                self.torques.measured
+                and share @ sent < 0.5 * sent @ sent
+                and speed.max() <= REST_SPEED
+            ):
                 wrong, self._over_s = '', -OPENING_S
             else:
                 self._take_deadline = -math.inf  # a torque is taken, or nothing holds the arm

@@ -210,10 +210,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif not controller.usable:
             level, message = WARN, controller.why
         values = {
-            'rate [Hz]': 1.0 / controller.period,
-            'age [ms]': 1e3 * controller.age,
+            'rate [Hz]': 1.0 / controller.states.period,
+            'age [ms]': 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
-            'effort': 'measured' if controller.measured else 'not measured',
+            'effort': 'measured' if controller.torques.measured else 'not measured',
         }
         return self.status('Joint states', level, message, values)
 

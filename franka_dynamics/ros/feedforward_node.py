@@ -463,7 +463,8 @@ class FeedforwardNode(LifecycleNode):
 
 def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
     """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
-    latest, slow = controller.latest, controller.period * controller.limits.min_input_rate > 1
+    latest = controller.latest
+    slow = controller.states.period * controller.limits.min_input_rate > 1.0
     if not slow or latest is None or arguments.get('times') is None:
         return controller.follow(**arguments, mark=mark)
     beside = Reference(controller.description)

@@ -143,8 +143,8 @@ class TermPublishers:
 
         Returns None if effort is not measured, and until enough good states have come.
         """
-        controller = self._controller
-        return controller.external if controller.measured and controller.usable else None
+        torques = self._controller.torques
+        return torques.beyond_motion if torques.measured and self._controller.usable else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""

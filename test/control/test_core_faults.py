@@ -116,7 +116,7 @@ def test_an_effort_that_is_missing_or_zero_is_no_measurement_and_stops_nothing(e
     loop.move(3, 0.35)
     loop.run(1.5)
     assert loop.controller.state is State.RUNNING
-    assert not loop.controller.measured
+    assert not loop.controller.torques.measured
 
 
 def test_an_effort_that_repeats_the_command_is_no_measurement():
@@ -125,7 +125,7 @@ def test_an_effort_that_repeats_the_command_is_no_measurement():
     loop.move(3, 0.35)
     loop.run(1.5)
     assert loop.controller.state is State.RUNNING
-    assert not loop.controller.measured
+    assert not loop.controller.torques.measured
 
 
 @pytest.mark.parametrize(('more', 'seconds', 'stopped'), [(30.0, 0.01, False), (18.0, 0.06, True)])
