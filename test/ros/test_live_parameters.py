@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters changed while the node commands: validated, whole, without a step."""
 
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -52,13 +55,25 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
         ({'target': 'fci', 'terms.friction': True}, 'target'),
         ({'robot_type': 'fr3'}, 'read-only'),
         ({'kp': [250.0] * 7}, 'swing'),
+        ({'terms.no_such': 1.0}, 'no_such'),
+        ({'target': 'x' * 10**6}, 'target'),
+        ({'scale': np.nan}, 'scale'),
+        ({'payload': [np.nan] * 10}, 'payload'),
+        ({'scale': True}, 'scale'),
     ],
+    ids=lambda one: ' '.join(one) if isinstance(one, dict) else one,
 )
 def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, reason):
     settle(world, FER_GRAVITY)
-    result = world.probe.set_parameters(NODE, **values)
-    assert not result.successful
-    assert reason in result.reason
+    results = [world.probe.set_parameters(NODE, **values)]
+    if len(values) == 1:
+        ((name, value),) = values.items()
+        request = SetParameters.Request(
+            parameters=[Parameter(name, value=value).to_parameter_msg()]
+        )
+        results += world.probe.call(SetParameters, f'{NODE}/set_parameters', request).results
+    for result in results:
+        assert not result.successful and reason in result.reason
     world.arm.send(100)
     np.testing.assert_allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=ATOL_NM)
 
@@ -70,3 +85,15 @@ def test_changes_that_need_each_other_are_taken_together(world):
     assert world.probe.set_parameters(NODE, **stiff, kd=[4.0] * 4 + [0.5, 0.5, 0.1]).successful
     assert world.probe.set_parameters(NODE, kp=[0.0], kd=[0.0]).successful
     settle(world, FER_GRAVITY)
+
+
+def test_a_transition_that_there_is_not_ends_nothing(world):
+    world.commands_come()
+    client = world.probe.create_client(ChangeState, f'{NODE}/change_state')
+    world.probe.until(client.service_is_ready, 'the service')
+    request = ChangeState.Request()
+    request.transition.id = 255
+    client.call_async(request)  # rclpy answers nothing
+    world.probe.until(lambda: 'could not be read' in world.node.text, 'the request')
+    assert world.probe.lifecycle_state(NODE) == 'active'
+    world.commands_come()

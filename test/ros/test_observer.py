@@ -1,18 +1,20 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics node state` and `node monitor`, alone and beside running nodes."""
+"""What an observer finds, and what `node state` tells of it, alone and beside running nodes."""
 
 import json
 
 from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
+import rclpy
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.observer import at_fault, NodeView, Status
+from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros.observer import at_fault, NodeView, Observer, resolved, Status
 
 from .conftest import LOCKSTEP, PATIENT
 from ..messages import stamp
@@ -104,3 +106,40 @@ def test_a_silent_node_and_an_error_are_each_told():
         'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.',
     ]
+
+
+LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedforward'
+
+
+@pytest.mark.parametrize(
+    ('name', 'present', 'full'),
+    [
+        ('feedforward', {LEFT}, LEFT),
+        ('feedforward', {LEFT, ROOT}, ROOT),
+        ('feedforward', set(), ROOT),
+        ('feedforward', {'/feedforward_of_another'}, ROOT),
+        ('left/feedforward', {LEFT, RIGHT}, LEFT),
+        (RIGHT, {LEFT}, RIGHT),
+    ],
+)
+def test_a_name_is_that_of_the_root_namespace_or_of_the_only_other_one(name, present, full):
+    assert resolved(name, present, 'node') == full
+
+
+def test_of_two_alike_neither_is_taken():
+    with pytest.raises(SettingsError) as refused:
+        resolved('feedforward', {LEFT, RIGHT}, 'node')
+    assert LEFT in str(refused.value) and RIGHT in str(refused.value)
+
+
+def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
+    def other(**options):
+        return rclpy.create_node('feedforward', namespace='/sim/left', **options)
+
+    node = make_node(other)
+    # The feedforward node has a topic of its own name.
+    node.create_publisher(JointState, '~/feedforward', 1)
+    node.create_publisher(JointState, 'joint_states', 1)
+    with Observer('finder') as observer:
+        found = observer.find(TIMEOUT_S, 'feedforward', ['joint_states'])
+    assert found == (LEFT, ['/sim/left/joint_states'])
