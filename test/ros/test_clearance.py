@@ -118,7 +118,6 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
     other = probe.create_publisher(kind, topic, 1)
 
     def speak():
-        # Slower than a real arm's states, as franka_ros2's merged topic.
         other.publish(arm.message() if kind is JointState else Float64MultiArray(data=[0.5] * 7))
 
     start_node(target='fci', **INCLINED)
@@ -126,14 +125,18 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
     # Of torques the probe collects its own, too.
     listeners = 1 if kind is JointState else 2
     probe.until(lambda: other.get_subscription_count() >= listeners, 'the node as a listener')
-    timer = probe.create_timer(1.0 / 30.0, speak)
     said = 'a second node publishes' if kind is JointState else 'somebody else commands'
-    arm.until_says(COMMANDS, said)
+
+    def told():
+        speak()  # in turn with the states, of which a node that waits gets the newest alone
+        arm.send(2)
+        return probe.says(COMMANDS, said)
+
+    probe.until(told, said)
     if kind is Float64MultiArray:  # of joint states the name may be discovered too late
         probe.until_says(COMMANDS, 'publishers listed: /probe')
     arm.send(300)
     assert all(np.array_equal(one.data, [0.5] * 7) for one in commands)
-    probe.destroy_timer(timer)
 
 
 def test_a_later_sender_of_torques_is_shown_and_the_node_goes_on(probe, arm, start_node, commands):

@@ -36,7 +36,7 @@ def left(launch):
 
 def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, probe, capsys):
     states = probe.collect(JointState, 'left/joint_states', reliable=True, depth=8000)
-    probe.until_says('left/feedforward: Command', 'torques are published')
+    probe.until_status('left/feedforward', state='running')
     asked = ['node', 'state', '--json', f'--timeout={TIMEOUT_S}', '--node=/left/feedforward']
     found = {}
 

@@ -139,5 +139,5 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, comma
 
     probe.until(again, 'commands after the pause')
     probe.forget()
-    probe.until_says('feedforward: Command', 'torques are published')
+    probe.until(lambda: 'feedforward: Command' in probe.diagnostics, 'diagnostics')
     assert probe.diagnostics['feedforward: Command'][2]['stops'] == stops

@@ -42,8 +42,9 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     # At 0.7 s per step, these steps would exceed the time-out of the test.
     probe.until(lambda: missed() > before + 400, 'time goes on without a node')
     assert time.monotonic() - stopped > 5.0 * waits_s, 'the first steps did not wait'
+    probe.until_status('simulator', state='holding')
     os.kill(node.pid, signal.SIGCONT)
-    probe.until_says('feedforward: Command', 'torques are published')
+    probe.until_status('simulator', state='following')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
 
 

@@ -99,7 +99,8 @@ def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, star
     start_node(target='mujoco', held_until_commanded=True, default_gains=True)
     probe.forget()
     probe.until_status('simulator', state='following')
-    probe.until_says(COMMAND, 'torques are published')
+    probe.until_status(NODE, state='running')
+    probe.until(lambda: COMMAND in probe.diagnostics, 'diagnostics')
     assert probe.diagnostics[COMMAND][2]['faults latched'] == '0'
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
