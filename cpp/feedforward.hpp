@@ -54,7 +54,7 @@ class Brake
 {
 public:
   bool at_rest() const noexcept {return at_rest_;}
-  /// Whether the arm gains energy or does not come to rest: something else drives it.
+  /// Whether the arm gets faster or does not come to rest: something else drives it.
   bool driven() const noexcept {return driven_;}
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
@@ -87,15 +87,22 @@ private:
     if (at_rest_) {
       return;  // from now on only a person or a load moves the arm
     }
+    bool gains = energy > kMostGain * first_ + kLeastEnergy;
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      const double speed = std::abs(dq[i]);
+      gains = gains || speed > speed_[i] + kFaster * kVelocity[i];
+      speed_[i] = time_ < kLate ? std::max(speed_[i], speed) : speed_[i];
+    }
     if (time_ < kLate) {
       first_ = std::max(first_, energy);
       return;
     }
-    gaining_ = energy > kMostGain * first_ + kLeastEnergy ? gaining_ + elapsed : 0.0;
+    gaining_ = gains ? gaining_ + elapsed : 0.0;
     driven_ = gaining_ >= kGaining || time_ > kLongestBraking;
   }
 
   double time_ = 0.0, first_ = 0.0, gaining_ = 0.0;  // [s], first energy [J], [s]
+  Vector speed_{};  // largest at first [rad/s]
   int resting_ = 0;
   bool at_rest_ = false, driven_ = false;
 };

@@ -110,7 +110,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ('needs a difference of at most {} and {} %', narrow),
             ('to rest, for at most {} s', (braking.LONGEST_S,)),
-            ('gains energy ({} times that at the beginning)', (braking.MOST_GAIN,)),
+            (
+                'energy is {} times that at the beginning, or a joint faster by {} of its limit',
+                (braking.MOST_GAIN, braking.FASTER),
+            ),
             ('ramps at {} N m/s', (limits.MOST_RATE,)),
             ('more than {} stops within a minute', (core.MOST_RESTARTS,)),
             ('after {} good states in a row', (core.GOOD_STATES,)),

@@ -26,7 +26,8 @@ _CONSTANTS = (
     ('kRestStates', braking.REST_STATES, 'states at rest in a row'),
     ('kMostGain', braking.MOST_GAIN, 'share of the first energy beyond which the arm is driven'),
     ('kLeastEnergy', braking.LEAST_ENERGY_J, '[J] added to it'),
-    ('kGaining', braking.GAINING_S, '[s] for which the energy must be beyond it'),
+    ('kFaster', braking.FASTER, 'share of the velocity limit by which a driven joint gets faster'),
+    ('kGaining', braking.GAINING_S, '[s] for which energy or speed must be beyond it'),
     ('kLate', braking.LATE_S, '[s] from the beginning, in which earlier torques may still act'),
     ('kLongestBraking', braking.LONGEST_S, '[s]'),
     (

@@ -75,7 +75,7 @@ class Event(str, Enum):
     STOP = 'a stop is asked for, or the arm does not do what the model says'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and a fault is latched'
-    DRIVEN = 'the braked arm gains energy, or does not come to rest'
+    DRIVEN = 'the braked arm gets faster, or does not come to rest'
     LOST = 'joint states cannot be used, or have ceased'
     BACK = 'joint states can be used again, and a fault is latched'
     START = 'the fault is cleared'
@@ -140,28 +140,19 @@ class Feedforward:
     cannot be used, the torque goes to the resting torque: zero if the target compensates gravity,
     else g(q). Any thread may call any method.
 
-    Parameters
-    ----------
-    arm : ArmDescription, str or Path
-        The arm without the payload, or its name or file.
-    target : str
-        Who receives the torques: fci, franka_gazebo, gz_ros2_control or mujoco.
-    period : float
-        Time between two joint states [s], 0.5 to 10 ms; measured once states come.
-    limits : Limits
-        What is asked of joint states and efforts.
-    applied_when_silent : bool
-        Whether the caller applies the torque that `step` returns in state SILENT, as a loop does.
-        A node publishes nothing then, and its last torque may go on acting.
-    send : callable, optional
-        Called with each new torque (n,) [N m] that is to be applied, before the state is judged.
-    **settings
-        The other fields of Settings: kp, kd, payload, gravity_vector, terms, ...
+    `arm` is without the payload, or its name or file. `target` says who receives the torques: fci,
+    franka_gazebo, gz_ros2_control or mujoco. `period` is the time between two joint states [s],
+    0.5 to 10 ms, until states have come. `limits` is what is asked of joint states and efforts.
+    A loop applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a
+    node publishes nothing then, and its last torque may go on acting. `send`, if given, is called
+    with each new torque (n,) [N m] before the state is judged. `settings` are the other fields of
+    Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError for an unknown
+    arm, SettingsError if the settings cannot be used on it or the gains swing at this period.
 
     Attributes
     ----------
     state : State
-        The present state.
+        The present state; `status` says why.
     latest : StateTerms or None
         The latest joint state with its torque terms; None if one of its values is impossible.
     states : StateCheck
@@ -174,13 +165,6 @@ class Feedforward:
         The torque that `step` or `tick` returned last [N m].
     sends : bool
         Whether that torque is new and to be applied; a node publishes it only then.
-
-    Raises
-    ------
-    DescriptionError
-        If `arm` is neither an arm nor the name or file of one.
-    SettingsError
-        If the settings cannot be used on this arm, or the gains swing at this period.
 
     """
 
@@ -255,8 +239,8 @@ class Feedforward:
                 raise NotStartedError(f'{self.why}; configure the controller again.')
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
-            torques, held = self.torques, self.state is State.HOLDING
-            wrong = torques.departs(torques.narrow) if held else ''
+            held = self.state is State.HOLDING
+            wrong = self.torques.departs(self.torques.narrow) if held else ''
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
             self.started, self.faulty = True, False
@@ -409,24 +393,10 @@ class Feedforward:
         """
         Return the torque for one joint state, shape (n,) [N m].
 
-        Parameters
-        ----------
-        q, dq : array_like, shape (n,)
-            Joint positions [rad] and velocities [rad/s], in the arm's order.
-        time : float
-            Stamp of the state [s].
-        effort : array_like, shape (n,), optional
-            Measured torque [N m]; all NaN if the hardware measures none.
-        age : float, optional
-            How old the state is [s].
-        now : float, optional
-            Time of arrival by the clock that `tick` uses [s]; default: `time`.
-
-        Raises
-        ------
-        JointVectorError
-            If an array does not have one number per joint.
-
+        `q` and `dq` are positions [rad] and velocities [rad/s], `effort` is the measured torque
+        [N m] (all NaN counts as none), (n,) each in the arm's order; another shape raises
+        JointVectorError. `time` is the state's stamp, `age` how old it is, `now` its arrival by
+        the clock that `tick` uses, by default `time` [s].
         """
         n, wrong_shape = self.zero.shape, JointVectorError
         q = checked(q, n, 'q', wrong_shape, finite=False)
@@ -547,14 +517,14 @@ class Feedforward:
         if self._hold and self.usable:
             self._change(Event.BACK, self.why)
         elif self.started:
-            self.why = f'{self._good} of {GOOD_STATES} good joint states have come'
-            if self.usable:
-                self.why = self._not_yet(state)
+            self.why = self._not_yet()
             if not self.why:
                 self._begin(state)
 
-    def _not_yet(self, state: StateTerms) -> str:
+    def _not_yet(self) -> str:
         """Return why the first torque is not allowed, or ''."""
+        if not self.usable:
+            return f'{self._good} of {GOOD_STATES} good joint states have come'
         age = self.states.median_age
         if age > OLDEST_AT_BEGIN_S:
             return (
@@ -718,19 +688,14 @@ class Feedforward:
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        speed, elapsed = np.abs(state.dq), self.states.elapsed
-        torques = self.torques
+        speed, elapsed, torques = np.abs(state.dq), self.states.elapsed, self.torques
         shares = torques.shares(torques.wide)
         np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
         wrong = torques.departs(torques.wide) if shares.max() > 1.0 else ''
         if state.stamp <= self._take_deadline:
             share, sent = torques.acting / self._effort, self._commands[-1] / self._effort
-            # Less than half of the sent torque is measured, and the arm rests.
-            if (
-                self.torques.measured
-                and share @ sent < 0.5 * sent @ sent
-                and speed.max() <= REST_SPEED
-            ):
+            little = torques.measured and share @ sent < 0.5 * sent @ sent
+            if little and speed.max() <= REST_SPEED:
                 wrong, self._over_s = '', -OPENING_S
             else:
                 self._take_deadline = -math.inf  # a torque is taken, or nothing holds the arm
