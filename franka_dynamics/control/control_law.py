@@ -116,7 +116,8 @@ class ControlLaw:
         rubs = np.zeros_like(q)
         if friction is not None:
             rubs = friction.torque_along(q, trajectory.velocities)
-        states = (self.terms.at(0.0, *point) for point in trajectory.states)
+        points = (ReferencePoint(*point) for point in trajectory.states)
+        states = (self.terms.at(0.0, point.q, point.dq, point) for point in points)
         efforts = np.array([self.feedforward(*pair) for pair in zip(states, rubs)])
         return np.clip(efforts, -self._effort, self._effort)
 

@@ -7,15 +7,13 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 
 1. Can the state be used?                        `StateCheck`, `lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
-3. Run, or brake.                                `_answer`, `_desired`
-4. Limit the torque and its rate, and send it.   `_limited`, `_give`
+3. Run, or brake.                                `_answer`, `_braked`
+4. Limit the torque and its rate, and send it.   `_limited`, `_stop_step`
 5. Is a torque or a speed beyond its bound?      `_judge`, `_misbehaves`
 
-The torque is sent before the state is judged, so that judging does not delay it: what is found
-changes the next torque. Which torque the model does not explain is found in
-`unexplained_torque`, whether a state is possible in `state_check`, the braking torque in
-`braking`, the desired motion in `reference`, and the torque of the model and the gains in
-`control_law`.
+A state is judged after its torque is sent, which changes the next torque. `unexplained_torque`
+finds the torque that the model does not explain, `state_check` whether a state is possible,
+`braking` the braking torque, `reference` the desired motion, `control_law` the torque.
 
 The five states, and all that leads from one to another, stand in TRANSITIONS. `status` gives
 the reason of the present state, and what makes torques begin again.
@@ -104,12 +102,11 @@ SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
 GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
-# A start and a change of settings are ramps of RAMP_S [s]. A receiver may take the first torque
-# up to TAKEN_S [s] late, while brakes hold the arm; for OPENING_S [s] after that they may still be
-# opening. Until then the bounds on torque do not count; that on speed does.
-RAMP_S, TAKEN_S, OPENING_S = 0.2, 1.0, 0.05
-# A stop goes on while an arm that nobody else carries moves; without a state for FOLLOWED_S [s]
-# it ends.
+RAMP_S = 0.2  # duration of the ramp of a start and of a change of settings [s]
+# A receiver may take the first torque up to TAKEN_S [s] late, while brakes hold the arm; they open
+# within OPENING_S [s] after that. Until then the bounds on torque do not count.
+TAKEN_S, OPENING_S = 1.0, 0.05
+# A stop goes on while an arm that nobody carries moves, but not FOLLOWED_S [s] without a state.
 FOLLOWED_S = 0.05
 # If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
 MOVED = 0.1
@@ -127,13 +124,13 @@ class Status(NamedTuple):
 
     def __str__(self) -> str:
         """Return state, reason and remedy in one sentence."""
-        remedy = f'; to command again: {self.remedy}' if self.remedy else ''
+        remedy = self.remedy and f'; to command again: {self.remedy}'
         return f'{self.state.value}: {self.why}{remedy}'
 
 
 class Feedforward:
     """
-    Feedforward and PD torques for one arm, one torque for each joint state.
+    Feedforward and PD torques for one arm, one for each joint state.
 
     `step` always returns a torque that is finite, within the torque limits, and within 1000 N m/s
     of the torque before. An arm that does not do what the model says is braked. If joint states
@@ -200,9 +197,8 @@ class Feedforward:
         self._before: ControlLaw | None = None  # the law before a change, until the next state
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
-        self._falls, self._heard, self._heard_at = False, 0.0, 0.0
         self._final = False  # a fault is latched that only a new object clears
-        self._good = 0
+        self._good, self._heard, self._heard_at, self._falls = 0, 0.0, 0.0, False
         self.reset()
 
     # What users call ---------------------------------------------------------------------------
@@ -221,8 +217,7 @@ class Feedforward:
                 self.started, self.faulty, self.why = True, False, self.trouble
             self._hold = False  # whether the arm is held at rest until `start`
             self._to_zero = False  # whether the resting torque is zero, whatever the target needs
-            self._last, self._ended_at = None, self.zero
-            self.torque = self.zero
+            self._last, self.torque, self._ended_at = None, self.zero, self.zero
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
             self._forget()
             self.law.terms.restart()
@@ -335,12 +330,8 @@ class Feedforward:
         be followed; the present motion then goes on. See `Reference.follow`.
         """
         with self._lock:
-            if self.state is not State.RUNNING:
-                raise ReferenceRefusedError(
-                    f'No torque is sent, so nothing would follow the reference ({self.status}).'
-                )
-            if self._trial is not None:
-                raise ReferenceRefusedError(f'Not yet: {self.status.why}.')
+            if self.state is not State.RUNNING or self._trial is not None:
+                raise ReferenceRefusedError(f'Nothing would follow the reference ({self.status}).')
             measured = None
             if not self.law.has_gains:  # a person may have guided the arm away
                 self.reference.hold(None)
@@ -359,13 +350,12 @@ class Feedforward:
             if self.state is State.RUNNING:
                 tried = self._trial and f'{self.names[self._trial.joint]} is tried'
                 return Status(self.state, tried or 'torques are published', '', False)
+            remedy = 'correct what it names, or wait' if self.started else 'start'
+            if self.faulty:
+                clear = '(`franka-dynamics node clear`, start())'
+                remedy = f'remove the cause, then clear the fault {clear}'
             if self._final:
                 remedy = 'configure again'
-            elif self.faulty:
-                clear = '`franka-dynamics node clear`, start()'
-                remedy = f'remove the cause, then clear the fault ({clear})'
-            else:
-                remedy = 'correct what it names, or wait' if self.started else 'start'
             return Status(self.state, self.why, remedy, self.faulty)
 
     @property
@@ -423,16 +413,14 @@ class Feedforward:
             reference, terms = self.reference.at(time), self.law.terms
             if terms.friction is not None:
                 terms.friction.follow(time, q)
-            ddq = None if reference is None else reference.ddq
-            state = self.latest = terms.at(time, q, dq, ddq)
+            state = self.latest = terms.at(time, q, dq, reference)
             if wrong:
                 return self.lose(wrong, now, faulty=faulty)
             self._good, self.trouble = self._good + 1, ''
             sent = list(self._commands)
             if self.state is State.SILENT:
                 self._may_begin(state)
-            torque = self._answer(state, reference, now)
-            # The torque is on its way; what is found from here on changes the next one.
+            torque = self._answer(state, reference, now)  # what is found below changes the next
             self.torques.observe(state, measured, sent, self.states.late)
             if self.state is State.RUNNING:
                 self._judge(state, reference)
@@ -452,6 +440,8 @@ class Feedforward:
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
             self._falls = self._falls and silence <= FOLLOWED_S
             return self._unanswered(now)
+
+    # 1. Can the joint state be used? -----------------------------------------------------------
 
     def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
@@ -474,12 +464,12 @@ class Feedforward:
                     faulty = True
             if self.state in (State.BRAKING, State.HOLDING):
                 why = f'{self.why}; {why}'  # the reason of the stop under way stays
-            new = faulty and not self.faulty
+            waits = waits or (faulty and not self.faulty)
             if faulty:  # the arm is not held by measurements that may be wrong
                 self.started, self.faulty, self._hold = False, True, False
             if active:
                 self._change(Event.LOST, why)
-            elif waits or new:
+            elif waits:
                 self.why = why
             return self._unanswered(now)
 
@@ -489,8 +479,6 @@ class Feedforward:
             return self._stop_step(now)
         self.sends = False
         return self.torque.copy()
-
-    # 1. Can the joint state be used? -----------------------------------------------------------
 
     def _forget(self) -> None:
         """Forget all joint states."""
@@ -584,7 +572,7 @@ class Feedforward:
             moves = bool(np.abs(state.dq).max() > REST_SPEED)
             self._falls = moves and not self.law.terms.adds_gravity
             return self._stop_step(now)
-        return self._limited(desired, now)
+        return self._limited(desired, self.states.elapsed, now)
 
     def _give_up(self, why: str, event: Event = Event.LOST) -> None:
         """End all torques without braking, because states or torques are wrong: a fault."""
@@ -598,8 +586,7 @@ class Feedforward:
         if self._begins and self._last is not None:
             self._ramp = self._last - desired
         elif before is not None:
-            ddq = None if reference is None else reference.ddq
-            old = before.terms.at(state.stamp, state.q, state.dq, ddq)
+            old = before.terms.at(state.stamp, state.q, state.dq, reference)
             self._ramp = left * self._ramp + before.torque(old, reference) - desired
         else:
             return desired + left * self._ramp
@@ -641,31 +628,26 @@ class Feedforward:
 
     # 4. Limit the torque and its rate ----------------------------------------------------------
 
-    def _limited(self, desired: Array, now: float) -> Array:
-        """Send a torque within its limits; return it."""
-        torque = self._last = self._limiter.limit(desired, self._last, self.states.elapsed)
-        given = self._give(torque, now)
+    def _limited(self, desired: Array, elapsed: float, now: float) -> Array:
+        """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
+        torque = self._last = self.torque = self._limiter.limit(desired, self._last, elapsed)
+        self._commands.append(torque)
+        self.sends, self._sent_at = True, max(self._sent_at, now)
+        if self._send is not None:
+            self._send(torque)
         self.counts['commands'] += 1
         self.counts['limited'] += bool((torque != desired).any())
         np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
-        return given
-
-    def _give(self, torque: Array, now: float) -> Array:
-        self._commands.append(torque)
-        self.torque, self.sends = torque, True
-        self._sent_at = max(self._sent_at, now)
-        if self._send is not None:
-            self._send(torque)
         return torque.copy()  # the caller may write into it
 
     def _stop_step(self, now: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
         goal = self._resting()
-        torque = self._last = self._limiter.limit(goal, self._last, now - self._sent_at)
+        torque = self._limited(goal, now - self._sent_at, now)
         if np.array_equal(torque, goal) and not self._falls:
             self._change(Event.END, self.why)
             self._ended_at = self.states.q
-        return self._give(torque, now)
+        return torque
 
     def _resting(self) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,)."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .settings import Settings
+from .trajectory import ReferencePoint
 from ..arm import ArmDescription
 from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction, slip_bounds
 from ..arm.friction_state import FrictionState
@@ -141,9 +142,11 @@ class TermModel:
         if self.friction is not None:
             self.friction.restart()
 
-    def at(self, stamp: float, q: Array, dq: Array, ddq: Array | None) -> StateTerms:
-        """Return torque terms; `ddq`, (n,), is the reference's; None: the inertia term is zero."""
-        inertia = self._zero if ddq is None else self.inertia(q, ddq)
+    def at(
+        self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None
+    ) -> StateTerms:
+        """Return torque terms; without a reference the inertia term is zero."""
+        inertia = self._zero if reference is None else self.inertia(q, reference.ddq)
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 
     def gravity(self, q: Array) -> Array:

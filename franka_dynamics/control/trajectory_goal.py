@@ -11,22 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .control_law import ControlLaw
 from .limits import MOST_RATE
 from .reference import Reference
-from .request import MOST_LATENESS_S, Points, TrajectoryRequest
-from .trajectory import LIMIT_SLACK, ReferencePoint, Trajectory
+from .request import MOST_LATENESS_S, TrajectoryRequest
+from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
-from ..errors import ReferenceRefusedError
 from ..typing import Array
-
-# Largest distance of each joint from a goal of one point at time zero [rad or m]: MoveIt's default
-# allowed_start_tolerance.
-MOST_STEP = 0.01
 
 
 class GoalError(IntEnum):
@@ -55,8 +50,8 @@ def fill(
     """
     Return a FollowJointTrajectory goal's motion, the torque at each of its points, and its start.
 
-    Points without accelerations get accelerations, so that M ddq is fed forward. A goal with one
-    point at rest at time zero is accepted if the arm is within MOST_STEP of this point.
+    Points without accelerations get accelerations, so that M ddq is fed forward. One point at time
+    zero, as MoveIt plans where start and goal are equal, is a motion that begins at once.
 
     `law` gives the arm's limits and the torques. The latest joint state has the stamp `stamp` [s]
     and the positions `q`, shape (n,) [rad or m]. `followed` is the motion that the goal replaces;
@@ -66,11 +61,13 @@ def fill(
     arm = law.description
     arguments = request.arguments(arm)
     if request.is_set_point:
-        motion = _resting_here(arm, arguments, stamp, q)
-    else:
-        reference = Reference(arm, followed)
-        reference.at(stamp)
-        motion = reference.follow(**arguments, measured=q)
+        rows = {
+            key: np.array([arguments[key]]) for key in ('q', 'dq') if arguments[key] is not None
+        }
+        arguments = {**rows, 'times': request.times, 'start': request.start}
+    reference = Reference(arm, followed)
+    reference.at(stamp)
+    motion = reference.follow(**arguments, measured=q)
     start = 0.0 if request.start is None else motion.begin
     return FilledGoal(*with_torques(motion, law.trajectory_efforts), start)
 
@@ -99,33 +96,6 @@ def with_torques(
     change = float(np.abs(efforts[-1] - efforts[-2]).max())
     end = motion.times[-1] + max(_SHORTEST_REST_S, change / MOST_RATE)
     return Trajectory(np.append(motion.times, end), rested, motion.zero), efforts
-
-
-def _resting_here(
-    arm: ArmDescription, arguments: dict[str, Any], stamp: float, q: Array
-) -> Trajectory:
-    """
-    Return the motion of a goal with one point at time zero: the arm rests at this point.
-
-    MoveIt's time parametrisation makes a plan with one point at time zero if start and goal are
-    equal.
-    """
-    point = Points(**arguments).checked(arm)
-    point.require_on_time(stamp)
-    away = np.abs(point.q - q)
-    joint = int(away.argmax())
-    if away[joint] > MOST_STEP:
-        raise ReferenceRefusedError(
-            f'The goal is one point at time_from_start zero, which is a step of '
-            f'{away[joint]:.3g} rad at {arm.joint_names[joint]}; give it a time_from_start above '
-            'zero, and the arm moves there in that time.'
-        )
-    if point.dq is not None and np.abs(point.dq).max() > LIMIT_SLACK:
-        raise ReferenceRefusedError(
-            'The goal is one point at time_from_start zero that is not at rest; leave its '
-            'velocities zero, or send a motion that comes to rest.'
-        )
-    return Trajectory.resting(point.q, stamp).require_within(arm)
 
 
 def code_of_refusal(

@@ -50,7 +50,7 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_measured_stat
     weightless = NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
     (q, other), (dq, other_dq), (_, ddq) = (rows[:2] for rows in STATES)
     reference = ReferencePoint(other, other_dq, ddq)
-    desired = law.torque(law.terms.at(0.0, q, dq, ddq), reference)
+    desired = law.torque(law.terms.at(0.0, q, dq, reference), reference)
     rest = weightless.coriolis(q, dq) + weightless.inverse_dynamics(q, 0.0 * q, ddq)
     gravity = independent.gravity(q)
     np.testing.assert_allclose(desired, gravity + 0.5 * rest, rtol=0, atol=ATOL_NM)

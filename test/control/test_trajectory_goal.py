@@ -51,19 +51,20 @@ def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
     assert code_of_refusal(request, ARM, 5.0) is code
 
 
-def test_one_point_at_time_zero_must_be_where_the_arm_is():
-    here = TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1] + 0.009)
-    filled = fill(here, ControlLaw(ARM, Settings(target='mujoco')), 5.0, Q[0])
-    assert filled.start == 0.0
-    np.testing.assert_array_equal(filled.motion.positions, here.positions)
-    np.testing.assert_array_equal(filled.motion.velocities, np.zeros((1, 7)))
-    gravity = NewtonEulerModel(ARM).gravity(here.positions)
-    np.testing.assert_allclose(filled.efforts, gravity, rtol=0.0, atol=1e-9)
-    with pytest.raises(ReferenceRefusedError, match=r'a step of 0\.011 rad at fr3_joint'):
-        fill(replace(here, positions=Q[:1] + 0.011), LAW, 5.0, Q[0])
-    moving = replace(here, velocities=np.full((1, 7), 0.1))
-    with pytest.raises(ReferenceRefusedError, match='not at rest'):
-        fill(moving, LAW, 5.0, Q[0])
+def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
+    law = ControlLaw(ARM, Settings(target='mujoco'))
+    for away, speed in ((0.0, 0.0), (0.09, 0.0), (0.0, 0.1)):
+        q, dq = Q[:1] + away, np.full((1, 7), speed)
+        filled = fill(TrajectoryRequest(ARM.joint_names, np.zeros(1), q, dq), law, 5.0, Q[0])
+        assert filled.start == 0.0
+        last = filled.motion.states[-1]
+        np.testing.assert_allclose(last[1:], 0.0, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(last[0], q[0], rtol=0.0, atol=1e-12 if not speed else 0.02)
+        gravity = NewtonEulerModel(ARM).gravity(last[0])
+        np.testing.assert_allclose(filled.efforts[-1], gravity, rtol=0.0, atol=1e-9)
+    far = TrajectoryRequest(ARM.joint_names, np.zeros(1), Q[:1] + 0.11)
+    with pytest.raises(ReferenceRefusedError, match='fr3_joint1'):
+        fill(far, law, 5.0, Q[0])
 
 
 def trapezoid(goal, scale):
