@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arrays import checked, Shape
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
 
@@ -80,8 +82,7 @@ class TrajectoryRequest:
             rows = getattr(self, name)
             if rows is None:
                 return None
-            _require_shape(name, rows, (len(self.times), len(given)))
-            return np.asarray(rows, dtype=float)[:, order]
+            return _array(name, rows, (len(self.times), len(given)), finite=False)[:, order]
 
         q, dq, ddq = map(ordered, ('positions', 'velocities', 'accelerations'))
         effort, limit = ordered('effort'), arm.limit('effort')
@@ -128,43 +129,31 @@ class Points:
 
     def checked(self, arm: ArmDescription) -> Points:
         """Return the points as float arrays; raise ReferenceRefusedError if they are unusable."""
-        q = np.asarray(self.q, dtype=float)
-        times = None if self.times is None else np.asarray(self.times, dtype=float)
+        times = None if self.times is None else _array('times', self.times, (None,))
         shape = (arm.n,) if times is None else (len(times), arm.n)
-        given = {'positions': q, 'velocities': self.dq, 'accelerations': self.ddq}
-        for name, rows in given.items():
-            if rows is not None:
-                given[name] = rows = np.asarray(rows, dtype=float)
-                _require_shape(name, rows, shape)
-                _require_finite(name, rows)
-        if self.ddq is not None and self.dq is None:
+        q = _array('positions', self.q, shape)
+        dq = None if self.dq is None else _array('velocities', self.dq, shape)
+        ddq = None if self.ddq is None else _array('accelerations', self.ddq, shape)
+        if ddq is not None and dq is None:
             raise ReferenceRefusedError(
                 'The reference has accelerations but no velocities; a quintic needs both.'
             )
-        if times is not None:
+        if times is not None and len(times):
             _require_times(times)
-        return Points(q, times, given['velocities'], given['accelerations'], self.start)
+        return Points(q, times, dq, ddq, self.start)
 
     def require_on_time(self, stamp: float) -> None:
         """Raise ReferenceRefusedError if the points are too late or too early for a stamp [s]."""
         if self.start is None:
             return
-        late, duration = stamp - self.start, 0.0 if self.times is None else float(self.times[-1])
-        if late - duration > MOST_LATENESS_S:
+        late = stamp - self.start
+        if late > MOST_LATENESS_S or -late > (
+            MOST_LATENESS_S if self.times is None else MOST_LEAD_S
+        ):
             raise ReferenceRefusedError(
-                f'The reference ended {late - duration:.3g} s ago; leave its stamp zero to start '
-                'it on arrival, or stamp it in the clock of the joint states.'
-            )
-        if late > MOST_LATENESS_S:
-            raise ReferenceRefusedError(
-                f'The reference should have started {late:.3g} s ago, which is later than '
-                f'{MOST_LATENESS_S} s; send it in time, or with a zero stamp to start it on '
-                'arrival.'
-            )
-        if -late > (MOST_LATENESS_S if self.times is None else MOST_LEAD_S):
-            raise ReferenceRefusedError(
-                f'The reference is stamped {-late:.3g} s ahead of the joint states; leave its '
-                'stamp zero to start it on arrival, or stamp it in the clock of the joint states.'
+                f'The reference starts {abs(late):.3g} s '
+                f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its stamp zero to '
+                'start it on arrival, or stamp it in the clock of the joint states.'
             )
 
 
@@ -176,27 +165,13 @@ def require_count(points: int) -> None:
         )
 
 
-def _require_shape(name: str, rows: Array, shape: tuple[int, ...]) -> None:
-    if np.shape(rows) != shape:
-        raise ReferenceRefusedError(
-            f"The reference's {name} have shape {np.shape(rows)}, expected {shape}: a value for "
-            'every joint in every point.'
-        )
-
-
-def _require_finite(name: str, rows: Array) -> None:
-    if not np.isfinite(rows).all():
-        point = int(np.argwhere(~np.isfinite(np.atleast_2d(rows)))[0][0])
-        raise ReferenceRefusedError(
-            f"The reference's {name} of point {point + 1} hold a value that is not finite."
-        )
+def _array(name: str, rows: ArrayLike, shape: Shape, *, finite: bool = True) -> Array:
+    words = f"The reference's {name}"
+    return checked(rows, shape, words, ReferenceRefusedError, finite=finite)
 
 
 def _require_times(times: Array) -> None:
-    if len(times) == 0:
-        return
     require_count(len(times))
-    _require_finite('times', times)
     if times[-1] > _LONGEST_S:
         raise ReferenceRefusedError(
             f'The reference ends {times[-1]:.4g} s after it begins; at most {_LONGEST_S:g} s, a '

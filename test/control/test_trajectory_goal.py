@@ -39,7 +39,7 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
     ('changes', 'code', 'words'),
     [
         ({'joint_names': ('a', *ARM.joint_names[1:])}, GoalError.INVALID_JOINTS, 'exactly the'),
-        ({'positions': Q * np.nan}, GoalError.INVALID_GOAL, 'not finite'),
+        ({'positions': Q * np.nan}, GoalError.INVALID_GOAL, 'nan'),
         ({'times': TIMES / 10.0}, GoalError.INVALID_GOAL, 'limits'),
         ({'start': 1.0}, GoalError.OLD_HEADER_TIMESTAMP, 'ago'),
     ],
