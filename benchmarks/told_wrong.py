@@ -465,6 +465,56 @@ def _begin(draw: int, guarded: bool) -> None:
         Feedforward._not_yet = lambda core: '' if core.usable else 'not yet'
 
 
+# The table on the page on performance: mistake, and case.
+PAGE = {
+    'target `mujoco` on an arm that compensates gravity': 'mujoco, arm carries itself',
+    '`fci` on an arm that does not compensate gravity': 'fci, nobody carries the arm',
+    '`fci`, 3 kg declared and absent': 'fci, 3 kg declared and absent',
+    '`mujoco`, 3 kg mounted and undeclared': 'mujoco, 3 kg there, undeclared',
+    '`fci`, `gravity_vector` 30 degrees wrong': 'fci, gravity 30 deg wrong',
+    'a person pushes with 30 N for 1 s': 'fci, pushed by 30 N for 1 s',
+    'states 20 ms late, and a push': 'fci, states 20 ms late, 20 N for 0.1 s',
+    '`fci`, torque of joint 1 reversed': 'fci, joint 1 driven backwards',
+    '`fci`, torque of joint 7 reversed': 'fci, joint 7 driven backwards',
+    '`mujoco`, torque of joint 4 reversed': 'mujoco, joint 4 driven backwards',
+}
+WIRED = ('swapped', 'backwards')
+
+
+def page(guarded: list[Row], free: list[Row]) -> str:
+    """Return the page's table and counts, of rows with and without guard."""
+
+    def peak(rows: list[Row], case: str, efforts: Sequence[bool]) -> str:
+        of = [one for one in rows if one.case == case and one.effort in efforts]
+        of = [one for one in of if one.gains != 'firm']
+        return 'refused' if all(one.refused for one in of) else f'{max(r.peak for r in of):.1f}'
+
+    lines = [
+        f'| {text} | {peak(free, case, (True, False))} | {peak(guarded, case, (True,))} | '
+        f'{peak(guarded, case, (False,))} |'
+        for text, case in PAGE.items()
+    ]
+    before = {row.key: row for row in free}
+    for wired, what in ((False, 'without'), (True, 'with')):
+        rows = [r for r in guarded if any(word in r.case for word in WIRED) == wired]
+        pairs = [(row, before[row.key]) for row in rows]
+        worse = [a.key for a, b in pairs if _is_worse(a, b)]
+        lines.append(
+            f'{len(rows)} rows {what} swapped or reversed joints: above 2.1 rad/s '
+            f'{sum(a.peak > 2.1 for a, _ in pairs)}, without guard '
+            f'{sum(b.peak > 2.1 for _, b in pairs)}; worse {len(worse)}: {"; ".join(worse)}'
+        )
+    return '\n'.join(lines)
+
+
+def _kept(path: Path | None) -> list[Row]:
+    return [Row(**one) for one in json.loads(path.read_text('utf-8'))] if path else []
+
+
+def _is_worse(row: Row, before: Row | None) -> bool:
+    return before is not None and row.peak > max(1.1 * before.peak, before.peak + 0.1)
+
+
 def main() -> int:
     """
     Run the cases in parallel and print a row for each run.
@@ -478,14 +528,15 @@ def main() -> int:
     parser.add_argument('--against', type=Path, help='compare with rows kept before')
     parser.add_argument('--draw', type=int, default=0, help='seed of arms and motion (0: shipped)')
     parser.add_argument('--without-guard', action='store_true', help='run without the guard')
+    parser.add_argument('--page', type=Path, help='only print the table of rows kept here')
     given = parser.parse_args()
+    if given.page:
+        print(page(_kept(given.page), _kept(given.against)))
+        return 0
     logging.disable()
     names = [(family, case.name) for family in given.arms for case in cases(load(family), family)]
     chosen = [name for name in names if given.part in name[1]]
-    before = {}
-    if given.against:
-        kept = [Row(**one) for one in json.loads(given.against.read_text('utf-8'))]
-        before = {row.key: row for row in kept}
+    before = {row.key: row for row in _kept(given.against)}
     found: list[Row] = []
     worse = 0
     chosen_by = (given.draw, not given.without_guard)
@@ -494,7 +545,7 @@ def main() -> int:
             for row in batch:
                 found.append(row)
                 old = before.get(row.key)
-                is_worse = old is not None and row.peak > max(1.1 * old.peak, old.peak + 0.1)
+                is_worse = _is_worse(row, old)
                 worse += is_worse
                 print(
                     f'{row.key:<72} {"" if old is None else f"{old.peak:6.2f} ->"} {row.peak:6.2f}'
