@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import functools
-import math
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +23,7 @@ from numpy.typing import ArrayLike
 from .compiled import available_threads, Function, function_of
 from .generated_model import description_or_tree, GeneratedModel
 from ..arm import ArmDescription
-from ..arrays import require_states
-from ..codegen.equations import customised_equations, form, Quantity
+from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..errors import JointVectorError
@@ -109,8 +107,13 @@ class BatchModel(GeneratedModel):
             found = self._functions.get((quantity, q.dtype, columns, slopes))
             if found is not None and _alike(given, q.shape, q.dtype, self.description.n):
                 return self._filled(found, given, q.shape[:1], q.dtype)
-        names = form(quantity, self.description.n).arrays
-        arrays, lead, dtype = self._states(dict(zip(names, given)))
+        listed, lead = self._states(quantity, given)
+        dtype = _SINGLE if all(array.dtype == _SINGLE for array in listed) else _DOUBLE
+        n = self.description.n
+        arrays = [
+            np.broadcast_to(array, (*lead, n)).reshape(-1, n).astype(dtype, copy=False)
+            for array in listed
+        ]
         key = (quantity, dtype, columns, slopes)
         if key not in self._functions:
             self._functions[key] = _function(self.description, self._gravity, *key)
@@ -136,37 +139,10 @@ class BatchModel(GeneratedModel):
             function(arrays, rows, self.threads)
         return out
 
-    def _states(
-        self, given: dict[str, ArrayLike]
-    ) -> tuple[list[np.ndarray], tuple[int, ...], Any]:
-        """Return the inputs as arrays (N, n) of one type, the leading axes, and the type."""
-        found = {}
-        for name, values in given.items():
-            if isinstance(values, np.ma.MaskedArray):
-                raise JointVectorError(
-                    f'{name} is a masked array, whose mask would be lost; give '
-                    f'{name}.filled(nan), and its rows come out as NaN.'
-                )
-            try:
-                array = np.asarray(values)
-            except (TypeError, ValueError, RuntimeError) as error:
-                # Rows of different lengths, tensors on another device or with a gradient.
-                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
-            if array.dtype.kind not in 'iuf':
-                raise JointVectorError(
-                    f'{name} has the type {array.dtype}; it must hold real numbers.'
-                )
-            found[name] = array
-        shapes = {name: array.shape for name, array in found.items()}
-        lead, n = require_states(shapes, self.description.joint_names), self.description.n
-        single = all(array.dtype == _SINGLE for array in found.values())
-        dtype = _SINGLE if single else _DOUBLE
-        rows = (math.prod(lead), n)
-        arrays = [
-            np.broadcast_to(array, (*lead, n)).reshape(rows).astype(dtype, copy=False)
-            for array in found.values()
-        ]
-        return arrays, lead, dtype
+    def _read(self, values: Any) -> Any:
+        if isinstance(values, np.ma.MaskedArray):
+            raise TypeError('it is a masked array, whose mask would be lost; give .filled(nan).')
+        return np.asarray(values)
 
 
 @functools.lru_cache(maxsize=128)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ..arm import ArmDescription
-from ..codegen.equations import Quantity
+from ..arrays import require_states
+from ..codegen.equations import form, Quantity
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.model import FLANGE, frame_index, TorqueDerivatives
 from ..dynamics.regressor import chosen_columns, PER_LINK
@@ -42,6 +43,36 @@ class GeneratedModel(ABC):
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
         """Return a quantity for given arrays, as an array of the same library."""
+
+    def _read(self, values: Any) -> Any:
+        """Return an argument as an array of the library `xp`; ValueError or TypeError if none."""
+        return self.xp.asarray(values)
+
+    def _states(
+        self, quantity: Quantity, given: Sequence[Any]
+    ) -> tuple[list[Any], tuple[int, ...]]:
+        """
+        Return a quantity's arguments as arrays of real numbers, and their broadcast leading axes.
+
+        Raises
+        ------
+        JointVectorError
+            If one is no array of real numbers of shape (..., n), or the leading axes do not
+            broadcast; the message names the argument.
+
+        """
+        found = {}
+        for name, values in zip(form(quantity, self.description.n).arrays, given):
+            try:
+                found[name] = self._read(values)
+            except (TypeError, ValueError, RuntimeError) as error:
+                # Also rows of different lengths, tensors on another device or with a gradient.
+                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
+            kind = str(found[name].dtype)
+            if 'float' not in kind and 'int' not in kind:
+                raise JointVectorError(f'{name} has the type {kind}; it must hold real numbers.')
+        shapes = {name: tuple(array.shape) for name, array in found.items()}
+        return list(found.values()), require_states(shapes, self.description.joint_names)
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""

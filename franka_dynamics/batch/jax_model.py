@@ -12,9 +12,8 @@ import numpy as np
 
 from .batch_model import BatchModel
 from .traced_model import KernelModel
-from ..arrays import require_states
 from ..codegen.equations import form, Quantity
-from ..errors import JointVectorError, needing
+from ..errors import needing
 
 with needing('JAX arrays need JAX', 'jax'):
     import jax
@@ -47,14 +46,18 @@ class JaxModel(KernelModel):
     def _run(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
-        return _called_back(self._model, quantity, columns)(*arrays)
+        found, lead = self._states(quantity, arrays)
+        if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
+            found = [array.astype(jnp.result_type(float)) for array in found]
+        called = _called_back(self._model, quantity, columns)
+        return called(*(jnp.broadcast_to(array, (*lead, self.description.n)) for array in found))
 
 
 @functools.lru_cache(maxsize=64)
 def _called_back(
     model: BatchModel, quantity: Quantity, columns: tuple[int, ...] | None
 ) -> Callable[..., Any]:
-    """Return a quantity as a function for jax.jit and vmap that JAX can differentiate once."""
+    """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
     n = model.description.n
     names, _, result = form(quantity, n, columns)
     evaluate = functools.partial(model.evaluate, quantity, columns=columns)
@@ -82,22 +85,4 @@ def _called_back(
         change = jnp.concatenate(tangents, axis=-1)
         return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', slopes, change)
 
-    def checked(*arrays: Any) -> Any:
-        found = []
-        for name, array in zip(names, arrays):
-            try:
-                found.append(jnp.asarray(array))
-            except (TypeError, ValueError) as error:
-                raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
-        for name, array in zip(names, found):
-            if not any(jnp.issubdtype(array.dtype, kind) for kind in (jnp.floating, jnp.integer)):
-                raise JointVectorError(
-                    f'{name} has the type {array.dtype}; it must hold real numbers.'
-                )
-        if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in found):
-            found = [array.astype(jnp.result_type(float)) for array in found]
-        shapes = {name: array.shape for name, array in zip(names, found)}
-        lead = require_states(shapes, model.description.joint_names)
-        return function(*(jnp.broadcast_to(array, (*lead, n)) for array in found))
-
-    return checked
+    return function

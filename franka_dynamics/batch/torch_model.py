@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from .traced_model import KernelModel
-from ..arrays import require_states
-from ..codegen.equations import form, Quantity
+from ..codegen.equations import Quantity
 from ..errors import JointVectorError, needing
 
 with needing('Tensors need PyTorch', 'torch'):
@@ -40,31 +39,22 @@ class TorchModel(KernelModel):
 
     xp = torch
 
+    def _read(self, values: Any) -> Any:
+        if not isinstance(values, torch.Tensor) or not values.dtype.is_floating_point:
+            kind = getattr(values, 'dtype', type(values).__name__)
+            raise TypeError(f'{kind}; give a tensor of floating-point numbers, as of .double().')
+        return values
+
     def _run(
         self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
     ) -> Any:
-        names = form(quantity, self.description.n).arrays
-        for name, tensor in zip(names, arrays):
-            if not isinstance(tensor, torch.Tensor):
-                raise JointVectorError(
-                    f'{name} is a {type(tensor).__name__}, not a tensor; BatchModel takes '
-                    'NumPy arrays.'
-                )
-            if not tensor.dtype.is_floating_point:
-                raise JointVectorError(
-                    f'{name} has the type {tensor.dtype}; give floating-point numbers, such '
-                    'as those of .double().'
-                )
-            if tensor.device != arrays[0].device:
-                raise JointVectorError(
-                    f'{name} is on {tensor.device} and {names[0]} on {arrays[0].device}; give '
-                    'all on one device.'
-                )
-        if arrays[0].device.type == 'cpu':
-            shapes = {name: tuple(tensor.shape) for name, tensor in zip(names, arrays)}
-            require_states(shapes, self.description.joint_names)
+        tensors, _ = self._states(quantity, arrays)
+        if len({tensor.device for tensor in tensors}) > 1:
+            listed = ', '.join(f'{tensor.device}' for tensor in tensors)
+            raise JointVectorError(f'The tensors are on {listed}; give all on one device.')
+        if tensors[0].device.type == 'cpu':
             evaluate = functools.partial(self._model.evaluate, quantity, columns=columns)
-            return _KernelFunction.apply(evaluate, False, *torch.broadcast_tensors(*arrays))
+            return _KernelFunction.apply(evaluate, False, *torch.broadcast_tensors(*tensors))
         return self.traced._run(quantity, *arrays, columns=columns)
 
 

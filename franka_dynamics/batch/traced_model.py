@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from .batch_model import BatchModel
 from .generated_model import description_or_tree, GeneratedModel
 from ..arm import ArmDescription
-from ..arrays import require_states
 from ..codegen.emit import python_callable
 from ..codegen.equations import customised_equations, Quantity
 from ..dynamics.body_tree import BodyTree
@@ -74,8 +73,9 @@ class TracedModel(GeneratedModel):
         key = quantity, columns
         if key not in self._functions:
             self._functions[key] = _function(self.description, *key, self._gravity, self.xp)
-        function, names, shape = self._functions[key]
-        given = self._joint_values(dict(zip(names, arrays)))
+        function, shape = self._functions[key]
+        n = self.description.n
+        given = [[x[..., k] for k in range(n)] for x in self._states(quantity, arrays)[0]]
         # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(values for each in given for values in each)
         elements: dict[Any, Any] = {}
@@ -90,15 +90,10 @@ class TracedModel(GeneratedModel):
 
         return stacked(())
 
-    def _joint_values(self, states: dict[str, Any]) -> list[list[Any]]:
-        for name, values in states.items():
-            if 'float' not in str(getattr(values, 'dtype', '')):
-                raise JointVectorError(
-                    f'{name} is not an array of a floating-point type of {self.xp.__name__}.'
-                )
-        shapes = {name: tuple(values.shape) for name, values in states.items()}
-        require_states(shapes, self.description.joint_names)
-        return [[x[..., k] for k in range(self.description.n)] for x in states.values()]
+    def _read(self, values: Any) -> Any:
+        if 'float' not in str(getattr(values, 'dtype', '')):
+            raise TypeError(f'give one of a floating-point type of {self.xp.__name__}.')
+        return values
 
 
 class KernelModel(GeneratedModel):
@@ -121,8 +116,8 @@ class KernelModel(GeneratedModel):
 
 
 # A quantity's function, which takes each input's joint values and a dict, and fills the dict with
-# the result's elements by index; its inputs' names; the shape of its result for one state.
-_Function = tuple[Callable[..., None], tuple[str, ...], tuple[int, ...]]
+# the result's elements by index; the shape of its result for one state.
+_Function = tuple[Callable[..., None], tuple[int, ...]]
 
 
 @functools.lru_cache(maxsize=64)
@@ -133,6 +128,6 @@ def _function(
     gravity: tuple[float, ...],
     xp: Any,
 ) -> _Function:
-    """Return a quantity's function in `xp`'s operations, its inputs' names, its result's shape."""
+    """Return a quantity's function in `xp`'s operations, and its result's shape."""
     equations = customised_equations(description, quantity, gravity, columns=columns)
-    return python_callable(equations, xp.sin, xp.cos), equations.arrays, equations.shape
+    return python_callable(equations, xp.sin, xp.cos), equations.shape

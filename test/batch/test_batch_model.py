@@ -16,6 +16,7 @@ from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch import batch_model, compiled
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import STATES_PER_THREAD
+from franka_dynamics.batch.traced_model import TracedModel
 from franka_dynamics.codegen.equations import customised_equations, form, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -54,10 +55,18 @@ def engine(request, monkeypatch):
         pytest.skip('the [batch] extra is not installed')
 
 
-# The NumPy columns run the text that test_equations runs for every arm.
+# The NumPy columns run the text that test_equations runs for every arm; NumPy stands for any
+# library that traces equations.
 every_arm = pytest.mark.parametrize(
-    ('name', 'engine'),
-    [*((name, 'compiled') for name in ARMS), ('stanford', 'columns'), ('one joint', 'columns')],
+    ('name', 'kind', 'engine'),
+    [
+        *((name, BatchModel, 'compiled') for name in ARMS),
+        *((name, BatchModel, 'columns') for name in ('stanford', 'one joint')),
+        *(
+            (name, functools.partial(TracedModel, xp=np), 'compiled')
+            for name in ('fer', 'stanford')
+        ),
+    ],
     indirect=['engine'],
 )
 
@@ -85,10 +94,10 @@ METHODS = {
 
 
 @every_arm
-def test_every_method_of_any_arm_agrees_with_pinocchio(name, engine):
+def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
     description = ARMS[name]
     states = sample_states(description, COUNT, seed=2)
-    own, model = BatchModel(description, TILTED), PinocchioModel(description, TILTED)
+    own, model = kind(description, gravity=TILTED), PinocchioModel(description, TILTED)
     for method, (count, bound) in METHODS.items():
         found, expected = (
             np.asarray(getattr(one, method)(*states[:count])) for one in (own, model)
@@ -100,8 +109,8 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, engine):
         assert_close(found, expected, bound)
 
 
-@every_arm
-def test_pinocchios_derivatives_and_regressor_are_those_of_the_recursions(name, engine):
+@pytest.mark.parametrize('name', ARMS)
+def test_pinocchios_derivatives_and_regressor_are_those_of_the_recursions(name):
     description = ARMS[name]
     states = sample_states(description, 5, seed=2)
     model = PinocchioModel(description, TILTED)
@@ -138,8 +147,9 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
     clean = model.inverse_dynamics(*states)
     for row in range(count):
         states[row % 3, row, row // 3] = bad
-    for one in (model, PinocchioModel(description, TILTED)):
-        found = one.inverse_dynamics(*states)
+    for one in (model, PinocchioModel(description, TILTED), TracedModel(description, np, TILTED)):
+        with np.errstate(invalid='ignore'):  # NumPy warns of what it traces
+            found = one.inverse_dynamics(*states)
         assert np.isnan(found[:count]).all()
         np.testing.assert_allclose(found[count:], clean[count:], rtol=0.0, atol=ATOL_FRANKA)
     np.testing.assert_array_equal(model.inverse_dynamics(*states)[count:], clean[count:])
@@ -218,12 +228,20 @@ ROWS = np.zeros((5, 7))
         ((ROWS, np.zeros((4, 7)), ROWS), r'do not broadcast: q \(5, 7\), dq \(4, 7\)'),
         ((ROWS, ROWS, ROWS + 0j), 'ddq has the type complex128'),
         (([[0.0] * 7, [0.0] * 6],) * 3, 'q is not an array of numbers'),
-        ((np.ma.masked_equal(ROWS, 0.0),) * 3, 'q is a masked array, whose mask'),
+        ((np.ma.masked_equal(ROWS, 0.0),) * 3, 'q .* is a masked array, whose mask'),
     ],
 )
 def test_wrong_input_is_refused_naming_it(arrays, named):
     with pytest.raises(JointVectorError, match=named):
         BatchModel(load('fer')).inverse_dynamics(*arrays)
+
+
+@pytest.mark.parametrize('q', [np.zeros((4, 6)), [0.0] * 7, np.zeros(7, dtype=int)])
+def test_what_cannot_be_traced_is_refused(q):
+    with pytest.raises(JointVectorError, match=r'^q '):
+        TracedModel('fer', np).gravity(q)
+    with pytest.raises(JointVectorError, match='math has no stack'):
+        TracedModel(load('fer'), __import__('math'))
 
 
 @pytest.mark.parametrize(

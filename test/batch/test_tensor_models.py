@@ -12,36 +12,23 @@ from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import JointVectorError
 
-from .test_batch_model import float32_bounds
-from .test_batch_model import METHODS as INTERFACE
+from .test_batch_model import float32_bounds, METHODS
 
 ATOL = 1e-10
 ARM = load('fer')
-# How many of (q, dq, ddq) a method takes.
-METHODS = {
-    'inverse_dynamics': 3,
-    'nonlinear_effects': 2,
-    'coriolis': 2,
-    'gravity': 1,
-    'mass_matrix': 1,
-    'forward_dynamics': 3,
-    'flange_pose': 1,
-}
+FAST, SLOW = (
+    ('inverse_dynamics', 'mass_matrix'),
+    ('nonlinear_effects', 'coriolis', 'gravity', 'forward_dynamics', 'flange_pose'),
+)
 # Compiling the gradients of the others takes half a minute; PyTorch is gigabytes.
 every_method = pytest.mark.parametrize(
-    'name',
-    [
-        name
-        if name in ('inverse_dynamics', 'mass_matrix')
-        else pytest.param(name, marks=pytest.mark.libraries)
-        for name in METHODS
-    ],
+    'name', [*FAST, *(pytest.param(name, marks=pytest.mark.libraries) for name in SLOW)]
 )
 
 
 def arguments(name, count):
     """Return the arrays that a method takes, with a number of states."""
-    return sample_states(ARM, count)[: METHODS[name]]
+    return sample_states(ARM, count)[: METHODS[name][0]]
 
 
 class Torch:
@@ -103,9 +90,9 @@ def library(request):
     return request.param()
 
 
-@pytest.mark.parametrize('name', INTERFACE)
+@pytest.mark.parametrize('name', METHODS)
 def test_tensors_have_pinocchios_values(library, name):
-    states = list(sample_states(ARM, 5)[: INTERFACE[name][0]])
+    states = list(sample_states(ARM, 5)[: METHODS[name][0]])
     states[-1] = states[-1][:, None]  # leading axes broadcast
     model = PinocchioModel(ARM)
     found = getattr(library.model, name)(*map(library.tensor, states))
