@@ -17,7 +17,7 @@ from .hand_file import available_hands, hand_file, is_file_name, load_hand
 from .inertia import LinkInertia
 from .plausibility import effort_questions
 from .typed_file import FieldError, nested_in, Positive, read_typed
-from ..errors import DescriptionError, InertiaError, JointVectorError, nearest, UnknownArmError
+from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
 from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
 
@@ -81,43 +81,6 @@ class ArmFile(ArmFields):
     base: Pose | None = None
     default_set: str
     inertial_sets: dict[str, InertialSet]
-
-    def __post_init__(self) -> None:
-        """Raise FieldError if joints are missing, or default set, friction or home do not fit."""
-        n = len(self.joints)
-        if not n:
-            raise FieldError('is empty; an arm needs at least one joint', 'joints')
-        if self.default_set not in self.inertial_sets:
-            raise FieldError(
-                f'is {self.default_set!r}; there are {", ".join(self.inertial_sets)}',
-                'default_set',
-            )
-        for name in ('friction', 'simulated_friction'):
-            friction = getattr(self, name)
-            try:
-                if friction is not None:
-                    friction.torque(np.zeros(n))
-            except JointVectorError as error:
-                problem = f'does not have one number for each of {n} joints'
-                raise FieldError(problem, name) from error
-        armature = self.simulated_armature
-        if armature is not None and (armature.shape != (n,) or (armature < 0.0).any()):
-            raise FieldError(
-                f'must be a list of {n} numbers that are not negative, not {armature.tolist()}',
-                'simulated_armature',
-            )
-        if self.home is None:
-            return
-        if self.home.shape != (n,):
-            raise FieldError(f'must be a list of {n} numbers, not {self.home.tolist()}', 'home')
-        for i, (joint, at) in enumerate(zip(self.joints, self.home)):
-            if not joint.limits.lower <= at <= joint.limits.upper:
-                raise FieldError(
-                    f'is {at:g}, outside the limits of {joint.name}, {joint.limits.lower:g} to '
-                    f'{joint.limits.upper:g}',
-                    'home',
-                    i,
-                )
 
 
 def available_arms() -> tuple[str, ...]:
@@ -204,7 +167,8 @@ def load(
             file=str(path),
             repairs=inertial.repairs,
         )
-    except DescriptionError as error:
+        description.require_home_within_limits()
+    except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
     for question in effort_questions(description).values():
         raise DescriptionError(f'{path}: {question} Leave the limit out where none is known.')

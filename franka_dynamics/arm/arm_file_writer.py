@@ -55,6 +55,7 @@ def arm_file_text(
         is one that `load` refuses.
 
     """
+    description.require_home_within_limits()
     content: dict[str, Any] = {}
     try:
         content = encode(ArmFile, _arm_file(description, source, title, notes))

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
-from .typed_file import Bound, Effort, NotNegative, Positive
+from .typed_file import Bound, Effort, NotNegative, NotNegatives, Positive
 from ..arrays import ByValue, freeze, joint_values
-from ..errors import DescriptionError, InertiaError, member
+from ..errors import DescriptionError, InertiaError, JointVectorError, member
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array
 
@@ -103,7 +103,7 @@ class ArmFields(ByValue):
     rated_load: Positive | None = None
     friction: Friction | None = None
     simulated_friction: Friction | None = None
-    simulated_armature: Array | None = None
+    simulated_armature: NotNegatives | None = None
 
     def shared(self) -> dict[str, Any]:
         """Return the shared fields' values by name."""
@@ -163,7 +163,8 @@ class ArmDescription(ArmFields):
     ------
     DescriptionError
         If the numbers of joints and links differ, the base is no rigid motion, a joint is named
-        twice, or there is no such convention.
+        twice, friction or armature are of another number of joints, or there is no such
+        convention.
     JointVectorError
         If `home` does not have one finite number for each joint.
 
@@ -206,6 +207,17 @@ class ArmDescription(ArmFields):
         if self.home is not None:
             self.joint_vector(self.home, 'The home pose')
             freeze(self, DescriptionError, self.name, home=(self.n,))
+        if self.simulated_armature is not None:
+            freeze(self, DescriptionError, self.name, simulated_armature=(self.n,))
+        for friction in (self.friction, self.simulated_friction):
+            try:
+                if friction is not None:
+                    friction.torque(np.zeros(self.n))
+            except JointVectorError as error:
+                raise DescriptionError(
+                    f'The friction of {self.name} does not have one number for each of '
+                    f'{self.n} joints.'
+                ) from error
 
     @property
     def n(self) -> int:
@@ -331,6 +343,15 @@ class ArmDescription(ArmFields):
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
         """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))
+
+    def require_home_within_limits(self) -> None:
+        """Raise DescriptionError if `home`, where motions start, is outside the joints' limits."""
+        for joint, at in zip(self.joints, () if self.home is None else self.home):
+            if not joint.limits.lower <= at <= joint.limits.upper:
+                raise DescriptionError(
+                    f'The home position {at:g} of {joint.name} is outside its limits, '
+                    f'{joint.limits.lower:g} to {joint.limits.upper:g}.'
+                )
 
     def inconsistencies(self) -> tuple[str, ...]:
         """Return one sentence for each link whose mass or inertia no real body can have."""

@@ -75,8 +75,9 @@ def _positive(value: float | Array) -> str:
     return '' if least > 0.0 else f'is {least:g}; it must be positive'
 
 
-def _not_negative(value: float) -> str:
-    return '' if value >= 0.0 else f'is {value:g}; it cannot be negative'
+def _not_negative(value: float | Array) -> str:
+    least = np.min(value)
+    return '' if least >= 0.0 else f'is {least:g}; it cannot be negative'
 
 
 def _within_a_turn(value: float | Array) -> str:
@@ -103,6 +104,7 @@ def _endless(_: float) -> str:
 # A rule takes a value and returns an error message, or an empty string.
 Positive = Annotated[float, _positive]
 NotNegative = Annotated[float, _not_negative]
+NotNegatives = Annotated[Array, _not_negative]
 Angle = Annotated[float, _within_a_turn]
 Bound = Annotated[float, _endless]
 Effort = Annotated[float, _of_a_joint]
