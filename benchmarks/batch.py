@@ -34,10 +34,10 @@ import pinocchio as pin
 from timing import busy_seconds, machine
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import JointStates, sample_states
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import available_threads
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import JointStates, sample_states
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 from franka_dynamics.urdf.writer import urdf_text
 

@@ -23,10 +23,10 @@ import numpy as np
 from scipy.optimize import minimize, OptimizeResult
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.arm.sampling import JointStates
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop
 from franka_dynamics.dynamics.closed_chain_derivatives import motor_derivatives
+from franka_dynamics.dynamics.sampling import JointStates
 from franka_dynamics.mesh.mesh import (
     mesh_inertia,
     TriangleMesh,

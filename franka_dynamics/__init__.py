@@ -24,8 +24,6 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .arm import available_sets as available_sets
     from .arm import LinkInertia as LinkInertia
     from .arm import load_hand as load_hand
-    from .arm.arm_file_writer import save as save
-    from .arm.sampling import sample_states as sample_states
     from .batch.batch_model import BatchModel as BatchModel
     from .batch.jax_model import JaxModel as JaxModel
     from .batch.torch_model import TorchModel as TorchModel
@@ -45,6 +43,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .dynamics.regressor import parameter_names as parameter_names
     from .dynamics.regressor import parameter_vector as parameter_vector
     from .dynamics.regressor import torque_regressor as torque_regressor
+    from .dynamics.sampling import sample_states as sample_states
     from .dynamics.space_inertia import space_inertias as space_inertias
     from .errors import FrankaDynamicsError as FrankaDynamicsError
     from .identification.base_parameters import base_parameters as base_parameters
@@ -58,6 +57,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .recordings.recording import read_recording as read_recording
     from .urdf.importer import import_urdf as import_urdf
     from .urdf.source import load as load
+    from .urdf.writer import save as save
     from .urdf.writer import write_mjcf as write_mjcf
     from .urdf.writer import write_urdf as write_urdf
     from .validation.crosscheck import compare_formulations as compare_formulations

@@ -185,28 +185,6 @@ def load(
     return repaired(description)
 
 
-def described(arm: ArmDescription | str | Path) -> ArmDescription:
-    """
-    Return an arm's description, loaded if its name or the path of its arm file is given.
-
-    `urdf.source.described` also takes the path of a URDF.
-
-    Raises
-    ------
-    DescriptionError
-        If `arm` is no description, string or path, or its file cannot be read.
-
-    """
-    if isinstance(arm, ArmDescription):
-        return arm
-    if isinstance(arm, (str, Path)):
-        return load(arm)
-    raise DescriptionError(
-        f'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
-        f'arm or the path of a file; got a {type(arm).__name__}.'
-    )
-
-
 def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     """Return an arm with its hand replaced by `hand`, which is given as in `load`."""
     # The path becomes absolute, so that an arm file with this hand can be read from any folder.

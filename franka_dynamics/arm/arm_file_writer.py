@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .arm_file import ArmFile, described, InertialSet
+from .arm_file import ArmFile, InertialSet
 from .bodies import Body, InertiaAbout, Pose
 from .description import ArmDescription
 from .plausibility import effort_questions
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted, encode, FieldError
 from ..errors import DescriptionError
-from ..files import write_text
 from ..spatial import rpy_from_rotation
 
 
@@ -101,33 +99,3 @@ def _arm_file(
         default_set=name,
         inertial_sets={name: inertial},
     )
-
-
-def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
-    """
-    Write an arm file; the file appears complete or not at all.
-
-    Parameters
-    ----------
-    description : ArmDescription, str or Path
-        The arm, a shipped arm's name or the path of an arm file.
-    path : str or Path
-        The file to write; an existing file is replaced.
-    words : str
-        `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
-        full name, remarks on the inertial set, and the origin of the friction.
-
-    Returns
-    -------
-    None
-
-    Raises
-    ------
-    DescriptionError
-        If `description` is no arm, its friction model is none of the three that an
-        arm file can hold, or a number or name is one that `load` refuses.
-    OutputError
-        If the file cannot be written.
-
-    """
-    write_text(path, arm_file_text(described(description), **words))

@@ -15,7 +15,6 @@ from ._interrupts import until_interrupted
 from ._say import say, suggest
 from .actions import Sim
 from ..arm import ArmDescription
-from ..arm.arm_file_writer import save
 from ..arm.payload import payload_array
 from ..control.default_gains import weak_gains
 from ..errors import FrankaDynamicsError
@@ -24,6 +23,7 @@ from ..ros.messages import ready_excitation
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.observer import Observer
 from ..simulation.model_trial import draw_plant
+from ..urdf.writer import save
 
 _RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _CHECK_S = 0.2

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike
 from .body_tree import as_tree, BodyTree, require_pose
 from .derivatives import differentiate, tree_motion, TreeMotion
 from .model import GRAVITY, joint_stack, solve_acceleration
+from .sampling import JointStates
 from ..arm import ArmDescription
-from ..arm.sampling import JointStates
 from ..arrays import freeze, joint_values
 from ..errors import LoopError, TreeError
 from ..spatial import adjoint, apply, inverse_transform, log3

@@ -14,7 +14,7 @@ from .closed_chain import ClosedChain
 from .derivatives import Derivative, differentiate, DynamicsDerivatives, tree_motion
 from .model import GRAVITY
 from .regressor import torque_regressor
-from ..arm.sampling import JointStates
+from .sampling import JointStates
 from ..spatial import ad, adjoint, adjoint_inverse
 from ..typing import Array
 

@@ -23,9 +23,9 @@ from .options import ExcitationLimits
 from .prior import Prior
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
-from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..dynamics.sampling import sample_states
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array

@@ -109,6 +109,11 @@ def described(arm: ArmDescription | str | Path) -> ArmDescription:
         If `arm` is no description, string or path, or `load` refuses it.
 
     """
-    if isinstance(arm, (str, Path)) and is_urdf(arm):
+    if isinstance(arm, ArmDescription):
+        return arm
+    if isinstance(arm, (str, Path)):
         return load(arm)
-    return arm_file.described(arm)
+    raise DescriptionError(
+        'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
+        f'arm or the path of a file; got a {type(arm).__name__}.'
+    )

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm description as URDF or MJCF.
+Writes an arm description as URDF or MJCF, or to an arm file.
 
 The frame of a URDF's link lies on its joint's axis. In the modified convention the link's frame is
 the DH frame, as in Franka's own URDFs. A standard DH frame lies at the far end of its link, so the
@@ -26,6 +26,7 @@ import numpy as np
 
 from .document import UNLIMITED
 from .source import described
+from ..arm.arm_file_writer import arm_file_text
 from ..arm.description import ArmDescription, Joint
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
@@ -132,6 +133,36 @@ def write_urdf(description: ArmDescription | str | Path, path: str | Path, **opt
 
     """
     write_text(path, urdf_text(description, **options))
+
+
+def save(description: ArmDescription | str | Path, path: str | Path, **words: str) -> None:
+    """
+    Write an arm file; the file appears complete or not at all.
+
+    Parameters
+    ----------
+    description : ArmDescription, str or Path
+        The arm, or its name or file.
+    path : str or Path
+        The file to write; an existing file is replaced.
+    words : str
+        `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
+        full name, remarks on the inertial set, and the origin of the friction.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    DescriptionError
+        If `description` is no arm, its friction model is none of the three that an
+        arm file can hold, or a number or name is one that `load` refuses.
+    OutputError
+        If the file cannot be written.
+
+    """
+    write_text(path, arm_file_text(described(description), **words))
 
 
 def xml_text(robot: Element) -> str:

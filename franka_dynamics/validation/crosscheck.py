@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arm.sampling import JointStates, sample_states
 from ..dynamics.model import DynamicsModel, GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
+from ..dynamics.sampling import JointStates, sample_states
 from ..errors import CrosscheckError, SettingsError
 from ..typing import Array
 from ..urdf.source import described

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
-from ..arm.sampling import sample_states
 from ..dynamics.model import gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..dynamics.sampling import sample_states
 from ..typing import Array
 
 # Torque differences up to NO_EFFECT, relative to max(1, largest |tau|), are rounding errors.

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from ..arm import ArmDescription
-from ..arm.sampling import sample_states
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
+from ..dynamics.sampling import sample_states
 from ..urdf.serial_chain import pinocchio_model, reduced_model
 
 _STATES = 50  # random states within the limits

@@ -14,7 +14,7 @@ import yaml
 
 from franka_dynamics.arm import JointKind, JointLimits, load, strict_yaml, ViscousCoulombFriction
 from franka_dynamics.arm.plausibility import effort_questions
-from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnknownArmError
 from franka_dynamics.resources import share_directory
 
@@ -111,7 +111,11 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         ('home', [1.5, 0.0], 'home position 1.5 of shoulder is outside its limits, -1 to 1'),
         ('home', [0.0], 'The home pose has shape (1,), expected (2,)'),
         ('friction', SIGMOID_OF_ONE, 'friction of toy does not have one number for each of 2 jo'),
-        ('simulated_armature', [0.1], 'simulated armature of toy must be finite numbers of shape (2'),
+        (
+            'simulated_armature',
+            [0.1],
+            'armature of toy must be finite numbers of shape (2',
+        ),
         ('simulated_armature', [0.1, -0.2], 'simulated_armature is -0.2; it cannot be negative'),
         ('friction', {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, 'friction.slip[2][2] must b'),
         ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),

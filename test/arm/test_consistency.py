@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.arm.consistency import nearest_physical, repaired
 from franka_dynamics.errors import InertiaError, MissingDependencyError
 from franka_dynamics.names import NEAREST_WITHIN_ROUNDING
+from franka_dynamics.urdf.writer import save
 from franka_dynamics.urdf.xacro_writer import robot_text
 
 ROUNDING = 5e-5  # half of the table's fourth decimal

@@ -17,7 +17,7 @@ from franka_dynamics.arm import (
     load,
 )
 from franka_dynamics.arm.bodies import Box
-from franka_dynamics.arm.sampling import sample_states
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError, UnknownArmError
 
 from ..arms import with_link

@@ -9,8 +9,8 @@ import pytest
 
 from franka_dynamics.arm import Convention, DHRow, JointKind, load, ViscousCoulombFriction
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 
 from ..agreement import assert_near

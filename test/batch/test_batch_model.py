@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import Convention, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch import batch_model, compiled
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import STATES_PER_THREAD
@@ -21,6 +20,7 @@ from franka_dynamics.codegen.equations import customised_equations, form, Quanti
 from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import BaseParameterError, FrameError, JointVectorError
 from franka_dynamics.identification.base_parameters import base_parameters
 

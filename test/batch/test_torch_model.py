@@ -5,8 +5,8 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.traced_model import TracedModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import JointVectorError
 
 from .test_tensor_models import arguments, ARM, ATOL, Torch

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import available_sets, load
-from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.urdf.writer import save
 
 from ..foreign_logs import teleoperated
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
-from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli.main import READER_GONE
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -22,6 +21,7 @@ from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import fit, replay_columns
 from franka_dynamics.report.identification import recording_figure
+from franka_dynamics.urdf.writer import save
 
 from ..arms import drawn_around
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.arm_file_writer import save
+from franka_dynamics.urdf.writer import save
 
 from ..optional import needs
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import JointKind, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 
 from .arms import standard_parameters
 from ..arms import random_arm

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_arms, Convention, JointKind, LinkInertia, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.emit import c_header, python_module
 from franka_dynamics.codegen.equations import customised_equations, Parameters, Quantity
@@ -18,6 +17,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import torque_regressor
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 
 pytestmark = pytest.mark.skipif(shutil.which('g++') is None, reason='there is no g++')
 CODE = Path(__file__).parents[2] / 'examples' / 'hold_controller.cpp'

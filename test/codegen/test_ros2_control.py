@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 
 from .cpp_core import ATOL, PAYLOAD, vectors
 from .ros2_control import built, driving, OFFSET, rows_of, Senders

@@ -5,13 +5,13 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.control.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.sampling import sample_states
 
 from .closed_loop import FER
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import build_pinocchio, PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import FrameError, InertiaError, JointVectorError
 from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
 

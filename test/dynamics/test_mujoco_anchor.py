@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import Convention, JointKind, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.dynamics.sampling import sample_states
 
 from . import lagrangian
 from ..agreement import assert_near

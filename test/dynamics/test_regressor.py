@@ -7,7 +7,6 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics import regressor
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import (
@@ -16,6 +15,7 @@ from franka_dynamics.dynamics.regressor import (
     torque_regressor,
     with_parameter_vector,
 )
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError
 
 from ..arms import make_random_arm

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.urdf.writer import save
 
 pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 pytest.importorskip('clarabel', reason='the [identify] extra is not installed')

@@ -8,10 +8,10 @@ import json
 import numpy as np
 
 from franka_dynamics import arm as fd
-from franka_dynamics.arm.arm_file_writer import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.urdf.writer import save
 
 from . import geared
 from ..arms import drawn_around

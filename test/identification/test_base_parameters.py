@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.body_tree import BASE
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import torque_regressor
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.dynamics.tree_frames import with_axes_along_z
 from franka_dynamics.errors import BaseParameterError
 from franka_dynamics.identification.base_parameters import (

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.excitation import (
     FourierTrajectory,

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.rpr.kinematics import RprKinematics
 
 ARM = load('rpr')

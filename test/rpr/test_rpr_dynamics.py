@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 
 ARM = load('rpr')
 # Largest difference measured: 1.4e-14 in torques up to 40 N m.

@@ -9,12 +9,12 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation import gazebo
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings

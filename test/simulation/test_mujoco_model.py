@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.simulation.mujoco_model import build_mujoco, FLANGE_SITE
 

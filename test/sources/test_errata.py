@@ -18,10 +18,10 @@ import yaml
 from franka_dynamics.arm import Convention, LinkInertia, load, load_hand
 from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.inertia import six_from_tensor, steiner, tensor_from_six
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.dynamics.space_inertia import space_inertias
 from franka_dynamics.spatial import rpy
 

@@ -12,9 +12,9 @@ import pytest
 
 from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load
 from franka_dynamics.arm.arm_file import is_franka
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain

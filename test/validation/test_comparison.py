@@ -17,8 +17,8 @@ from franka_dynamics.arm import (
 )
 from franka_dynamics.arm.dh_conversion import with_joint_reversed
 from franka_dynamics.arm.inertia import six_from_tensor, TENSOR_ORDER
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.serial_chain import read_chain

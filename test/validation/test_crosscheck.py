@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, Convention, DHRow, LinkInertia, load
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import CrosscheckError, InertiaError, SettingsError
 from franka_dynamics.validation.crosscheck import compare_formulations, crosscheck, TOLERANCE
 

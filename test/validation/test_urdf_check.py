@@ -11,8 +11,8 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.inertia import six_from_tensor
-from franka_dynamics.arm.sampling import sample_states
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text

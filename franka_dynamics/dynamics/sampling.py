@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arm_file import described
-from .description import ArmDescription
+from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
+from ..urdf.source import described
 
 # Limits in place of unknown ones: [rad or m], [rad/s or m/s], [rad/s^2 or m/s^2].
 _UNLIMITED_POSITION, _UNLIMITED_VELOCITY, _UNLIMITED_ACCELERATION = np.pi, 2.0, 10.0
@@ -35,7 +35,7 @@ def sample_states(
     Parameters
     ----------
     description : ArmDescription, str or Path
-        The arm, a shipped arm's name or the path of an arm file. Unknown limits are replaced by
+        The arm, or its name or file. Unknown limits are replaced by
         +-pi, +-2 and +-10 for positions, velocities and accelerations; an unknown position limit
         is at least pi from a known one.
     count, seed : int
