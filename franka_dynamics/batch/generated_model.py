@@ -68,7 +68,7 @@ class GeneratedModel(ABC):
             except (TypeError, ValueError, RuntimeError) as error:
                 # Also rows of different lengths, tensors on another device or with a gradient.
                 raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
-            kind = str(found[name].dtype)
+            kind = getattr(found[name].dtype, 'name', f'{found[name].dtype}')
             if 'float' not in kind and 'int' not in kind:
                 raise JointVectorError(f'{name} has the type {kind}; it must hold real numbers.')
         shapes = {name: tuple(array.shape) for name, array in found.items()}

@@ -147,7 +147,7 @@ def body(*parameters):
         (replace(FER, rounding=-1.0), 'rounding is -1; it must be positive'),
         (
             replace(FER, home=np.full(7, 9.0)),
-            'home position 9 of fer_joint1 is outside its limits',
+            'home position 9 of fer_joint1 is outside',
         ),
         (replace(FER, hand='gripper'), "hand is 'gripper'; there are franka_hand"),
     ],
