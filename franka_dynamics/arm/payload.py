@@ -170,19 +170,13 @@ def read_payload(given: str) -> LinkInertia:
             numbers = np.array([decimal(part) for part in given.split(',')])
         except ValueError:
             numbers = np.zeros(0)
-    if numbers.shape not in ((4,), (10,)) or not np.isfinite(numbers).all():
-        raise InertiaError(
-            f'The payload {given[:80]!r} is not understood; give mass,x,y,z (a point mass [kg, '
-            'm]), ten numbers with the inertia about the centre of mass xx,xy,xz,yy,yz,zz '
-            '[kg m^2] as well, a .yaml file of `payload-from-mesh` or `identify payload`, or '
-            "Desk's end-effector file (.json)."
-        )
-    if numbers[0] == 0.0:
-        raise InertiaError(f'The payload {given[:80]!r} has no mass; leave it out for none.')
     try:
-        return payload_body(np.append(numbers, np.zeros(10 - len(numbers))))
+        body = as_payload(numbers)
     except InertiaError as error:
         raise InertiaError(f'{given[:80]}: {error}') from error
+    if body.mass == 0.0:
+        raise InertiaError(f'The payload {given[:80]!r} has no mass; leave it out for none.')
+    return body
 
 
 def as_payload(given: LinkInertia | ArrayLike | str | Path) -> LinkInertia:
@@ -205,7 +199,7 @@ def as_payload(given: LinkInertia | ArrayLike | str | Path) -> LinkInertia:
     if isinstance(given, (str, Path)):
         return read_payload(str(given))
     count = 4 if np.size(given) == 4 else len(PAYLOAD_ORDER)
-    words = f'A payload, {", ".join(PAYLOAD_ORDER)} or the first four,'
+    words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
     numbers = checked(given, (count,), words, InertiaError)
     return payload_body(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
 

@@ -10,7 +10,7 @@ import textwrap
 from typing import Any, NamedTuple
 
 from .equations import Equations, Quantity
-from .program import Program, Result
+from .program import Program
 from ..arm import ArmDescription
 from ..errors import OutputError
 
@@ -33,8 +33,7 @@ def operation_count(program: Program) -> OperationCount:
     As in table 1 of Gautier and Khalil 1990, sines, cosines and index arithmetic are not counted;
     nor are divisions, which the table does not have, nor the preparation of parameters.
     """
-    texts = [statement.expression for statement in program.statements]
-    text = '\n'.join([*texts, *(result.expression for result in program.results)])
+    text = '\n'.join([*program.statements, *(result for _, result in program.results)])
     return OperationCount(text.count('*'), len(_ADDITION.findall(text)))
 
 
@@ -47,8 +46,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     and an underscore.
     """
     name = f'{prefix}_{program.name}'
-    output = f'double {program.results[0].array}'
-    output += ''.join(f'[{size}]' for size in program.shape)
+    output = f'double {program.output}' + ''.join(f'[{size}]' for size in program.shape)
     arguments = [
         f'const double {array}[{6 if array == "wrench" else n}]' for array in program.inputs
     ]
@@ -56,7 +54,7 @@ def c_functions(program: Program, prefix: str, n: int) -> str:
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += _body(program, '  const double ', 'parameters->p', ';')
-    body += [f'  {_target(result, "][")} = {result.expression};' for result in program.results]
+    body += [f'  {line};' for line in _results(program, '][')]
     if not program.parameters:
         return _c_function(name, [*arguments, output], body)
     if not program.prepared:
@@ -91,21 +89,17 @@ def _body(program: Program, opening: str, prepared: str, end: str) -> list[str]:
 
 def _preparation(program: Program, opening: str, end: str) -> list[str]:
     """Return the lines that read the parameters and compute the prepared values."""
-    words = set(program.prepared)
-    for statement in program.preparation:
-        words.update(_WORD.findall(statement.expression))
+    words = {*program.prepared, *re.findall(r'\w+', ' '.join(program.preparation))}
     read = [f'{name} = X[{k}]' for k, name in enumerate(program.parameters) if name in words]
     return [f'{opening}{text}{end}' for text in (*read, *program.preparation)]
 
 
-_WORD = re.compile(r'\w+')
-
-
-def _target(result: Result, between: str) -> str:
-    """Return the targets of a result, such as M[0][1] = M[1][0]; `between` separates indices."""
-    return ' = '.join(
-        f'{result.array}[{between.join(map(str, place))}]' for place in result.places
-    )
+def _results(program: Program, between: str) -> list[str]:
+    """Return assignments such as M[0][1] = M[1][0] = ...; `between` separates indices."""
+    return [
+        ' = '.join((*(f'{program.output}[{between.join(map(str, at))}]' for at in places), value))
+        for places, value in program.results
+    ]
 
 
 def _c_function(name: str, arguments: list[str], body: list[str]) -> str:
@@ -124,8 +118,8 @@ def python_function(program: Program, docstring: str = '') -> str:
     `p`.
     """
     body = _body(program, '    ', 'p', '')
-    body += [f'    {_target(result, ", ")} = {result.expression}' for result in program.results]
-    arguments = [*program.inputs, *(['p'] if program.parameters else []), program.results[0].array]
+    body += [f'    {line}' for line in _results(program, ', ')]
+    arguments = [*program.inputs, *(['p'] if program.parameters else []), program.output]
     text = _python_function(program.name, arguments, docstring, body)
     if not program.parameters:
         return text

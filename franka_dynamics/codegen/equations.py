@@ -88,7 +88,13 @@ class Equations:
     def program(self) -> Program:
         """The equations as statements."""
         return write_program(
-            self.quantity.value, self.graph, self.outputs, self.arrays, self.parameters, self.shape
+            self.quantity.value,
+            self.graph,
+            self.outputs,
+            self.arrays,
+            form(self.quantity, self.n).output,
+            self.shape,
+            self.parameters,
         )
 
 
@@ -226,17 +232,17 @@ def outputs_of(
     columns: Sequence[int] | None = None,
 ) -> list[Output]:
     """Return a quantity of a chain as expressions; several quantities may share the graph."""
-    n, (arrays, array, _) = chain.n, form(quantity, chain.n)
+    n, arrays = chain.n, form(quantity, chain.n).arrays
     q = _variables(graph, 'q', n)
     if quantity is Quantity.FLANGE_POSE:
-        return _matrix(graph, array, tip_pose(graph, chain, q))
+        return _matrix(graph, tip_pose(graph, chain, q))
     if quantity is Quantity.JACOBIAN:
-        return _matrix(graph, array, jacobian(graph, chain, q))
+        return _matrix(graph, jacobian(graph, chain, q))
     if not classical and quantity is not Quantity.REGRESSOR:
         chain = regroup(with_origins_at_normals(chain))
     if quantity is Quantity.MASS_MATRIX:
         return [
-            Output(array, ((i, j),) if i == j else ((i, j), (j, i)), element)
+            Output(((i, j),) if i == j else ((i, j), (j, i)), element)
             for (i, j), element in sorted(mass_matrix(graph, chain, q).items())
         ]
     zeros = (graph.zero,) * n
@@ -260,24 +266,24 @@ def outputs_of(
         # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
         # its gradient is a row of C.
         rows = [gradient(graph, value, inputs.dq) for value in values]
-        return _matrix(graph, array, [[0.5 * slope for slope in row] for row in rows])
+        return _matrix(graph, [[0.5 * slope for slope in row] for row in rows])
     if quantity is Quantity.REGRESSOR:
         # The torques are linear in the parameters, so their gradients by the parameters are the
         # rows of the regressor.
         every = [name for link in range(1, n + 1) for name in link_parameter_names(link)]
         named = every if columns is None else [every[column] for column in columns]
         parameters = [graph.variable(name) for name in named]
-        return _matrix(graph, array, [gradient(graph, value, parameters) for value in values])
+        return _matrix(graph, [gradient(graph, value, parameters) for value in values])
     if quantity is Quantity.FORWARD_DYNAMICS:
         given = zip(_variables(graph, 'tau', n), values)
         accelerating = [torque - effects for torque, effects in given]
         values = _solved(graph, mass_matrix(graph, chain, q), accelerating, chain.names)
-    return [Output(array, ((i,),), value) for i, value in enumerate(values)]
+    return [Output(((i,),), value) for i, value in enumerate(values)]
 
 
-def _matrix(graph: Graph, array: str, rows: Iterable[Iterable[Number]]) -> list[Output]:
+def _matrix(graph: Graph, rows: Iterable[Iterable[Number]]) -> list[Output]:
     return [
-        Output(array, ((i, j),), graph.lift(value))
+        Output(((i, j),), graph.lift(value))
         for i, row in enumerate(rows)
         for j, value in enumerate(row)
     ]
@@ -293,11 +299,9 @@ def _derivatives(
         for k, slope in enumerate(slopes):
             kind, j = divmod(k, len(torques))
             if kind < 2:
-                outputs.append(Output('D', ((kind, i, j),), slope))
+                outputs.append(Output(((kind, i, j),), slope))
             elif i <= j:
-                outputs.append(
-                    Output('D', ((2, i, j), (2, j, i)) if i < j else ((2, i, i),), slope)
-                )
+                outputs.append(Output(((2, i, j), (2, j, i)) if i < j else ((2, i, i),), slope))
     return outputs
 
 
@@ -306,7 +310,7 @@ def _slopes(
 ) -> list[Output]:
     variables = [variable for array in arrays for variable in _variables(graph, array, n)]
     return [
-        Output(output.array, tuple((*place, k) for place in output.places), slope)
+        Output(tuple((*place, k) for place in output.places), slope)
         for output in outputs
         for k, slope in enumerate(gradient(graph, output.value, variables))
     ]

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import re
+from typing import NamedTuple
 
 from .expression import (
     ADD,
@@ -38,24 +39,11 @@ _OPERATIONS = (*_SUMS, MULTIPLY, RECIPROCAL, SIN, COS)
 _INPUT = re.compile(r'([a-z]+)(\d+)')
 
 
-@dataclass(frozen=True)
-class Statement:
-    """The statement target = expression."""
+class Output(NamedTuple):
+    """A value, and the indices of the elements of the output array that have this value."""
 
-    target: str
-    expression: str
-
-    def __str__(self) -> str:
-        return f'{self.target} = {self.expression}'
-
-
-@dataclass(frozen=True)
-class Result:
-    """One element of an output array; equal elements of a symmetric matrix are one Result."""
-
-    array: str
     places: tuple[tuple[int, ...], ...]
-    expression: str
+    value: Expression
 
 
 @dataclass(frozen=True)
@@ -64,27 +52,21 @@ class Program:
     A straight-line computation.
 
     `inputs` maps each input array to the elements that the program reads, counted from 1; `shape`
-    is the output array's. `parameters` are the arguments of `preparation`; `prepared` are the
-    parameters and results of `preparation` that `statements` and `results` read.
+    is the shape of the array `output`. `statements` and `preparation` are texts `target =
+    expression`; `results` are places in the output (equal elements of a symmetric matrix are one
+    result) and their expressions. `parameters` are the arguments of `preparation`; `prepared` are
+    the parameters and results of `preparation` that `statements` and `results` read.
     """
 
     name: str
     inputs: Mapping[str, tuple[int, ...]]
-    statements: tuple[Statement, ...]
-    results: tuple[Result, ...]
-    parameters: tuple[str, ...] = ()
-    preparation: tuple[Statement, ...] = ()
-    prepared: tuple[str, ...] = ()
-    shape: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Output:
-    """A value, and the indices of the elements of an output array that have this value."""
-
-    array: str
-    places: tuple[tuple[int, ...], ...]
-    value: Expression
+    output: str
+    shape: tuple[int, ...]
+    statements: tuple[str, ...]
+    results: tuple[tuple[tuple[tuple[int, ...], ...], str], ...]
+    parameters: tuple[str, ...]
+    preparation: tuple[str, ...]
+    prepared: tuple[str, ...]
 
 
 def write_program(
@@ -92,18 +74,19 @@ def write_program(
     graph: Graph,
     outputs: Sequence[Output],
     arrays: Sequence[str],
-    parameters: Sequence[str] = (),
-    shape: Sequence[int] = (),
+    output: str,
+    shape: tuple[int, ...],
+    parameters: tuple[str, ...] = (),
 ) -> Program:
     """
     Return the statements that compute the outputs; each value is computed before it is read.
 
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
-    read them or not; `shape` is the output array's.
+    read them or not; `output` is the output array, of a `shape`.
     """
     writer = _Writer(graph, outputs)
-    statements: list[Statement] = []
-    preparation: list[Statement] = []
+    statements: list[str] = []
+    preparation: list[str] = []
     inputs: dict[str, list[int]] = {array: [] for array in arrays}
     for node in writer.nodes:
         found = _INPUT.fullmatch(node.name)
@@ -114,12 +97,13 @@ def write_program(
     return Program(
         name,
         {array: tuple(sorted(found)) for array, found in inputs.items()},
+        output,
+        shape,
         tuple(statements),
-        tuple(Result(o.array, o.places, writer.signed(o.value)) for o in outputs),
-        tuple(parameters),
+        tuple((one.places, writer.signed(one.value)) for one in outputs),
+        parameters,
         tuple(preparation),
         tuple(writer.held[number] for number in writer.crossing),
-        tuple(shape),
     )
 
 
@@ -148,14 +132,14 @@ class _Writer:
         # A result that nothing else reads is written into the output, not into a named variable.
         return self.graph.name_of(node) is not None and node.number not in self.results
 
-    def statement(self, node: Node) -> Statement:
+    def statement(self, node: Node) -> str:
         if node.kind in (SIN, COS):
             angle = self._render(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
         else:
             target, text = self._name(node), self._operation(node)
         self.held[node.number] = target
-        return Statement(target, text)
+        return f'{target} = {text}'
 
     def _name(self, node: Node) -> str:
         if node.constant and node.number in self.crossing:

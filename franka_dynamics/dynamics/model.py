@@ -1,9 +1,27 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The interface of the models of a serial arm's dynamics, and checks of their arguments."""
+"""
+What the models of a serial arm's dynamics share: conventions, and checks of their arguments.
+
+The rigid-body dynamics are tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w. All quantities are in
+SI units and joint order; for a prismatic joint read N for N m and m for rad. Frames are numbered
+1..n (the DH frame of each joint) and n + 1 (the flange), or named: 'flange', a joint's name or the
+name of a link in the arm's URDF ('fr3_link8'); poses are in the space frame {S}. Twists are
+(v, omega), wrenches (force, moment). `wrench` w is the force and moment that the surroundings
+exert on the flange, about the flange's origin, in the axes of {S}. Busellato 2023, section 3, has
+h_e = -w, the wrench that the arm exerts on its surroundings. Energies and the centre of mass leave
+out the fixed base.
+
+Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes broadcast,
+returns a new array with these leading axes, which the caller owns, and raises JointVectorError if
+a vector has another shape. Where a value is not finite `PinocchioModel` gives NaN in that state's
+result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with which it is compared,
+raise JointVectorError.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -44,95 +62,7 @@ class TorqueDerivatives(NamedTuple):
     by_acceleration: Any
 
 
-class DynamicsModel(Protocol):
-    """
-    The rigid-body dynamics tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w of a serial arm.
-
-    All quantities are in SI units and joint order; for a prismatic joint read N for N m and m for
-    rad. Frames are numbered 1..n (the DH frame of each joint) and n + 1 (the flange), or named:
-    'flange', a joint's name or the name of a link in the arm's URDF ('fr3_link8'); poses are in
-    the space frame {S}. Twists are (v, omega), wrenches (force, moment). `wrench` w is the force
-    and moment that the surroundings exert on the flange, about the flange's origin, in the axes of
-    {S}. Busellato 2023, section 3, has h_e = -w, the wrench that the arm exerts on its
-    surroundings. Energies and the centre of mass leave out the fixed base.
-
-    Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes
-    broadcast, returns a new array with these leading axes, which the caller owns, and raises
-    JointVectorError if a vector has another shape. Where a value is not finite `PinocchioModel`
-    gives NaN in that state's result alone, as batches do; `NewtonEulerModel` and
-    `ExponentialsModel`, with which it is compared, raise JointVectorError.
-    """
-
-    description: ArmDescription
-
-    def frames(self, q: ArrayLike) -> Array:
-        """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
-        ...
-
-    def jacobian(
-        self, q: ArrayLike, frame: int | str = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
-    ) -> Array:
-        """Return a frame's Jacobian, (6, n), rows (v, omega), in one of REFERENCE_FRAMES."""
-        ...
-
-    def center_of_mass(self, q: ArrayLike) -> Array:
-        """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
-        ...
-
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (n, n) [kg m^2], symmetric, rotor inertias added to the diagonal."""
-        ...
-
-    def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return a Coriolis matrix C(q, dq), shape (n, n), with dM/dt = C + C^T."""
-        ...
-
-    def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq, shape (n,) [N m]."""
-        ...
-
-    def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (n,) [N m]: the torque that holds the arm still."""
-        ...
-
-    def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
-        ...
-
-    def inverse_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
-    ) -> Array:
-        """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, shape (n,) [N m]."""
-        ...
-
-    def forward_dynamics(
-        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
-    ) -> Array:
-        """Return the acceleration ddq that the torque tau [N m] causes, (n,) [rad/s^2]."""
-        ...
-
-    def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape () [J]."""
-        ...
-
-    def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
-        ...
-
-    def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
-        ...
-
-    def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """
-        Return the wrenches that link i - 1 exerts on link i, shape (n, 6) [N, N m].
-
-        Wrench i is about the origin of frame i, in the axes of {S}; rotor inertias do not enter.
-        """
-        ...
-
-
-class OwnFormulation(DynamicsModel):
+class OwnFormulation(ABC):
     """
     A formulation of this package: what follows from its frames and torques alone.
 
@@ -150,6 +80,20 @@ class OwnFormulation(DynamicsModel):
     ) -> None:
         self.description = described(description)
         self._gravity = gravity_vector(gravity)
+
+    @abstractmethod
+    def frames(self, q: ArrayLike) -> Array:
+        """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
+
+    @abstractmethod
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """Return M(q), shape (..., n, n) [kg m^2], symmetric, with rotor inertias."""
+
+    @abstractmethod
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Array:
+        """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
 
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 import math
 
 import numpy as np
@@ -115,21 +114,23 @@ def equations(description: ArmDescription) -> list[Section]:
     """
     graph = Graph()
     chain = build_chain(description, None, graph)
-    outputs = [
-        replace(output, array=letter)
-        for quantity, letter in _OF_MOTION.items()
-        for output in outputs_of(quantity, graph, chain)
-    ]
+    letters, outputs = zip(
+        *(
+            (letter, output)
+            for quantity, letter in _OF_MOTION.items()
+            for output in outputs_of(quantity, graph, chain)
+        )
+    )
     names = run_time_names(description.n)
-    program = write_program('equations', graph, outputs, ('q', 'dq'), names)
+    program = write_program('equations', graph, outputs, ('q', 'dq'), '', (), names)
     before, lines = (
-        tuple(Formula(line.target, line.expression) for line in statements)
+        tuple(Formula(*line.split(' = ')) for line in statements)
         for statements in (program.preparation, program.statements)
     )
     results = tuple(
-        Formula(result.array + ''.join(str(i + 1) for i in place), result.expression)
-        for result in program.results
-        for place in result.places
+        Formula(letter + ''.join(str(i + 1) for i in place), text)
+        for letter, (places, text) in zip(letters, program.results)
+        for place in places
     )
     multiplications, additions = operation_count(program)
     return [

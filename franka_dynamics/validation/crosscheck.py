@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..dynamics.model import DynamicsModel, GRAVITY
+from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
@@ -29,6 +29,7 @@ from ..typing import Array
 from ..urdf.source import described
 
 # The node uses Pinocchio, with which the other formulations are compared.
+DynamicsModel = PinocchioModel | NewtonEulerModel | ExponentialsModel
 FORMULATIONS: dict[str, Callable[[ArmDescription, ArrayLike], DynamicsModel]] = {
     'Pinocchio': PinocchioModel,
     'Newton-Euler': NewtonEulerModel,
@@ -41,7 +42,7 @@ TOLERANCE = 1e-12
 
 class ComparedQuantity(NamedTuple):
     """
-    The name of a method of DynamicsModel, how many of (q, dq, ddq) it takes, and its unit.
+    The name of a method of the models, how many of (q, dq, ddq) it takes, and its unit.
 
     For forward_dynamics a torque takes the place of ddq.
     """

@@ -58,15 +58,11 @@ def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
 
 @pytest.mark.parametrize(
     ('spelled', 'name'),
-    [('FR3', 'fr3'), ('fr3v2.1', 'fr3v2_1'), ('FR3v2.1', 'fr3v2_1'), ('FR3v2-1', 'fr3v2_1')],
+    [('FR3', 'fr3'), ('fr3v2.1', 'fr3v2_1'), ('FR3v2-1', 'fr3v2_1'), ('Panda', 'panda')],
 )
 def test_an_arm_is_found_however_its_name_is_spelled(spelled, name):
-    arm = load(spelled)
-    assert (arm.name, arm.joint_names) == (name, load(name).joint_names)
-
-
-def test_the_joints_of_an_alias_have_its_shipped_spelling():
-    assert load('Panda').joint_names == load('panda').joint_names
+    arm, expected = load(spelled), load(name)
+    assert (arm.name, arm.joint_names) == (expected.name, expected.joint_names)
 
 
 def test_panda_is_the_fer_by_another_name():
@@ -96,7 +92,7 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
     'given, sentence',
     [
         *(
-            (given, 'is not understood')
+            (given, 'A payload, mass, x, y, z, xx, .* must be finite numbers')
             for given in ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
         ),
         ('1,0,0,0,0.1,0,0,-0.1,0,0.1', 'belongs to no real body'),

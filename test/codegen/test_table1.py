@@ -70,8 +70,10 @@ def with_wrench_on_the_last_link(arm, classical):
         for array, size in (('q', 6), ('dq', 6), ('ddq', 6), ('f', 3), ('m', 3))
     )
     torques = inverse_dynamics(graph, chain, Inputs(q, dq, ddq, force, moment))
-    outputs = [Output('tau', ((i,),), torque) for i, torque in enumerate(torques)]
-    return write_program('inverse_dynamics', graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'))
+    outputs = [Output(((i,),), torque) for i, torque in enumerate(torques)]
+    return write_program(
+        'inverse_dynamics', graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'), 'tau', (6,)
+    )
 
 
 def table_arm(robot, inertia):
