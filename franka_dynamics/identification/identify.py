@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -39,8 +38,7 @@ from .solve import (
 )
 from .sources import labels_of, require_different, Source, Summarise, Summary
 from .sums import FOLDS, Sums
-from .torque_model import LARGE_OFFSET, OFFSET
-from .verdict import judge, size, Verdict
+from .verdict import judge, size
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import ResidualRms, Unit
@@ -49,7 +47,6 @@ from ..urdf.source import described
 
 Progress = Callable[[int, int], None]
 _STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
-_SLOW_SHARE = 0.05  # fraction of the velocity limit below which viscous friction hardly shows
 # A recording contradicts the others if its residual under the fit to all is above _TOGETHER times
 # that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
 # 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
@@ -61,25 +58,20 @@ _TOGETHER = 1.5
 Fit = tuple[ArmDescription, Array, tuple[Array, ...]]
 
 
-@dataclass(frozen=True, eq=False)
-class Fitting:
-    """Function object that fits sums; it can run in another process."""
-
-    prior: Prior
-    published: tuple[Prior, ...]
-    start: ArmDescription
-    precision: float
-    unit: Unit
-
-    def __call__(self, sums: Sums) -> Fit:
-        """Return the fit of all sets of parameters."""
-        noise = common_noise(sums, self.prior, self.precision, np.array(self.unit.per_joint))
-        base = estimate(sums, self.prior, self.precision, noise)
-        arm, theta = fit_consistent(
-            equations(sums, self.prior, noise), self.prior, self.precision, start=self.start
-        )
-        held = [friction_alone(sums, one, noise) for one in self.published]
-        return arm, noise, (base, theta, *held)
+def _fit(
+    prior: Prior,
+    published: Sequence[Prior],
+    start: ArmDescription,
+    precision: float,
+    unit: Unit,
+    sums: Sums,
+) -> Fit:
+    """Return the fit of all sets of parameters to sums; it can run in another process."""
+    noise = common_noise(sums, prior, precision, np.array(unit.per_joint))
+    base = estimate(sums, prior, precision, noise)
+    arm, theta = fit_consistent(equations(sums, prior, noise), prior, precision, start=start)
+    held = [friction_alone(sums, one, noise) for one in published]
+    return arm, noise, (base, theta, *held)
 
 
 def identify(
@@ -159,7 +151,7 @@ def identify(
     _require_motion(every.fastest)
     sets = [described(one) for one in published] or [start]
     prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
-    fitting = Fitting(prior, tuple(held), start, asked.regularization, unit)
+    fitting = partial(_fit, prior, held, start, asked.regularization, unit)
     whole = reduce(add, learnt)
     left_out = [whole.only(k) for k in range(FOLDS) if whole.samples[k]]
     given = [whole] if tested else [whole.without(k) for k in range(FOLDS) if whole.samples[k]]
@@ -175,8 +167,7 @@ def identify(
     scores = tuple(
         Score.of(
             name,
-            thetas[k],
-            every,
+            (every, thetas[k]),
             [(part, fitted[k]) for part, (_, _, fitted) in predicted],
             len(model.base),
             unit,
@@ -203,20 +194,13 @@ def identify(
         verdict,
         Recorded(
             tuple(one.note.name for one in used),
-            tuple(
-                ResidualRms.of_squares(one.squares(theta), int(one.samples.sum()), unit).E
-                for one in each
-            ),
+            tuple(ResidualRms.of_squares(one.squares(theta), one.count, unit).E for one in each),
             unseen,
             used[0].signal,
             tuple(one.note for one in used),
             tuple(failures),
         ),
-        (
-            *_contradictions(used, prior, asked.regularization, every),
-            *_offsets(theta, prior, verdict),
-            *_slow_joints(every.fastest, start),
-        ),
+        tuple(_contradictions(used, prior, asked.regularization, every)),
         unit.name,
     )
 
@@ -287,23 +271,6 @@ def _contradictions(
             )
 
 
-def _offsets(theta: Array, prior: Prior, verdict: Verdict) -> Iterator[str]:
-    """Yield a sentence on each offset far beyond its prior that the verdict does not name."""
-    model, b = prior.model, len(prior.root)
-    k = model.friction.symbols.index(OFFSET)
-    offsets = theta[b:].reshape(model.n, -1)[:, k]
-    usual = prior.friction_deviations.reshape(model.n, -1)[:, k]
-    arm = model.base.description
-    said = {one.joints for one in verdict.questions if one.kind == 'offset'}
-    for joint in np.flatnonzero(np.abs(offsets) > LARGE_OFFSET * usual):
-        if (joint,) in said:
-            continue
-        yield (
-            f'the torque sensor of {arm.joint_names[joint]} seems to be off by '
-            f'{offsets[joint]:.2f} N m: zero it, or give the offset to what uses its torque'
-        )
-
-
 def _require_motion(fastest: Array) -> None:
     """Raise IdentificationError if the largest speeds (n,) of all joints are below 0.01 rad/s."""
     if fastest.max() < _STILL:
@@ -311,20 +278,4 @@ def _require_motion(fastest: Array) -> None:
             f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s): torques '
             'show neither inertias nor friction. Record a motion that turns every joint to and '
             'fro, such as franka-dynamics identify plan makes.'
-        )
-
-
-def _slow_joints(fastest: Array, arm: ArmDescription) -> Iterator[str]:
-    """Yield one sentence on all joints that hardly moved, if any."""
-    limit = np.where(np.isfinite(arm.limit('velocity')), arm.limit('velocity'), 1.0)
-    slow = [
-        f'{name} (at most {speed:.2g} rad/s)'
-        for name, speed, bound in zip(arm.joint_names, fastest, limit)
-        if speed < _SLOW_SHARE * bound
-    ]
-    if slow:
-        yield (
-            f'{", ".join(slow)} hardly moved: their friction and the inertias about their axes '
-            'are hardly identified and stay near the prior; record a motion that turns every '
-            'joint to and fro'
         )

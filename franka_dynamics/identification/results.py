@@ -37,49 +37,38 @@ class Score:
     Errors of one set of parameters.
 
     `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
-    predicted by a fit without it; `rigid` without friction and offset, `unfiltered` compared with
-    unfiltered effort. `folds` has E of each unseen part.
+    predicted by a fit without it; `rigid` without friction and offset. `folds` has E of each
+    unseen part.
     """
 
     name: str
     train: ResidualRms
     test: ResidualRms
     rigid: ResidualRms
-    unfiltered: ResidualRms
     folds: tuple[float, ...]
 
     @classmethod
     def of(
         cls,
         name: str,
-        theta: Array,
-        every: Sums,
-        unseen: Sequence[tuple[Sums, Array]],
+        whole: tuple[Sums, Array],
+        unseen: list[tuple[Sums, Array]],
         b: int,
-        unit: Unit,
+        u: Unit,
     ) -> Score:
         """
-        Return the score of `theta` (p,), b of them base parameters, fitted to the sums `every`.
+        Return the score of parameters, b of them base parameters, with E in the unit `u`.
 
-        `unseen` has the sums of each unseen part and the parameters of a fit without it.
+        `whole` has all sums and the parameters (p,) fitted to them, `unseen` the sums of each
+        unseen part and the parameters of a fit without it.
         """
 
-        def errors(
-            parts: Sequence[tuple[Sums, Array]], last: int | None = None, *, raw: bool = False
-        ) -> ResidualRms:
-            squares = np.sum([one.squares(by[:last], unfiltered=raw) for one, by in parts], axis=0)
-            return ResidualRms.of_squares(
-                squares, sum(int(one.samples.sum()) for one, _ in parts), unit
-            )
+        def errors(parts: list[tuple[Sums, Array]], last: int | None = None) -> ResidualRms:
+            squares = np.sum([one.squares(by[:last]) for one, by in parts], axis=0)
+            return ResidualRms.of_squares(squares, sum(int(one.count) for one, _ in parts), u)
 
-        return cls(
-            name,
-            errors([(every, theta)]),
-            errors(unseen),
-            errors(unseen, b),
-            errors(unseen, raw=True),
-            tuple(errors([part]).E for part in unseen),
-        )
+        folds = tuple(errors([part]).E for part in unseen)
+        return cls(name, errors([whole]), errors(unseen), errors(unseen, b), folds)
 
 
 @dataclass(frozen=True)
@@ -153,8 +142,8 @@ class Identification:
         The arm's base parameters, then its friction parameters.
     base, deviations : ndarray, shape (p,)
         Base parameters and friction under the prior, and their standard deviations.
-    left_open : ndarray, shape (b,)
-        Standard deviations of base parameters relative to their prior ones (`solve.left_open`).
+    left_open : ndarray, shape (p,)
+        Standard deviations of parameters relative to their prior ones (`solve.left_open`).
     precision : SupportedPrecision
         The largest errors of the starting set that agree with the samples.
     prior : Prior
@@ -168,7 +157,7 @@ class Identification:
     recorded : Recorded
         The recordings.
     remarks : tuple of str
-        Warnings about joints that hardly moved, large offsets, and bags that do not fit together.
+        Warnings about bags that do not fit together.
 
     """
 

@@ -61,7 +61,7 @@ def friction_alone(sums: Sums, prior: Prior, noise: Array) -> Array:
 
 def residuals(sums: Sums, theta: Array) -> Array:
     """Return each joint's root mean square residual, shape (n,) [N m]."""
-    return np.asarray(np.sqrt(sums.squares(theta) / sums.samples.sum()))
+    return np.asarray(np.sqrt(sums.squares(theta) / sums.count))
 
 
 def common_noise(sums: Sums, prior: Prior, precision: float, per_joint: Array) -> Array:
@@ -115,12 +115,12 @@ def deviations(
 
 def left_open(sums: Sums, prior: Prior, noise: Array) -> Array:
     """
-    Return the base parameters' standard deviations relative to their prior ones, shape (b,).
+    Return the parameters' standard deviations relative to their prior ones, shape (p,).
 
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
-    b = len(prior.root)
     rows, _ = prior.rows(1.0)
-    matrix = sums.weighted(1.0 / (INDEPENDENT * noise**2))[: rows.shape[1], : rows.shape[1]]
+    p = len(rows)
+    matrix = sums.weighted(1.0 / (INDEPENDENT * noise**2))[:p, :p]
     spread = np.sqrt(np.diag(np.linalg.inv(matrix + rows.T @ rows)))
-    return np.asarray((spread / prior.deviations)[:b])
+    return np.asarray(spread / prior.deviations)

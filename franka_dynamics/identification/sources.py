@@ -161,11 +161,7 @@ class Summarise:
             scaled = recording.scaled(scale)
             try:
                 if isinstance(source, Motion):
-                    motion = replace(
-                        source,
-                        effort=source.effort * scale,
-                        effort_unfiltered=source.effort_unfiltered * scale,
-                    )
+                    motion = replace(source, effort=source.effort * scale)
                 else:
                     scaled = without_idle_effort(scaled)
                     motion = prepare(scaled, signal, columns=self.model.friction.columns)

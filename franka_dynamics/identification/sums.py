@@ -150,8 +150,8 @@ class Sums:
     Sums of products over the samples of recordings, for each fold and joint.
 
     `products` (folds, n, c, c) are of the c columns: base parameters, friction parameters (all
-    joints'), the columns of `places`, unfiltered and filtered torque. `samples` (folds,) are the
-    numbers of samples. `fastest` and `strongest` (n,) are each joint's largest filtered speed
+    joints'), the columns of `places`, and filtered torque. `samples` (folds,) are the numbers of
+    samples. `fastest` and `strongest` (n,) are each joint's largest filtered speed
     [rad/s] and torque [N m].
     """
 
@@ -188,7 +188,7 @@ class Sums:
             base, friction = model.blocks(block)
             more = [rigid[chosen], drifting[chosen], later[chosen]]
             more += _fault_columns(model, arm, block, base, rigid[chosen], late[chosen])
-            more += [block.effort_unfiltered, block.effort]
+            more.append(block.effort)
             rows = np.concatenate([model.regressor(base, friction), np.stack(more, -1)], axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
@@ -218,16 +218,20 @@ class Sums:
         one = slice(fold, fold + 1)
         return Sums(self.products[one], self.samples[one], self.fastest, self.strongest)
 
-    def squares(self, theta: Array, *, unfiltered: bool = False) -> Array:
+    @property
+    def count(self) -> int:
+        """The number of samples."""
+        return int(self.samples.sum())
+
+    def squares(self, theta: Array) -> Array:
         """
         Return each joint's sum of squared torque residuals, shape (n,) [N^2 m^2].
 
         `theta` are the first parameters, such as base parameters (b,) or all parameters (p,); the
-        other columns count for nothing. With `unfiltered` the predicted torque is compared with
-        the unfiltered measured torque.
+        other columns count for nothing.
         """
         residual = np.zeros(self.products.shape[-1])
-        residual[: len(theta)], residual[-2 if unfiltered else -1] = -np.asarray(theta), 1.0
+        residual[: len(theta)], residual[-1] = -np.asarray(theta), 1.0
         return self.of_columns(residual)
 
     def of_columns(self, values: Array) -> Array:

@@ -27,6 +27,7 @@ from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
 from ..recordings.preprocessing import Motion
+from ..recordings.replay import hand_in_words
 from ..typing import Array
 
 # Precision of the prior of inertias beside a fault: masses to 10 %. A wider prior lets inertias
@@ -42,7 +43,8 @@ _HELD = 1e8
 _LESS, _MARGIN = 0.8, 0.9
 # Residuals count at least as _RESOLVED normal residuals, so that no fault is found in noise.
 _RESOLVED = 0.25
-# Each column of a fault must lower the residual by 3 % for the fault to count as the better one.
+# Each column of a fault must lower the residual by 3 % for the fault to count as the better one,
+# and each second of a contact.
 _PER_COLUMN = 1.03
 # Part of a fault that must show beside held inertias of the starting set. Gains of 0.8 at joints 2
 # and 4 of two FER, which a gain of 1.2 at joint 3 explains as well, do not.
@@ -56,10 +58,6 @@ _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
 # joint's ratio is 0.4 for two FER, 1.5 for an FR3, 1.3 for a UR10e, 2.4 for a TX40 with a coupled
 # wrist that is not modelled.
 MOST_TIMES = 5.0
-# The worst second's residual over the median second's: at most 2.0 on sound recordings of two FER
-# and an FR3, 7.4 for pushes of 10 N.
-_CONTACT = 4.0
-_TOUCHED = 0.15  # largest share of the seconds in which a contact has half its largest residual
 _OTHER_UNIT = 3.0  # no real arm's masses differ so much from published ones
 # Published sets predict recordings of two FER and an FR3 to 0.8, 1.1 and 1.5 normal residuals at
 # the worst joint. Faults of the FER recordings that nothing else shows begin at 1.9.
@@ -86,6 +84,7 @@ class Cause:
     set's residual to the normal one, of 'inertias' that of a fit with masses within 10 % of the
     starting set's. `before` and `after` are residuals on left-out parts without and with it, as
     multiples of normal ones.
+    `where` is a contact's recording, or the set from whose inertias a fault is told.
     """
 
     kind: str
@@ -215,9 +214,9 @@ def _clear(before: float, after: float, second: float) -> bool:
     return after < _LESS * before and after < _MARGIN * second
 
 
-def _cause(fault: Fault, raw: Array, gravity: Array, before: float, after: float) -> Cause:
+def _cause(fault: Fault, raw: Array, prior: Prior, before: float, after: float) -> Cause:
     """Return a fault with its values in the user's terms (`Cause`) from those of its columns."""
-    kind, joints = fault
+    (kind, joints), known, gravity = fault, prior.reference, prior.model.base.gravity[0]
     values = np.array(raw)
     if kind == 'gain':
         values = 1.0 + raw
@@ -225,7 +224,8 @@ def _cause(fault: Fault, raw: Array, gravity: Array, before: float, after: float
         values = 1.0 + raw[0] + raw[1] * np.array([-0.5, 0.5])
     elif kind == 'gravity':
         values = gravity + raw @ directions(gravity)
-    return Cause(kind, joints, tuple(values.tolist()), before, after)
+    where = f'{known.inertial_set} {hand_in_words(known.hand)}'
+    return Cause(kind, joints, tuple(values.tolist()), before, after, where)
 
 
 def _possible(cause: Cause, gravity: Array) -> bool:
@@ -262,24 +262,25 @@ def _unseen(sums: Sums, prior: Prior) -> Array:
     theta, b = estimate(sums, prior, PRIOR_PRECISION, prior.normal), len(prior.root)
     friction = np.zeros(sums.products.shape[-1])
     friction[b : len(theta)] = theta[b:]
-    rubbing = np.sqrt(sums.of_columns(friction) / sums.samples.sum())
+    rubbing = np.sqrt(sums.of_columns(friction) / sums.count)
     times, _ = _LeftOut(sums, prior, PRIOR_PRECISION, _offsets(prior)).times()
     return np.asarray(times * prior.normal / normal_residual(prior.effort, rubbing))
 
 
-def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool]:
+def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
     """
     Return the faults that explain the residuals, at most two, and whether the fault is unclear.
 
-    It is unclear if some fault explains much, but not clearly more than others. `prior` is about
-    the starting set. No fault is named that inertias explain as well which the fit allows, and
-    what any inertias explain is only asked ('inertias'). A fault must also show beside the
-    starting set's own inertias, by at least half its size: two faults together can otherwise look
-    like a third.
+    Then follows the share of the residuals that the best faults leave. The fault is unclear if
+    some fault explains much, but not clearly more than others. `prior` is about the starting set.
+    No fault is named that inertias explain as well which the fit allows, and what any inertias
+    explain is only asked ('inertias'). A fault must also show beside the starting set's own
+    inertias, by at least half its size: two faults together can otherwise look like a third.
     """
     offsets, gravity = _usual_offsets(sums, prior), prior.model.base.gravity[0]
     search = _LeftOut(sums, prior, FITTED, offsets)
     times, _ = search.times()
+    whole = size(times)
     allowed, any_masses = (
         size(_LeftOut(sums, prior, precision, offsets).times()[0])
         for precision in (PRIOR_PRECISION, _ANY)
@@ -290,7 +291,7 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool]:
     for _ in range(2):
         fault, values, before, after, second = search.likeliest(faults)
         faults.append(fault)
-        found.append(_cause(fault, values, gravity, before, after))
+        found.append(_cause(fault, values, prior, before, after))
         least = min(least, after)
         if _clear(min(before, allowed), after, second):
             count = len(faults)
@@ -304,10 +305,10 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool]:
     if not all(_possible(one, gravity) for one in found[:count]):
         count = 0
     unclear = not count and least < _LESS * any_masses
-    if not (count or unclear) and least < _LESS * size(times):
+    if not (count or unclear) and least < _LESS * whole:
         joint = int(np.argmax(times))
-        return (Cause('inertias', (joint,), (times[joint],), size(times), least),), False
-    return tuple(found[:count]), unclear
+        found, count = [Cause('inertias', (joint,), (times[joint],), whole, least)], 1
+    return tuple(found[:count]), unclear, least / whole
 
 
 def questions(
@@ -346,8 +347,7 @@ def questions(
         and possible
         and (then := search.times([*given, asked])[0]).max() <= _USUAL
     ):
-        gravity = search.prior.model.base.gravity[0]
-        found.append(_cause(asked, values, gravity, least, left))
+        found.append(_cause(asked, values, search.prior, least, left))
         best, times = search, then
     joint = int(np.argmax(times))
     if times[joint] > _USUAL:
@@ -375,16 +375,21 @@ def seconds(motion: Motion, sums: Sums, prior: Prior) -> tuple[Array, Array]:
     return np.concatenate(begins), np.concatenate(sizes)
 
 
-def contact(begins: Array, sizes: Array, where: str) -> Cause | None:
-    """Return the cause 'contact' if the worst second is far worse than the median, or None."""
-    if not len(sizes):
+def contact(begins: Array, sizes: Array, where: str, left: float) -> Cause | None:
+    """
+    Return the cause 'contact' if a few seconds explain the residuals, or None.
+
+    The seconds are those with at least half the worst one's residual. They explain the residuals
+    as any other fault does: without them the residual is clearly smaller, and clearly smaller
+    than the share `left` that the best other faults leave.
+    """
+    touched = sizes > 0.5 * sizes.max(initial=0.0)
+    if touched.all():
         return None
-    worst, median = int(np.argmax(sizes)), float(np.median(sizes))
-    before, after = float(sizes[worst]), max(median, _RESOLVED)
-    # What lasts, such as a load, is no contact.
-    if before < _CONTACT * after or np.mean(sizes > 0.5 * before) > _TOUCHED:
+    before, after = size(sizes), size(sizes[~touched])
+    if not _clear(before, after * _PER_COLUMN ** np.count_nonzero(touched), left * before):
         return None
-    return Cause('contact', (), (float(begins[worst]),), before, after, where)
+    return Cause('contact', (), (float(begins[np.argmax(sizes)]),), before, after, where)
 
 
 def of_motion(
@@ -416,17 +421,16 @@ def judge(
     `prior` is about the starting set, `published` are about published sets. `each` has begins and
     sizes (`seconds`) and the name of each recording.
     """
-    found, unclear = causes(sums, prior)
+    explained, unclear, left = causes(sums, prior)
+    found = tuple(one for one in explained if not one.asks)
+    asked = tuple(one for one in explained if one.asks)
     best = '', np.nan
-    asked = tuple(one for one in found if one.asks)
-    found = tuple(one for one in found if not one.asks)
     if not found and not any(one.of_masses for one in asked):
-        touched = [contact(*one) for one in each]
+        touched = [contact(*one, left) for one in each]
         found = tuple(one for one in touched if one is not None)
         if not (found or unclear):
             offsets = tuple(one for one in asked if one.kind == 'offset')
             told, best = questions(sums, published, [(one.kind, one.joints) for one in offsets])
-            found = tuple(one for one in told if not one.asks)
             asked = (*offsets, *told) if told else asked
     if found:
         asked = ()

@@ -15,7 +15,9 @@ from .verdict import headline, verdict_lines
 from ..identification.results import Identification, LEAST_GAIN
 from ..recordings.preprocessing import Motion
 
-_OPEN = 0.5  # a base parameter is poorly known if this part of its prior deviation is left
+_OPEN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
+# Offsets and slip elements, which many sound motions leave near zero.
+_HELD = ('fo', 'fz')
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             },
             'prior': {'precision': result.options.regularization, 'supported': result.precision},
             'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
-            'left_open': dict(zip(result.model.base.names, result.left_open.tolist())),
+            'left_open': dict(zip(result.model.names, result.left_open.tolist())),
             'slip_reaches_rad': result.model.friction.reaches,
             'residual_of_recordings': dict(zip(recorded.names, recorded.errors)),
             'unseen_recordings': recorded.names[len(recorded.names) - recorded.unseen :],
@@ -110,23 +112,26 @@ def _unseen(result: Identification) -> str:
     return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
 
 
+# Why links are poorly known, by the first letter of the parameters that the motion leaves open.
+_WHY = {
+    'XYZI': 'they turn too slowly to show all their inertia',
+    'm': 'they are never tilted enough against gravity',
+    'f': 'their joints hardly move, so that friction is not seen',
+}
+
+
 def _poorly_known(result: Identification) -> list[str]:
     """Return a sentence on the links whose parameters the motion leaves open, and why."""
-    names = result.model.base.names
-    opened = [name for name, part in zip(names, result.left_open) if part > _OPEN]
+    parts = zip(result.model.names, result.left_open)
+    opened = [name for name, part in parts if part > _OPEN and name[:2] not in _HELD]
     if not opened:
         return []
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
-    listed = ', '.join(map(str, links))
-    inertias = any(not name.startswith('m') for name in opened)
-    moments = any(name.startswith('m') for name in opened)
-    why = [
-        *(['they turn too slowly to show all their inertia'] if inertias else []),
-        *(['they are never tilted enough against gravity'] if moments else []),
-    ]
+    why = [text for letters, text in _WHY.items() if any(name[0] in letters for name in opened)]
     return [
-        f'Link{"s" * (len(links) > 1)} {listed} {"are" if len(links) > 1 else "is"} poorly known, '
-        f'because {" and ".join(why)}: {len(opened)} of {len(names)} base parameters stay near '
+        f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
+        f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}: '
+        f'{len(opened)} of {len(result.model.names)} parameters stay near '
         f'{result.start.inertial_set}. `identify plan --given` plans a motion that shows them.'
     ]
 
@@ -143,11 +148,8 @@ def tables(result: Identification) -> list[Table]:
         Table(
             f'E over all joints [{unit}], friction of published sets fitted to the same data; '
             'rigid alone: without friction and offset',
-            ['parameters', *heads('all data', 'unseen', 'rigid alone', 'unfiltered')],
-            [
-                (one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E, one.unfiltered.E)
-                for one in scores
-            ],
+            ['parameters', *heads('all data', 'unseen', 'rigid alone')],
+            [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in scores],
         ),
         Table(
             f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',

@@ -39,11 +39,11 @@ _CAUSES = {
     'this out, or record again with nobody near.',
 }
 _QUESTIONS = {
-    'gain': 'Are all efforts {0:.2f} times the torques? The published masses say so, and nothing '
+    'gain': 'Are all efforts {0:.2f} times the torques? The masses of {where} say so, and nothing '
     'else in the recordings can tell. If the unit or torque constant may be wrong, {fix} corrects '
     'it; every identified mass is in proportion to it.',
-    'load': 'Does the flange carry {kg:.2f} kg {more} than said? Name the hand with --hand, or a '
-    'load with --payload {0:.2f},{center}; otherwise it becomes part of the last link.',
+    'load': 'Does the flange carry {kg:.2f} kg {more} than {where}? Name the hand with --hand, or '
+    'a load with --payload {0:.2f},{center}; otherwise it becomes part of the last link.',
     'offset': _CAUSES['offset'],
     'inertias': 'Do masses or centres of mass differ by much more than 10 % from the starting '
     'set? With such masses residuals are {after:.1f} instead of {before:.1f} times those of a '

@@ -91,6 +91,8 @@ def test_an_offset_is_said_once(simulate):
     result = identify([prepared(off, arm, SIMPLE)], arm, [arm], SIMPLE)
     said = [line for line in details(result) if f'{arm.joint_names[0]} ' in line and 'off' in line]
     assert len(said) == 1, details(result)
+    # The arm has it, too: whatever its size, it does no harm to the inertias.
+    assert result.arm.friction.offset[0] > 0.3 and result.accepted is result.improvement.better
 
 
 def test_unseen_half_of_a_real_arm_is_predicted(motions):
@@ -124,7 +126,9 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     fv_5 = result.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
     assert result.deviations[fv_5] > 0.5 * result.prior.deviations[fv_5]
-    assert 'fr3_joint5 (at most 0.00' in result.remarks[-1]
+    assert result.left_open[fv_5] > 0.5
+    (line,) = (one for one in details(result) if 'poorly known' in one)
+    assert '5' in line.partition(' poorly')[0] and 'joints hardly move' in line
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
@@ -186,17 +190,6 @@ def test_sources_at_fault_are_refused_before_any_fit(simulate, sources, error, n
     recording = simulate(FER, duration=24.0, noise=0.1)
     with pytest.raises(error, match=names):
         identify(sources(recording), FER)
-
-
-def test_an_offset_far_beyond_its_prior_is_reported(fer_1khz_recording):
-    motion = prepared(fer_1khz_recording)
-    # 0.8 N m at joint 1, where gravity makes none, are too little for a fault.
-    off = replace(motion, effort=motion.effort + 0.8 * np.eye(7)[0])
-    result = identify([off], FER, [FER])
-    # By a cause or a question of the verdict, or else by a remark.
-    verdict = result.verdict
-    said = [(one.kind, one.joints) for one in (*verdict.causes, *verdict.questions)]
-    assert ('offset', (0,)) in said or any('fer_joint1' in one for one in result.remarks)
 
 
 def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):

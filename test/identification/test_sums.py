@@ -44,10 +44,6 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     np.testing.assert_allclose(
         residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
     )
-    raw = motion.effort_unfiltered - MODEL.torque(motion, theta)
-    np.testing.assert_allclose(
-        sums.squares(theta, unfiltered=True), np.sum(raw**2, axis=0), rtol=1e-6
-    )
     triangle, effort = equations(sums, prior, prior.normal)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
