@@ -13,7 +13,7 @@ parameters differ from the first arm's.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 import math
 from typing import Any
 
@@ -40,6 +40,9 @@ _SAME = 1e-9
 # Two numbers, one of them from the rounded text of a URDF, are equal within TEXT: pi/2 written as
 # 1.570796 is 3e-7 off.
 TEXT = 1e-6
+
+
+Pair = tuple[Parameter, Parameter]  # a parameter of the first and of the second arm
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +89,8 @@ class Comparison:
             'hand': self.first.hand,
             'second': self.second.file or self.second.name,
             'passed': self.passed,
-            'together': asdict(self.together),
-            'differences': [asdict(one) for one in self.differences],
+            'together': self.together,
+            'differences': self.differences,
         }
 
 
@@ -106,70 +109,44 @@ def compare_described(
     probe = TorqueProbe(first, gravity)
     unreversed, aligned, reversed_joints = nearest_alignment(first, second, tolerance)
 
-    def differences(
-        pairs: Sequence[tuple[Parameter, Parameter]],
-        changed: Callable[[str], ArmDescription | None],
-    ) -> tuple[Difference, ...]:
-        """Return a Difference of each pair; `changed(place)` is the first arm with its effect."""
-        arms = {place: changed(place) for place in dict.fromkeys(one.place for one, _ in pairs)}
-        effects = {
-            place: 0.0 if arm is None else probe.effect(arm).largest for place, arm in arms.items()
-        }
-        return tuple(
-            Difference(one.place, one.name, one.value, other.value, one.unit, effects[one.place])
+    def told(pairs: Sequence[Pair], changed: ArmDescription | None = None) -> list[Difference]:
+        """Return a Difference of each pair; `changed` is the first arm with their effect."""
+        effect = probe.effect(changed).largest if pairs and changed is not None else 0.0
+        return [
+            Difference(one.place, one.name, one.value, other.value, one.unit, effect)
             for one, other in pairs
-        )
+        ]
 
-    def reversed_at(place: str) -> ArmDescription:
-        return with_joint_reversed(first, first.joint_names.index(place))
+    def differing(parameters: Callable[[ArmDescription], list[Parameter]]) -> list[Pair]:
+        return _differing_pairs(parameters(first), parameters(aligned), tolerance)
 
-    def built_at(place: str) -> ArmDescription | None:
-        if place == 'flange':  # no torque depends on its row: a load is part of the last link
-            return None
-        if place == 'base':
-            return replace(first, base=aligned.base)
-        i = first.joint_names.index(place)
-        other = aligned.joints[i]
-        joint = replace(
-            first.joints[i], kind=other.kind, row=other.row, rotor_inertia=other.rotor_inertia
-        )
-        return replace(first, joints=(*first.joints[:i], joint, *first.joints[i + 1 :]))
-
-    def loaded_at(place: str) -> ArmDescription:
-        i = first.joint_names.index(place)
-        return replace(first, links=(*first.links[:i], aligned.links[i], *first.links[i + 1 :]))
-
-    names = [first.joint_names[i] for i in reversed_joints]
-    signs = [
-        (Parameter(name, 'joint sign', '', '+'), Parameter(name, 'joint sign', '', '-'))
-        for name in names
+    built, geometry, links = differing(geometry_parameters), [], []
+    geometry += told(
+        [one for one in built if one[0].place == 'base'], replace(first, base=aligned.base)
+    )
+    # No torque depends on the flange's row: a load is part of the last link.
+    geometry += told([one for one in built if one[0].place == 'flange'])
+    for i, name in enumerate(first.joint_names):
+        if i in reversed_joints:
+            sign = tuple(Parameter(name, 'joint sign', '', one) for one in '+-')
+            geometry += told([sign], with_joint_reversed(first, i))
+        own, other = first.joints[i], aligned.joints[i]
+        joint = replace(own, kind=other.kind, row=other.row, rotor_inertia=other.rotor_inertia)
+        changed = replace(first, joints=(*first.joints[:i], joint, *first.joints[i + 1 :]))
+        geometry += told([one for one in built if one[0].place == name], changed)
+        changed = replace(first, links=(*first.links[:i], aligned.links[i], *first.links[i + 1 :]))
+        links += told(_differing_inertias(first, aligned, i, tolerance), changed)
+    friction = differing(
+        lambda arm: [Parameter('arm', 'friction model', '', friction_form(arm))]
+    ) or differing(friction_parameters)
+    others = [
+        *told(differing(limit_parameters)),
+        *told(friction, replace(first, friction=aligned.friction)),
     ]
-    geometry = _differing_pairs(
-        geometry_parameters(first), geometry_parameters(aligned), tolerance
-    )
-    links = [
-        pair for i in range(first.n) for pair in _differing_inertias(first, aligned, i, tolerance)
-    ]
-    limits = _differing_pairs(limit_parameters(first), limit_parameters(aligned), tolerance)
-    model, other = (
-        Parameter('arm', 'friction model', '', friction_form(arm)) for arm in (first, aligned)
-    )
-    friction = [(model, other)]
-    if model == other:
-        friction = _differing_pairs(
-            friction_parameters(first), friction_parameters(aligned), tolerance
-        )
-    rubbing = replace(first, friction=aligned.friction)
-    return Comparison(
-        first,
-        aligned,
-        (*differences(signs, reversed_at), *differences(geometry, built_at)),
-        differences(links, loaded_at),
-        (*differences(limits, lambda _: None), *differences(friction, lambda _: rubbing)),
-        # In `unreversed` no joint is reversed to match the first arm: the effect of all
-        # differences includes the effect of reversed joints.
-        probe.effect(unreversed),
-    )
+    # In `unreversed` no joint is reversed to match the first arm: the effect of all differences
+    # includes the effect of reversed joints.
+    together = probe.effect(unreversed)
+    return Comparison(first, aligned, tuple(geometry), tuple(links), tuple(others), together)
 
 
 def nearest_alignment(
@@ -225,7 +202,7 @@ def _count(first: ArmDescription, second: ArmDescription, tolerance: float) -> i
 
 def _differing_pairs(
     first: Sequence[Parameter], second: Sequence[Parameter], tolerance: float
-) -> list[tuple[Parameter, Parameter]]:
+) -> list[Pair]:
     """Return the pairs of the first and second arm's parameters that differ."""
     return [
         (a, b)
@@ -247,7 +224,7 @@ def alike(a: float | str, b: float | str, tolerance: float, *, angle: bool = Fal
 
 def _differing_inertias(
     first: ArmDescription, second: ArmDescription, i: int, tolerance: float
-) -> list[tuple[Parameter, Parameter]]:
+) -> list[Pair]:
     """Return link i's differing parameters, in the form in which the fewest differ."""
     if first.links[i] == second.links[i]:
         return []

@@ -142,8 +142,7 @@ def model_from_urdf(
     Raises
     ------
     UrdfError
-        If the text cannot be read as an arm with these joints, a link has no mass, or a joint no
-        limits.
+        If the text cannot be read as an arm with these joints, or a link has no mass.
     UrdfMismatchError
         If geometry or inertials differ, or the torques differ from those of Pinocchio's model;
         its `verdict` has all findings.
@@ -295,23 +294,13 @@ def _refuse(verdict: UrdfVerdict) -> None:
 
 
 def _require_complete(chain: SerialChain) -> None:
-    """Raise UrdfError for a link without mass or a joint without limits."""
+    """Raise UrdfError for a link without mass."""
     if chain.massless:
         raise UrdfError(
-            f'{chain.source}: {_plural("link", chain.massless)} without mass: there is no '
+            f'{chain.source}: link {", ".join(chain.massless)} without mass: there is no '
             '<inertial> in it, nor in what is fixed to it. Give the inertials, or take the model '
             'from the arm file (model_source: description).'
         )
-    unlimited = [joint.name for joint in chain.joints if joint.limits is None]
-    if unlimited:
-        raise UrdfError(
-            f'{chain.source}: {_plural("joint", unlimited)} without <limit>; URDF requires '
-            'effort and velocity limits for a joint that moves. Give them.'
-        )
-
-
-def _plural(word: str, names: Sequence[str]) -> str:
-    return f'{word}{"s" if len(names) > 1 else ""} {", ".join(names)}'
 
 
 def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
