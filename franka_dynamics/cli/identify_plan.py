@@ -83,9 +83,7 @@ def _print(
         f'After {times} ({repetitions * given.period / 60.0:.1f} minutes){bags} '
         f'{np.count_nonzero(~unknown)} of {len(values)} base parameters are identifiable; a '
         f"standard deviation is at most {found.left_open.max():.0%} of the prior's (masses "
-        f'100 %, others in proportion). Random motions within the same limits '
-        f'({len(found.random_worst)} of them) reach {found.random_worst.min():.0%} to '
-        f'{found.random_worst.max():.0%} after {given.repetitions or FEWEST} repetitions.'
+        '100 %, others in proportion).'
     )
     if unknown.any():
         rows = [

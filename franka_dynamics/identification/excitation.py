@@ -97,17 +97,15 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory within all limits, compared with random trajectories.
+    An optimised trajectory within all limits.
 
     `deviations` (p,) are the predicted standard deviations of all parameters, `left_open` (b,) the
-    remaining fractions of the prior standard deviations of the base parameters. `random_worst` has
-    the largest entry of `left_open` for each random trajectory of the same form and limits.
+    remaining fractions of the prior standard deviations of the base parameters.
     """
 
     trajectory: FourierTrajectory
     deviations: Array
     left_open: Array
-    random_worst: Array
 
 
 def random_trajectory(
@@ -191,12 +189,10 @@ def optimise(
     """
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)
-    candidates, numbers, worst = [], [], []
+    candidates, numbers = [], []
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
-        states = candidates[-1].sampled(_SAMPLES)
-        numbers.append(float(problem.criterion(*states)))
-        worst.append(float(problem.left_open(*states).max()))
+        numbers.append(float(problem.criterion(*candidates[-1].sampled(_SAMPLES))))
         if progress is not None:
             progress(k + 1, draws + iterations)
     best = candidates[int(np.argmin(numbers))]
@@ -208,15 +204,12 @@ def optimise(
     improved = within_limits(problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES)
     if problem.criterion(*improved.sampled(_SAMPLES)) > min(numbers):
         improved = within_limits(problem, best, _CHECK_SAMPLES)
-    return _predicted(problem, improved, np.array(worst))
+    return _predicted(problem, improved)
 
 
-def _predicted(
-    problem: ExcitationProblem, trajectory: FourierTrajectory, random_worst: Array
-) -> Excitation:
+def _predicted(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     states = trajectory.sampled(_SAMPLES)
-    deviations, left_open = problem.deviations(*states), problem.left_open(*states)
-    return Excitation(trajectory, deviations, left_open, random_worst)
+    return Excitation(trajectory, problem.deviations(*states), problem.left_open(*states))
 
 
 def repeated(
@@ -231,7 +224,7 @@ def repeated(
 
     def recorded(repetitions: int) -> Excitation:
         lasting = replace(problem, duration=repetitions * found.trajectory.period)
-        return _predicted(lasting, found.trajectory, found.random_worst)
+        return _predicted(lasting, found.trajectory)
 
     def enough(repetitions: int) -> bool:
         return not problem.not_known(recorded(repetitions).deviations).any()

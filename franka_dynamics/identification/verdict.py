@@ -58,6 +58,7 @@ _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
 # joint's ratio is 0.4 for two FER, 1.5 for an FR3, 1.3 for a UR10e, 2.4 for a TX40 with a coupled
 # wrist that is not modelled.
 MOST_TIMES = 5.0
+_TOUCHED = 0.15  # largest share of the seconds in which a contact has half its largest residual
 _OTHER_UNIT = 3.0  # no real arm's masses differ so much from published ones
 # Published sets predict recordings of two FER and an FR3 to 0.8, 1.1 and 1.5 normal residuals at
 # the worst joint. Faults of the FER recordings that nothing else shows begin at 1.9.
@@ -384,7 +385,7 @@ def contact(begins: Array, sizes: Array, where: str, left: float) -> Cause | Non
     than the share `left` that the best other faults leave.
     """
     touched = sizes > 0.5 * sizes.max(initial=0.0)
-    if touched.all():
+    if not len(sizes) or touched.mean() > _TOUCHED:  # what lasts, such as a load, is no contact
         return None
     before, after = size(sizes), size(sizes[~touched])
     if not _clear(before, after * _PER_COLUMN ** np.count_nonzero(touched), left * before):

@@ -39,31 +39,17 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
     with needing('Reading bags needs rosbags', 'replay'):
         from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
-    if not bag.exists():
-        raise RecordingError(
-            f'{bag} does not exist; give the folder of a rosbag2, or a single '
-            f'{", ".join(_FILES)} file.'
-        )
-    files = [bag] if bag.is_file() else [one for one in bag.iterdir() if one.suffix in _FILES]
-    if files and not any(one.stat().st_size for one in files):
-        raise RecordingError(
-            f'{files[0]} is empty: its recorder ended before it wrote anything; record again.'
-        )
+    inside = list(bag.iterdir()) if bag.is_dir() else [bag] if bag.exists() else []
+    files = [one for one in inside if one.suffix in _FILES]
     if not files:
         raise RecordingError(
-            f'{bag} is a folder without a bag: no {", ".join(_FILES)} file is in it; give the '
-            'folder that `bag record` or `ros2 bag record` made.'
+            f'{bag} is no bag; give the folder of a rosbag2, or a single {", ".join(_FILES)} file '
+            '(`bag import` reads logs of other kinds).'
         )
     unclosed = unclosed_file(bag)
-    if unclosed is None and bag.is_dir() and not (bag / 'metadata.yaml').is_file():
-        raise RecordingError(
-            f'{bag} has no metadata.yaml, so it is no rosbag2 or was not closed. {WHAT_TO_DO}.'
-        )
-    if bag.is_file() and bag.suffix not in _FILES:
-        raise RecordingError(
-            f'{bag} is none of {", ".join(_FILES)}; give the folder of a rosbag2, or a single '
-            'file of those kinds (`bag import` reads logs of other kinds).'
-        )
+    closed = bag.is_file() or unclosed is not None or (bag / 'metadata.yaml').is_file()
+    if not (closed and any(one.stat().st_size for one in files)):
+        raise RecordingError(f'{bag} was not closed, or is empty. {WHAT_TO_DO}.')
     try:
         if bag.suffix == '.bag':
             with rosbag1.Reader(bag) as reader:

@@ -25,7 +25,6 @@ from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import UrdfError, UrdfMismatchError
-from ..typing import Array
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -187,7 +186,12 @@ def model_from_urdf(
         source=source,
         file=source,
     )
-    _require_same_reading(xml, description, chain.mount, verdict)
+    off, _ = reading_differences(xml, description, chain.mount)
+    if not off <= _READING_TOLERANCE:
+        words = "joint torque by Pinocchio's model of the URDF", 'equal', f'{off:.3g} N m off', ''
+        remark = 'a reading error of this package; please report it with the URDF'
+        finding = Difference('the arm', *words, off, remark)
+        _refuse(replace(verdict, findings=(finding,)))
     unphysical = tuple(f'{sentence}.' for sentence in description.inconsistencies())
     return description, replace(verdict, notes=(*unphysical, *verdict.notes))
 
@@ -233,48 +237,16 @@ def _judgement(
     findings.sort(key=lambda one: -one.torque_effect)
     same = not findings
     if same and nearest.known.name != reference.name:
-        findings.append(_other_arm(nearest, reference, replace(first, links=second.links)))
+        effect = TorqueProbe(reference, GRAVITY).effect(replace(first, links=second.links))
+        words = 'inertial set', f'a set of {reference.name}', str(nearest), ''
+        remark = f'the URDF is that of a {nearest.known.name}'
+        findings.append(Difference('the arm', *words, effect.largest, remark))
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
     if not findings and nearest.worst is not Match.EXACT:
         notes.append(f'The difference to {nearest} acts on torques: {found.together}.')
     return same, tuple(findings), tuple(notes)
-
-
-def _other_arm(nearest: NearestSet, arm: ArmDescription, found: ArmDescription) -> Difference:
-    """Return a Difference which says that a URDF has the inertials of another published arm."""
-    return Difference(
-        'the arm',
-        'inertial set',
-        f'a set of {arm.name}',
-        str(nearest),
-        '',
-        TorqueProbe(arm, GRAVITY).effect(found).largest,
-        f'the URDF is that of a {nearest.known.name}',
-    )
-
-
-def _require_same_reading(
-    xml: str, description: ArmDescription, mount: Array, verdict: UrdfVerdict
-) -> None:
-    """
-    Raise UrdfMismatchError if a torque differs by more than _READING_TOLERANCE from Pinocchio's.
-
-    The torques are those of the description and of Pinocchio's model of the URDF.
-    """
-    difference, _ = reading_differences(xml, description, mount)
-    if not difference <= _READING_TOLERANCE:
-        finding = Difference(
-            'the arm',
-            "joint torque by Pinocchio's model of the URDF",
-            'equal',
-            f'{difference:.3g} N m off',
-            '',
-            difference,
-            'a reading error of this package; please report it with the URDF',
-        )
-        _refuse(replace(verdict, findings=(finding,)))
 
 
 def _refuse(verdict: UrdfVerdict) -> None:

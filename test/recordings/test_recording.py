@@ -205,7 +205,7 @@ def test_a_bag_of_too_few_messages_says_so(
         ('mcap', 'bag.mcap', lambda x: x[: len(x) // 2], False, r'cut short|holds no t'),
         ('mcap', 'bag.mcap', lambda x: x[: len(x) // 20], True, r'cut short|holds no t'),
         ('sqlite3', 'bag.db3', lambda x: x[: len(x) * 9 // 10], False, r'cut short|holds no t'),
-        ('sqlite3', 'bag.db3', lambda _: b'', True, 'is empty: its'),
+        ('sqlite3', 'bag.db3', lambda _: b'', True, 'is empty'),
         ('mcap', 'metadata.yaml', lambda _: b'', False, r'leaves such a file: .*record again\.$'),
         ('mcap', 'metadata.yaml', lambda _: b'\xff', False, r'such a file: .*record again\.$'),
         (
@@ -215,7 +215,7 @@ def test_a_bag_of_too_few_messages_says_so(
             False,
             'index promises 302',
         ),
-        ('sqlite3', 'metadata.yaml', None, False, r'has no metadata\.yaml'),
+        ('sqlite3', 'metadata.yaml', None, False, 'was not closed'),
     ],
 )
 def test_a_damaged_bag_says_so(simulate, tmp_path, storage, file, edit, single_file, sentence):
@@ -257,13 +257,9 @@ def test_a_last_record_that_ends_with_the_file_is_kept(tmp_path, lost, kept):
         assert copy.read_bytes().count(record) == kept
 
 
-def test_paths_that_are_no_bags_are_refused_each_by_its_reason(tmp_path):
+@pytest.mark.parametrize('name', ['absent', 'notes.txt', 'folder'])
+def test_a_path_that_is_no_bag_is_refused_by_name(tmp_path, name):
     (tmp_path / 'notes.txt').write_text('no bag')
     (tmp_path / 'folder').mkdir()
-    for name, joints, sentence in (
-        ('absent', FER, 'does not exist; give the folder of a rosbag2'),
-        ('notes.txt', FER, r'is none of \.mcap, \.db3'),
-        ('folder', 'fer', r'is a folder without a bag(?!.*killed)'),
-    ):
-        with pytest.raises(RecordingError, match=sentence):
-            read_recording(tmp_path / name, joints)
+    with pytest.raises(RecordingError, match=rf'{name} is no bag(?!.*killed)'):
+        read_recording(tmp_path / name, FER)
