@@ -128,7 +128,7 @@ def compare_described(
     geometry += told([one for one in built if one[0].place == 'flange'])
     for i, name in enumerate(first.joint_names):
         if i in reversed_joints:
-            sign = tuple(Parameter(name, 'joint sign', '', one) for one in '+-')
+            sign = Parameter(name, 'joint sign', '', '+'), Parameter(name, 'joint sign', '', '-')
             geometry += told([sign], with_joint_reversed(first, i))
         own, other = first.joints[i], aligned.joints[i]
         joint = replace(own, kind=other.kind, row=other.row, rotor_inertia=other.rotor_inertia)
