@@ -47,7 +47,7 @@ from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.node_group import ros_value, use_isolated_network
+from franka_dynamics.ros.node_group import child_command, ros_value, use_isolated_network
 from franka_dynamics.simulation.step_log import read_steps
 
 FER = load('fer')
@@ -98,7 +98,7 @@ class Bench:
     def start(self, name: str, module: str, *renamed: str, **parameters) -> None:
         """Start a node; NAME.log gets the node's output."""
         words = [f'{key.replace("__", ".")}:={ros_value(one)}' for key, one in parameters.items()]
-        command = [sys.executable, '-m', 'franka_dynamics.ros', module, '--ros-args']
+        command = child_command(module)
         for option, texts in (('-p', words), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self.folder / f'{name}.log').open('wb') as log:

@@ -208,13 +208,18 @@ def effort_message(stamp: Time, names: list[str], effort: Array, frame_id: str =
     return message
 
 
+# A number or an array for each point.
+Rows = Sequence[Any] | Array
+
+
 def trajectory_message(
     joint_names: Sequence[str],
-    times: Array,
-    positions: Array,
-    velocities: Array | None = None,
-    accelerations: Array | None = None,
-    effort: Array | None = None,
+    times: Rows,
+    positions: Rows,
+    velocities: Rows | None = None,
+    accelerations: Rows | None = None,
+    effort: Rows | None = None,
+    *,
     start: float = 0.0,
 ) -> JointTrajectory:
     """
@@ -243,7 +248,7 @@ def motion_message(
 ) -> JointTrajectory:
     """Return `motion` with torques `effort` (k, n) [N m] as a message stamped `start` [s]."""
     rows = motion.positions, motion.velocities, motion.accelerations, effort
-    return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start)
+    return trajectory_message(joint_names, motion.times - motion.times[0], *rows, start=start)
 
 
 def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
@@ -255,24 +260,17 @@ def request_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTr
 _MOST_NANOSECONDS = 10**9 - 1
 
 
-class UnreadableMessageError(FrankaDynamicsError, ValueError):
-    """The bytes are no message of the expected type, or too many."""
-
-
 class OtherJointsError(JointStateError):
     """A joint state, such as a gripper's, names none of the arm's joints."""
 
 
-def received(kind: type, data: bytes) -> Any:
-    """
-    Return the message of a type from serialized bytes.
-
-    Raises UnreadableMessageError if the bytes are no message of the type.
-    """
+def received(kind: type, data: bytes, what: str, refused: type[FrankaDynamicsError]) -> Any:
+    """Return the message of a type from serialized bytes; raise `refused` if they are none."""
     try:
         return deserialize_message(data, kind)
     except (RMWError, UnicodeDecodeError) as error:
-        raise UnreadableMessageError(shortened(' '.join(str(error).split()), 200)) from error
+        reason = shortened(' '.join(str(error).split()), 200)
+        raise refused(f'The {what} cannot be read: {reason}.') from error
 
 
 class JointStateReader:
@@ -292,10 +290,7 @@ class JointStateReader:
         one of the arm's joints is missing or named twice, or there are not as many positions,
         velocities and, if any, efforts as names. Values are not checked.
         """
-        try:
-            message = received(JointState, data)
-        except UnreadableMessageError as error:
-            raise JointStateError(f'The joint state cannot be read: {error}.') from error
+        message = received(JointState, data, 'joint state', JointStateError)
         stamp = message.header.stamp
         if stamp.nanosec > _MOST_NANOSECONDS:
             raise JointStateError(
@@ -369,10 +364,7 @@ def read_trajectory(data: bytes) -> JointTrajectory:
 
     Raises ReferenceRefusedError if the bytes are no trajectory_msgs/JointTrajectory.
     """
-    try:
-        message: JointTrajectory = received(JointTrajectory, data)
-    except UnreadableMessageError as error:
-        raise ReferenceRefusedError(f'The reference cannot be read: {error}.') from error
+    message: JointTrajectory = received(JointTrajectory, data, 'reference', ReferenceRefusedError)
     return message
 
 
@@ -435,19 +427,13 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     shipped = ready_excitation(str(path))
     if shipped is not None and not path.exists():
         path = shipped
-    lead = round(lead_in * 1e9)
     try:
         content = read_mapping(path, expected=_FORM)
-        message = JointTrajectory(joint_names=content['joint_names'])
-        for point in content['points']:
-            since = point['time_from_start']
-            total = since.get('sec', 0) * 10**9 + since.get('nanosec', 0) + lead
-            message.points.append(
-                JointTrajectoryPoint(
-                    time_from_start=Duration(sec=total // 10**9, nanosec=total % 10**9),
-                    **{name: [float(x) for x in point.get(name, ())] for name in POINT_FIELDS},
-                )
-            )
+        points = content['points']
+        since = [point['time_from_start'] for point in points]
+        times = [lead_in + one.get('sec', 0) + 1e-9 * one.get('nanosec', 0) for one in since]
+        rows = [[point.get(name, ()) for point in points] for name in POINT_FIELDS]
+        message = trajectory_message(content['joint_names'], times, *rows)
         request_of(message)
     except DescriptionError as error:
         raise SettingsError(str(error)) from error

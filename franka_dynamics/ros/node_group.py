@@ -33,6 +33,13 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
+def child_command(module: str) -> list[str]:
+    """Return the command that runs a node of a module as this program's child, for ROS arguments."""
+    program = 'from franka_dynamics.ros.start import run_child; exit(run_child())'
+    # With faulthandler the log of a node that crashes says in which Python line.
+    return [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
+
+
 class NodeGroup:
     """
     Nodes as child processes; the context manager ends them all at exit.
@@ -61,9 +68,7 @@ class NodeGroup:
         arguments = [f'{name}:={ros_value(value)}' for name, value in parameters.items()]
         names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
         renamed = [f'{name}:={topic}' for name, topic in names.items()]
-        # With faulthandler the log of a node that crashes says in which Python line.
-        program = 'from franka_dynamics.ros.start import run_child; exit(run_child())'
-        command = [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
+        command = child_command(module)
         for option, texts in (('-p', arguments), ('-r', renamed)):
             command += [part for text in texts for part in (option, text)]
         with (self._folder / f'{module}.log').open('wb') as log:
