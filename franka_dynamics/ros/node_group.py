@@ -34,7 +34,7 @@ class NodeEndedError(FrankaDynamicsError):
 
 
 def child_command(module: str) -> list[str]:
-    """Return the command that runs a node of a module as this program's child, for ROS arguments."""
+    """Return the command of a module's node as a child of this program; ROS arguments follow."""
     program = 'from franka_dynamics.ros.start import run_child; exit(run_child())'
     # With faulthandler the log of a node that crashes says in which Python line.
     return [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
