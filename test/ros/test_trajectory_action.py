@@ -128,7 +128,7 @@ def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
     beyond[len(beyond) // 2] += 3.0
     for bad, expected, words in (
         (goal(positions=beyond), Result.INVALID_GOAL, 'its limits there are'),
-        (goal(positions=beyond * np.nan), Result.INVALID_GOAL, 'not finite'),
+        (goal(positions=beyond * np.nan), Result.INVALID_GOAL, 'nan'),
         (goal(names=['a', *NAMES[1:]]), Result.INVALID_JOINTS, 'must name exactly the joints'),
     ):
         status, code, said = world.end(world.send(bad))
