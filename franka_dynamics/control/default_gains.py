@@ -37,7 +37,7 @@ def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
     The gains are in proportion to the inertia that each joint has at the arm's home pose while the
     other joints are free. With the default gains a single joint has a damping ratio of 0.82, and
     its tracking error decays at RATE / 2 [1/s]. They hold an arm; on simulated arms with friction
-    and inertias 10 % off they follow motions at 90 % of the limits with errors of up to 0.8 rad.
+    and inertias 10 % off they follow motions at 90 % of the limits with errors of 0.2 to 0.8 rad.
     With 4 times the RATE the errors are 0.2 rad, but states 0.05 s old are unstable.
     """
     kd = RATE * _inertia_at_home(arm)

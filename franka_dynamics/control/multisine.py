@@ -17,7 +17,7 @@ _CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
 _FADE = 0.2  # fraction of the duration, at each end, in which the amplitude fades
 _ROOM = 0.8  # usable fraction of every limit
 POINT_RATE_HZ = 25.0
-_FINE = 4  # points at which limits are looked at, per point of the trajectory
+_FINE = 40  # points at which motion and limits are computed, per point of the trajectory
 
 
 def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
@@ -38,10 +38,15 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
         )
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
     time = np.linspace(0.0, duration, _FINE * (count - 1) + 1)
-    by_share = _unit_motion(description.n, time / duration)
-    position, velocity, acceleration = (
-        rows / duration**order for order, rows in enumerate(by_share)
-    )
+    share = time / duration
+    x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE)
+    fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
+    cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(description.n)], dtype=float)
+    waves = 0.5 * np.sin(2.0 * np.pi * share[:, None, None] * cycles).sum(axis=-1)
+    position = fade[:, None] * waves
+    velocity = np.gradient(position, time, axis=0)
+    acceleration = np.gradient(velocity, time, axis=0)
+    velocity[[0, -1]] = acceleration[[0, -1]] = 0.0
     scale = _largest_scale(description, pose, (position, velocity, acceleration), amplitude)
     return TrajectoryRequest(
         description.joint_names,
@@ -49,31 +54,6 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
         pose + scale * position[::_FINE],
         scale * velocity[::_FINE],
         scale * acceleration[::_FINE],
-    )
-
-
-def _unit_motion(n: int, s: Array) -> tuple[Array, Array, Array]:
-    """
-    Return unscaled deflections from the pose at fractions s, (k,), of the duration.
-
-    With the deflections, (k, n), come their first and second derivatives with respect to s.
-    """
-    rate = 2.0 * np.pi * np.array([_CYCLES[i % len(_CYCLES)] for i in range(n)], dtype=float)
-    phase = s[:, None, None] * rate
-    sines, cosines = np.sin(phase), np.cos(phase)
-    wave = [0.5 * rows.sum(axis=-1) for rows in (sines, rate * cosines, -(rate**2) * sines)]
-    side = np.where(s < 0.5, 1.0, -1.0)[:, None] / _FADE  # dx/ds while the amplitude fades
-    x = np.minimum(s, 1.0 - s)[:, None] / _FADE
-    full = x >= 1.0
-    fade = [
-        np.where(full, 1.0, x**3 * (10.0 - 15.0 * x + 6.0 * x**2)),
-        np.where(full, 0.0, 30.0 * x**2 * (1.0 - x) ** 2 * side),
-        np.where(full, 0.0, 60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) * side**2),
-    ]
-    return (
-        wave[0] * fade[0],
-        wave[1] * fade[0] + wave[0] * fade[1],
-        wave[2] * fade[0] + 2.0 * wave[1] * fade[1] + wave[0] * fade[2],
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.braking import Brake
+from franka_dynamics.control.braking import Brake, FASTER
 from franka_dynamics.control.feedforward import Limits, State
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.settings import Settings
@@ -215,6 +215,16 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     assert loop.controller.state in (State.STOPPING, State.SILENT)
     gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
     np.testing.assert_allclose(loop.command, gravity, rtol=0, atol=0.5)
+
+
+@pytest.mark.parametrize(('gain', 'driven'), [(FASTER - 0.02, False), (FASTER + 0.02, True)])
+def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(gain, driven):
+    terms, brake = core(MUJOCO).law.terms, Brake(FER)
+    for step in range(100):
+        grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
+        dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
+        brake.torque(terms.at(1e-3 * step, FER.home, dq, None), terms, NOTHING, 1e-3)
+    assert bool(brake.driven) is driven
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():
