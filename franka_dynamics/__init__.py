@@ -8,16 +8,20 @@ Cross-checked gravity, Coriolis and mass-matrix feedforward for Franka arms.
     >>> fd.Model(arm).gravity(arm.home).shape
     (7,)
 
-Each name in `__all__` is imported at its first use, so that `import franka_dynamics` alone loads
-neither Pinocchio nor a compiler nor a solver.
+Each name in `__all__` is imported at its first use (PEP 562), so that `import franka_dynamics`
+alone loads neither Pinocchio nor a compiler nor a solver. A name must not equal that of a module
+of the package, because importing that module would replace the object.
 """
 
-from ._lazy import lazy_exports
+import functools
+import sys
 
 # TYPE_CHECKING is not imported, because importing typing takes about as long as the rest of this
 # module.
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # for editors and type checkers
+if TYPE_CHECKING:  # the only list of the names, also for editors and type checkers
+    from typing import Any
+
     from .arm import ArmDescription as ArmDescription
     from .arm import available_arms as available_arms
     from .arm import available_hands as available_hands
@@ -66,5 +70,39 @@ if TYPE_CHECKING:  # for editors and type checkers
 
 __version__ = '0.2.0'
 
-# `from franka_dynamics import *` leaves these two out: they need JAX and PyTorch.
-__getattr__, __dir__ = lazy_exports(__name__, optional=('JaxModel', 'TorchModel'))
+_OPTIONAL = {'JaxModel', 'TorchModel'}  # left out by `import *`: they need JAX and PyTorch
+
+
+@functools.cache
+def _places() -> 'dict[str, tuple[str, str]]':
+    """Return module and name of each name in the block above, parsed when first asked for."""
+    import ast
+    from pathlib import Path
+
+    return {
+        alias.asname: (f'.{node.module}', alias.name)
+        for guarded in ast.parse(Path(__file__).read_text(encoding='utf-8')).body
+        if isinstance(guarded, ast.If)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+
+
+def __getattr__(name: str) -> 'Any':
+    from importlib import import_module
+
+    if name == '__all__':
+        return sorted(_places().keys() - _OPTIONAL)
+    if name.startswith('_') or name not in _places():
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    module, attribute = _places()[name]
+    value = getattr(import_module(module, __name__), attribute)
+    setattr(sys.modules[__name__], name, value)  # later look-ups find the attribute directly
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the exported names, imported or not, and names such as `__file__`."""
+    return sorted({*(name for name in globals() if name.startswith('__')), *_places()})

@@ -53,28 +53,6 @@ def test_torques_are_followed_with_the_terms_or_without(library, command):
     assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
 
 
-def test_another_publisher_is_heard_after_the_silence_of_the_first(library):
-    receiver = Receiver(library, FCI)
-    first, second = np.full(ARM.n, 2.0), np.full(ARM.n, -2.0)
-    cycles(receiver, 300, torque=first, publisher=1)
-    for _ in range(3):
-        assert receiver.receive(second, 2) == 'other publisher'
-        torques, _ = cycles(receiver, 1, torque=first, publisher=1)
-        np.testing.assert_array_equal(torques[0], first)
-    for _ in range(WITHIN):  # within the time-out the first sender's last torque is applied
-        assert receiver.receive(second, 2) == 'other publisher'
-        torque, state = receiver.cycle(ARM.home, STILL)
-        assert state == 'following'
-        np.testing.assert_array_equal(torque, first)
-    _, (*_, state) = cycles(receiver, 30)  # in which the arm is found at rest
-    assert state == 'stopped'
-    torques, states = cycles(receiver, 300, torque=second, publisher=2)
-    assert states[-1] == 'following'
-    np.testing.assert_allclose(torques[-1], second, rtol=0.0, atol=ATOL)
-    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
-    assert receiver.receive(first, 1) == 'other publisher'
-
-
 def test_a_restart_forgets_the_last_torque_and_its_publisher(library):
     receiver = Receiver(library, FCI)
     cycles(receiver, 10, torque=np.full(ARM.n, 2.0), publisher=1)
@@ -115,16 +93,6 @@ def test_a_command_that_cannot_be_meant_is_refused(library, command, index, valu
     assert receiver.receive(values) == answer
     assert receiver.receive(values[:-1]) == 'wrong size'
     assert receiver.receive(np.append(values, 0.0)) == 'wrong size'
-
-
-def test_a_publisher_of_nothing_but_nonsense_times_out(library):
-    receiver = Receiver(library, MUJOCO)
-    cycles(receiver, 300, torque=np.full(ARM.n, 2.0))
-    for _ in range(WITHIN):
-        assert receiver.receive(np.full(ARM.n, math.nan)) == 'not finite'
-        assert receiver.cycle(ARM.home, STILL)[1] == 'following'
-    states = [receiver.cycle(ARM.home, STILL)[1] for _ in range(200)]
-    assert states[-1] == 'holding'
 
 
 @pytest.mark.parametrize('elapsed', [math.nan, -1.0, 0.0])
