@@ -63,8 +63,8 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF, in the order of its text.
 
-    `name` is the robot's, `source` the name of the `text` in error messages, `root` the link
-    without a parent. `links` says for each link's name whether it has mass or inertia. `notes` are
+    `name` is the robot's, `source` the name of the `text` in error messages. `links` says for each
+    link's name whether it has mass or inertia. `notes` are
     sentences about tolerated deviations from the format and doubtful limits.
     """
 
@@ -73,7 +73,6 @@ class UrdfDocument:
     text: str
     links: dict[str, bool]
     joints: dict[str, UrdfJoint]
-    root: str
     notes: tuple[str, ...] = ()
 
 
@@ -143,9 +142,9 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
     robot, notes = _robot(text, source), list[str]()
     links = {name: _has_inertia(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
-    root = _root(robot, links, joints.values())
+    _require_tree(robot, links, joints.values())
     name = robot.element.get('name', '')
-    return UrdfDocument(name, source, text, links, joints, root, tuple(notes))
+    return UrdfDocument(name, source, text, links, joints, tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -235,8 +234,8 @@ def _named(robot: _Part, tag: str) -> dict[str, _Part]:
     return found
 
 
-def _root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> str:
-    """Return the root: the only link that is not the child of a joint."""
+def _require_tree(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> None:
+    """Refuse links that are no tree with one root, the only link that is no joint's child."""
     carriers: dict[str, UrdfJoint] = {}
     for joint in joints:
         for link in (joint.parent, joint.child):
@@ -263,7 +262,6 @@ def _root(robot: _Part, links: Iterable[str], joints: Iterable[UrdfJoint]) -> st
     if lost or not roots:
         problem = f'the links {lost} form a loop of joints' if lost else 'has no links'
         raise robot.error(f' {problem}; a URDF is a tree with one root link.')
-    return roots[0]
 
 
 def _has_inertia(link: _Part) -> bool:

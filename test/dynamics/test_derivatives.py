@@ -44,12 +44,6 @@ def test_tree_derivatives_agree_with_complex_steps(case, name):
     assert_close(getattr(found, name).full, expected[name], RTOL)
 
 
-def test_a_tool_wrench_of_three_numbers_is_refused_by_name():
-    tree = random_tree(7, TREE)
-    with pytest.raises(JointVectorError, match=r'A wrench, force .* must be finite numbers'):
-        differentiate(tree, *np.zeros((3, tree.n)), tool_wrench=[0.0, 0.0, -20.0])
-
-
 @pytest.mark.parametrize(
     ('ddq', 'message'),
     [
@@ -63,18 +57,22 @@ def test_a_bad_vector_is_named(ddq, message):
         tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
 
 
-@pytest.mark.parametrize('name', ['q', 'dq', 'tau'])
-def test_a_linearization_is_of_one_state(name):
-    state = {'q': np.zeros(5), 'dq': np.zeros(5), 'tau': np.zeros(5)}
-    with pytest.raises(JointVectorError, match=rf'{name} has shape \(2, 5\), expected \(5,\)'):
-        linearize(random_tree(0, CHAIN), **(state | {name: np.zeros((2, 5))}))
-
-
-@pytest.mark.parametrize('shape', [(2, 6), (1, 6), (3,)])
-def test_a_linearization_is_under_one_wrench(shape):
-    zero, wrench = np.zeros(5), np.zeros(shape)
-    with pytest.raises(JointVectorError, match=r'The tool wrench, .* of shape \(6,\)'):
-        linearize(random_tree(0, CHAIN), zero, zero, zero, tool_wrench=wrench)
+@pytest.mark.parametrize(
+    ('name', 'shape', 'message'),
+    [
+        *(
+            (name, (2, 5), rf'{name} has shape \(2, 5\), expected \(5,\)')
+            for name in ('q', 'dq', 'tau')
+        ),
+        *(('tool_wrench', shape, r'tool wrench, .* \(6,\)') for shape in ((2, 6), (1, 6), (3,))),
+    ],
+)
+def test_a_linearization_is_of_one_state_under_one_wrench(name, shape, message):
+    given = dict.fromkeys(('q', 'dq', 'tau'), np.zeros(5)) | {name: np.zeros(shape)}
+    with pytest.raises(JointVectorError, match=message):
+        linearize(random_tree(0, CHAIN), **given)
+    with pytest.raises(JointVectorError, match=r'A wrench, force .* must be finite numbers'):
+        differentiate(random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0])
 
 
 @both_trees
