@@ -34,19 +34,7 @@ _HEADER = """\
 # (xx xy xz yy yz zz) [kg m^2].
 """
 _FORM = 'a parameter file starts with /**:'
-
-
-@dataclass(frozen=True, eq=False)
-class _Section:
-    """A node's section of a parameter file; only its parameter `payload` is used."""
-
-    ros__parameters: dict[str, Any]
-    payload: Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Set `payload` from the section's parameter of this name."""
-        kind, given = Annotated[Array, of_length(10)], self.ros__parameters.get('payload')
-        object.__setattr__(self, 'payload', decode(kind, given, 'ros__parameters', 'payload'))
+_SECTIONS = dict[str, dict[str, dict[str, Any]]]  # nodes' names, ros__parameters, parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,14 +145,15 @@ def read_payload(given: str) -> LinkInertia:
     if given.endswith('.json'):
         return read_desk_file(Path(given).expanduser())
     if given.endswith(('.yaml', '.yml')):
-        sections = read_typed(Path(given).expanduser(), dict[str, _Section], _FORM)
+        sections = read_typed(Path(given).expanduser(), _SECTIONS, _FORM)
         if len(sections) != 1:
             named = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
                 f'{given}: names {named}; a payload is one section with ros__parameters and '
                 'payload in it.'
             )
-        numbers = next(iter(sections.values())).payload
+        (section,) = sections.values()
+        numbers = section.get('ros__parameters', {}).get('payload', ())
     else:
         try:
             numbers = np.array([decimal(part) for part in given.split(',')])

@@ -68,9 +68,9 @@ class GeneratedModel(ABC):
             except (TypeError, ValueError, RuntimeError) as error:
                 # Also rows of different lengths, tensors on another device or with a gradient.
                 raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
-            kind = getattr(found[name].dtype, 'name', f'{found[name].dtype}')
-            if 'float' not in kind and 'int' not in kind:
-                raise JointVectorError(f'{name} has the type {kind}; it must hold real numbers.')
+            dtype = found[name].dtype
+            if getattr(dtype, 'kind', '') not in ('i', 'u', 'f') and 'float' not in str(dtype):
+                raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), require_states(shapes, self.description.joint_names)
 

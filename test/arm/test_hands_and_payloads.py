@@ -213,7 +213,10 @@ def hand_with(old, new):
             for text, sentence in (
                 ('{}', 'names no node'),
                 (TWO_NODES, 'names more than one node .a, b.'),
-                ('a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n', 'a.ros__parameters.payload'),
+                (
+                    'a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n',
+                    'A payload, mass, .* must be finite numbers',
+                ),
             )
         ),
         *(
@@ -231,7 +234,7 @@ def hand_with(old, new):
 def test_a_text_at_fault_is_refused_by_its_file(read, name, text, sentence, tmp_path):
     path = tmp_path / name
     path.write_text(text)
-    with pytest.raises(DescriptionError, match=f'{path}{sentence}'):
+    with pytest.raises(FrankaDynamicsError, match=f'{path}{sentence}'):
         read(str(path))
 
 
