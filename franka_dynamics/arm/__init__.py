@@ -2,29 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Descriptions of arms: kinematics, inertias, limits and friction, without ROS or Pinocchio."""
 
-from .arm_file import available_arms, available_sets, load
-from .denavit_hartenberg import Convention, DHRow
-from .description import ArmDescription, Joint, JointLimits
-from .friction import FrictionModel, MaxwellSlipFriction, SigmoidFriction, ViscousCoulombFriction
-from .hand_file import available_hands, load_hand
-from .inertia import LinkInertia
-from ..spatial import JointKind
-
-__all__ = [
-    'ArmDescription',
-    'Convention',
-    'DHRow',
-    'FrictionModel',
-    'Joint',
-    'JointKind',
-    'JointLimits',
-    'LinkInertia',
-    'MaxwellSlipFriction',
-    'SigmoidFriction',
-    'ViscousCoulombFriction',
-    'available_arms',
-    'available_hands',
-    'available_sets',
-    'load',
-    'load_hand',
-]
+from .arm_file import available_arms as available_arms
+from .arm_file import available_sets as available_sets
+from .arm_file import load as load
+from .denavit_hartenberg import Convention as Convention
+from .denavit_hartenberg import DHRow as DHRow
+from .description import ArmDescription as ArmDescription
+from .description import Joint as Joint
+from .description import JointLimits as JointLimits
+from .friction import FrictionModel as FrictionModel
+from .friction import MaxwellSlipFriction as MaxwellSlipFriction
+from .friction import SigmoidFriction as SigmoidFriction
+from .friction import ViscousCoulombFriction as ViscousCoulombFriction
+from .hand_file import available_hands as available_hands
+from .hand_file import load_hand as load_hand
+from .inertia import LinkInertia as LinkInertia
+from ..spatial import JointKind as JointKind

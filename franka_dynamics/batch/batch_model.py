@@ -119,10 +119,7 @@ class BatchModel(GeneratedModel):
             self._functions[key] = _function(self.description, self._gravity, *key)
         return self._filled(self._functions[key], arrays, lead, dtype)
 
-    def _run(
-        self, quantity: Quantity, *arrays: Any, columns: tuple[int, ...] | None = None
-    ) -> Array:
-        return self.evaluate(quantity, *arrays, columns=columns)
+    _run = evaluate
 
     def _filled(
         self,
