@@ -27,7 +27,6 @@ class FrictionModel(Protocol):
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], which adds to the rigid-body torque."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

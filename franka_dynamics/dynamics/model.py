@@ -46,12 +46,10 @@ class Jointed(Protocol):
     @property
     def n(self) -> int:
         """Number of joints."""
-        ...
 
     @property
     def joint_names(self) -> tuple[str, ...]:
         """The joints' names in order."""
-        ...
 
 
 class TorqueDerivatives(NamedTuple):
