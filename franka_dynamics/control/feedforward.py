@@ -431,11 +431,16 @@ class Feedforward:
         Return the torque while no joint state comes, shape (n,) [N m].
 
         Call it about every millisecond without a state. `silence` is the time since the last state
-        [s], by default by `now` [s], the clock of `step`'s `now`.
+        [s], by default by `now` [s], the clock of `step`'s `now`; by the clock of stamps, as in
+        simulated time, less of it is allowed after an old state, whose torque was late already.
         """
         with self._lock:
-            silence = now - self._heard if silence is None else silence
-            patience = max(self.limits.state_timeout, 3.0 * self.states.period)
+            share = 1.0
+            if silence is None:
+                silence = now - self._heard
+            elif self.limits.max_state_age > 0.0:
+                share = max(0.0, 1.0 - self.states.age / self.limits.max_state_age)
+            patience = max(share * self.limits.state_timeout, 3.0 * self.states.period)
             if self.state in ACTIVE and silence > patience:
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
             self._falls = self._falls and silence <= FOLLOWED_S

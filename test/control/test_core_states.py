@@ -316,6 +316,11 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
     assert script.core.state is State.RUNNING
     script.core.tick(script.time + 10.0, silence=0.1)
     assert script.core.state is State.STOPPING
+    # An old state and a long silence together could swing (test_default_gains.py).
+    for silence, running in ((0.045, True), (0.055, False)):
+        aged = Script(limits=Limits(max_state_age=0.1, state_timeout=0.1))
+        aged.give(GOOD_STATES, age=0.0).give(age=0.05).core.tick(aged.time, silence)
+        assert (aged.core.state is State.RUNNING) is running
     # Three periods of slow states are allowed, though a gap in their stamps may be shorter.
     slow = core(MUJOCO, limits=Limits(min_input_rate=50.0, max_state_age=0.0, state_timeout=0.02))
     sent_at_rest(slow, 60, period=0.015)
