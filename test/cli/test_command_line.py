@@ -4,8 +4,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -13,14 +11,10 @@ from franka_dynamics.cli import node
 from franka_dynamics.cli._click import verbs
 from franka_dynamics.cli.main import COMMAND, INPUT_AT_FAULT, main, READER_GONE
 
-PROCESS = [sys.executable, '-m', 'franka_dynamics']
+from ..processes import printed, PYTHONPATH, run_python, start_python
+
+PROCESS = ('-m', 'franka_dynamics')
 INTERRUPTED = (130, 'franka-dynamics: interrupted\n')
-
-
-def ended(*command, stdout=subprocess.PIPE, **environment):
-    """Run a command to its end."""
-    env = {**os.environ, **environment}
-    return subprocess.run(command, env=env, stdout=stdout, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize('verb', dict(verbs(COMMAND)))
@@ -31,8 +25,7 @@ def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, answered):
 
 def test_help_and_completion_import_nothing_that_computes():
     heavy = ['numpy', 'pinocchio', 'scipy', 'pandas', 'matplotlib', 'rich', 'yaml', 'rclpy']
-    done = ended(
-        sys.executable,
+    said = printed(
         '-c',
         'import sys\n'
         'from franka_dynamics.cli.main import COMMAND, main\n'
@@ -40,21 +33,18 @@ def test_help_and_completion_import_nothing_that_computes():
         'helps = [main([*words.split(), "--help"]) for words, _ in verbs(COMMAND)]\n'
         f'print(helps.count(0), [name for name in {heavy!r} if name in sys.modules])',
     )
-    assert done.stdout.splitlines()[-1] == f'{len(dict(verbs(COMMAND)))} []', done.stderr
+    assert said.splitlines()[-1] == f'{len(dict(verbs(COMMAND)))} []'
 
 
 def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
     for name in [name for name in os.environ if name.endswith('_NUM_THREADS')]:
         monkeypatch.delenv(name)
     count = 'import os, numpy; print(len(os.listdir("/proc/self/task")))'
-    done = ended(sys.executable, '-c', f'import franka_dynamics.cli.main; {count}')
-    assert int(done.stdout) == 1, done.stderr
+    assert int(printed('-c', f'import franka_dynamics.cli.main; {count}')) == 1
 
 
 def test_no_traceback_follows_when_a_verbs_reader_stops():
-    command = [*PROCESS, *'arm show --arm rpr --json'.split()]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+    with start_python(*PROCESS, *'arm show --arm rpr --json'.split()) as process:
         process.stdout.close()
         assert process.stderr.read() == ''
     assert process.returncode == READER_GONE
@@ -63,9 +53,9 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
 @pytest.mark.parametrize('words', ['arm show --arm rpr', 'arm show --help', '--version'])
 def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(words):
     with open('/dev/full', 'w') as full:
-        done = ended(*PROCESS, *words.split(), stdout=full)
-    assert done.stderr.count('\n') == 1 and 'No space left on device' in done.stderr
-    assert done.returncode == INPUT_AT_FAULT
+        status, _, errors = run_python(*PROCESS, *words.split(), stdout=full)
+    assert errors.count('\n') == 1 and 'No space left on device' in errors
+    assert status == INPUT_AT_FAULT
 
 
 def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
@@ -74,8 +64,8 @@ def test_ctrl_c_while_modules_are_imported_exits_in_one_word(tmp_path):
     (tmp_path / 'rich/__init__.py').write_text(
         'import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5.0)\n'
     )
-    done = ended(*PROCESS, 'arm', 'show', PYTHONPATH=str(tmp_path))
-    assert (done.returncode, done.stderr) == INTERRUPTED
+    status, _, errors = run_python(*PROCESS, 'arm', 'show', PYTHONPATH=f'{tmp_path}:{PYTHONPATH}')
+    assert (status, errors) == INTERRUPTED
 
 
 @pytest.mark.parametrize('words', ['', 'arm', 'node'])
@@ -108,14 +98,13 @@ def test_an_interrupt_hidden_by_an_extension_exits_as_interrupted(capsys, monkey
 def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
     names = ['demo', 'sim', 'view', 'bag record', 'node monitor', 'node state', 'node play']
     commands = [*names[:6], 'node play fer']
-    done = ended(
-        sys.executable,
+    _, output, errors = run_python(
         '-c',
         'import sys; sys.modules["rclpy"] = None\n'
         'from franka_dynamics.cli.main import main\n'
         f'print(*[main(words.split()) for words in {commands!r}])',
     )
-    statuses = done.stdout.splitlines()[-1].split()
-    assert statuses == [str(INPUT_AT_FAULT)] * len(names), done.stderr
-    said = [line.partition(' needs ROS 2')[0] for line in done.stderr.splitlines()]
+    statuses = output.splitlines()[-1].split()
+    assert statuses == [str(INPUT_AT_FAULT)] * len(names), errors
+    said = [line.partition(' needs ROS 2')[0] for line in errors.splitlines()]
     assert said == [f'franka-dynamics: franka-dynamics {name}' for name in names]

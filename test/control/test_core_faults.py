@@ -87,19 +87,19 @@ def test_a_wrong_target_or_load_without_measured_effort_is_held(arm, target, sim
     assert loop.speed < 0.05
 
 
-def test_a_push_is_braked_and_ends_at_rest():
-    push = Push((0.0, 40.0, 0.0), 0.8, 1.0)
-    loop = Loop(Settings(target='fci', **GENTLE), push=push, **CARRIED).run(2.5)
-    assert loop.fastest < 3.2  # with PD alone 6
-    assert loop.controller.state is State.HOLDING
-    assert loop.speed < 0.05
-
-
-@pytest.mark.parametrize(('force', 'stopped'), [(10.0, False), (60.0, True)])
-def test_contact_of_10_newton_stops_nothing_and_of_60_does(force, stopped):
-    push = Push((0.0, force, 0.0), 0.8, 0.5)
-    loop = Loop(Settings(target='fci', **FIRM), push=push, **CARRIED).run(1.8)
-    assert (loop.controller.state is not State.RUNNING) == stopped
+# With a weak PD alone 40 N would drive the arm to 6 rad/s.
+@pytest.mark.parametrize(
+    ('gains', 'force', 'lasts', 'stopped'),
+    [(FIRM, 10.0, 0.5, False), (FIRM, 60.0, 0.5, True), (GENTLE, 40.0, 1.0, True)],
+)
+def test_contact_of_10_newton_stops_nothing_and_a_push_is_braked_to_rest(
+    gains, force, lasts, stopped
+):
+    push = Push((0.0, force, 0.0), 0.8, lasts)
+    loop = Loop(Settings(target='fci', **gains), push=push, **CARRIED).run(2.5)
+    assert (loop.controller.state is State.HOLDING) == stopped
+    assert (loop.controller.state is State.RUNNING) != stopped
+    assert loop.fastest < 0.08 * force and loop.speed < 0.05  # [rad/s]
 
 
 def replacing_effort(loop, effort):
@@ -109,19 +109,23 @@ def replacing_effort(loop, effort):
     return loop
 
 
-@pytest.mark.parametrize('effort', [NOTHING * np.nan, NOTHING])
-def test_an_effort_that_is_missing_or_zero_is_no_measurement_and_stops_nothing(effort):
-    loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
-    replacing_effort(loop, lambda _: effort).run(0.5)
-    loop.move(3, 0.35)
-    loop.run(1.5)
-    assert loop.controller.state is State.RUNNING
-    assert not loop.controller.torques.measured
+def reverse(loop, joint):
+    """Let a joint be driven the other way."""
+    turned, step = np.ones(7) - 2.0 * np.eye(7)[joint], loop.arm.step
+    loop.arm.step = lambda torque, fresh: step(
+        None if torque is None else turned * torque, fresh=fresh
+    )
+    return loop
 
 
-def test_an_effort_that_repeats_the_command_is_no_measurement():
+@pytest.mark.parametrize('effort', ['missing', 'zero', 'the last command'])
+def test_an_effort_that_measures_nothing_stops_nothing(effort):
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
-    replacing_effort(loop, lambda one: NOTHING if loop.command is None else loop.command).run(0.5)
+    given = {'missing': NOTHING * np.nan, 'zero': NOTHING}.get(effort)
+    replacing_effort(
+        loop,
+        lambda _: (NOTHING if loop.command is None else loop.command) if given is None else given,
+    ).run(0.5)
     loop.move(3, 0.35)
     loop.run(1.5)
     assert loop.controller.state is State.RUNNING
@@ -202,14 +206,11 @@ def test_a_held_arm_that_is_pushed_stays_held():
 
 
 def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_needs():
-    turned = np.ones(7)
-    turned[0] = -1.0
     loop = Loop(replace(MUJOCO, **GENTLE), friction=True, measures=False).run(0.5)
     loop.move(0, 0.5, 1.0)
     loop.run(0.5)
     assert loop.speed > 0.3
-    step = loop.arm.step
-    loop.arm.step = lambda torque, fresh: step(turned * torque, fresh=fresh)
+    reverse(loop, 0)
     loop.controller.stop('test', hold=True)
     loop.run(1.5)
     assert loop.controller.state in (State.STOPPING, State.SILENT)
@@ -270,15 +271,9 @@ def test_a_replay_does_not_add_times_beyond_the_bound_before_and_after_a_gap():
 
 @pytest.mark.parametrize('joint', [0, 3, 4, 6])
 def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint):
-    turned = np.ones(7)
-    turned[joint] = -1.0
     limits = Limits(max_state_age=0.0, try_joints=True)
     loop = Loop(Settings(target='fci', **FIRM), controller={'limits': limits}, **CARRIED)
-    step = loop.arm.step
-    loop.arm.step = lambda torque, fresh: step(
-        None if torque is None else turned * torque, fresh=fresh
-    )
-    loop.run(1.5)
+    reverse(loop, joint).run(1.5)
     assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
     assert 'fer_joint' in loop.controller.why
     assert loop.fastest < 1.0

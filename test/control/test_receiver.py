@@ -236,7 +236,7 @@ def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
 @pytest.mark.parametrize(
     ('change', 'refused'), [({}, False), ({0: LIMIT[0]}, False), *((one, True) for one in BEYOND)]
 )
-def test_a_torque_that_cannot_be_meant_is_refused_and_changes_nothing(change, refused):
+def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(change, refused):
     receiver, torque = fci_receiver(), np.zeros(7)
     receiver.step(0.0, FER.home, np.zeros(7))
     for joint, value in change.items():
@@ -247,16 +247,13 @@ def test_a_torque_that_cannot_be_meant_is_refused_and_changes_nothing(change, re
     which = Refusal.OUT_OF_BOUNDS if np.isfinite(torque).all() else Refusal.NOT_FINITE
     assert receiver.take(torque, 1) is (which if refused else None)
     assert (receiver.state is ReceiverState.FOLLOWING) is not refused
-
-
-def test_a_sender_of_nothing_but_torques_over_the_limit_times_out():
-    receiver = fci_receiver()
-    for k in range(100):
-        receiver.step(1e-3 * k, FER.home, np.zeros(7))
-        refusal = receiver.take(np.full(7, 1e3 if k else 2.0), 1 + k)
-        assert refusal is (Refusal.OUT_OF_BOUNDS if k else None)
-        assert np.abs(receiver.applied).max() <= 2.0
-    assert receiver.state is ReceiverState.STOPPED
+    if refused:
+        receiver.take(np.full(7, 2.0), 1)
+        for k in range(100):
+            receiver.step(1e-3 * k, FER.home, np.zeros(7))
+            assert receiver.take(torque, 2 + k) is which
+            assert np.abs(receiver.applied).max() <= 2.0
+        assert receiver.state is ReceiverState.STOPPED
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
