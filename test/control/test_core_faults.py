@@ -87,18 +87,21 @@ def test_a_wrong_target_or_load_without_measured_effort_is_held(arm, target, sim
     assert loop.speed < 0.05
 
 
-# With a weak PD alone 40 N would drive the arm to 6 rad/s.
+# With a weak PD alone 40 N would drive the arm to 6 rad/s. Braking against 60 N may be given up.
 @pytest.mark.parametrize(
-    ('gains', 'force', 'lasts', 'stopped'),
-    [(FIRM, 10.0, 0.5, False), (FIRM, 60.0, 0.5, True), (GENTLE, 40.0, 1.0, True)],
+    ('gains', 'force', 'lasts', 'ends'),
+    [
+        (FIRM, 10.0, 0.5, {State.RUNNING}),
+        (FIRM, 60.0, 0.5, {State.HOLDING, State.SILENT}),
+        (GENTLE, 40.0, 1.0, {State.HOLDING}),
+    ],
 )
 def test_contact_of_10_newton_stops_nothing_and_a_push_is_braked_to_rest(
-    gains, force, lasts, stopped
+    gains, force, lasts, ends
 ):
     push = Push((0.0, force, 0.0), 0.8, lasts)
     loop = Loop(Settings(target='fci', **gains), push=push, **CARRIED).run(2.5)
-    assert (loop.controller.state is State.HOLDING) == stopped
-    assert (loop.controller.state is State.RUNNING) != stopped
+    assert loop.controller.state in ends
     assert loop.fastest < 0.08 * force and loop.speed < 0.05  # [rad/s]
 
 
