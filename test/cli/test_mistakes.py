@@ -94,6 +94,7 @@ MISTAKES = [
     ('bag replay --arm fer bag --effort-scale 1 2', ('one number', '7 joints')),
     ('bag replay --arm fer degrees', ('--position-unit deg', 'correct what publishes them')),
     ('bag replay --arm fer bag --external out.xlsx', ('.xlsx', 'rosbag2')),
+    ('bag replay both', ('left_fr3_joint1', 'right_fr3_joint1', '--arm-prefix')),
     ('identify arm --arm fer bag panda', ('fer_joint7', 'panda_joint1')),
     ('identify arm --arm fer bag --test same', ('same holds the same recording',)),
     (f'identify arm --arm fer degrees --anyway {SIMPLE}', ('correct what publishes them',)),
@@ -159,6 +160,9 @@ def folder(tmp_path_factory, simulate):
         'degrees': replace(recording, q=np.degrees(recording.q)),
         'panda': replace(recording, joint_names=tuple(f'panda_joint{i}' for i in range(1, 8))),
     }
+    sides = [f'{side}_fr3_joint{i}' for side in ('left', 'right') for i in range(1, 8)]
+    twice = {what: np.tile(getattr(recording, what), 2) for what in ('q', 'dq', 'effort')}
+    others['both'] = replace(recording, joint_names=tuple(sides), **twice)
     for name, one in others.items():
         write_recording(one, folder / name)
     (file,) = (folder / 'cut').glob('*.mcap')

@@ -16,8 +16,9 @@ from franka_dynamics.dynamics.regressor import (
     with_parameter_vector,
 )
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import InertiaError
+from franka_dynamics.errors import BaseParameterError, InertiaError
 
+from ..agreement import refuses
 from ..arms import make_random_arm
 
 # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
@@ -47,6 +48,9 @@ def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(mon
     np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
     chosen = torque_regressor(description, *states, columns=columns)
     np.testing.assert_array_equal(chosen, whole[..., columns])
+    for wrong in ((70,), (-1,), (5, 18, 5), (1.0,)):
+        with refuses(BaseParameterError, wrong[-1]):
+            torque_regressor(description, *states, columns=wrong)
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():

@@ -99,6 +99,10 @@ def test_any_actions_are_survived_and_a_wrong_one_is_refused():
         assert not truncated, info
     with pytest.raises(JointVectorError, match='action'):
         environment.unwrapped.step(np.zeros(6))
+    # An arm that its controller stops ends the episode.
+    environment.unwrapped.controller.stop('a test', hold=True)
+    *_, terminated, truncated, info = environment.step(environment.unwrapped.arm.home)
+    assert truncated and not terminated and 'a test' in info['stopped']
 
 
 def test_arm_and_goal_are_rendered(tmp_path):
