@@ -150,7 +150,7 @@ def test_all_differences_put_in_at_once_give_the_others_torque():
 
 
 def test_arms_of_unequal_length_are_refused_with_both_lengths():
-    with refuses(DescriptionError, 'fer has 7 joints', 'has 6'):
+    with refuses(DescriptionError, 'has 7 joints', 'has 6;'):
         compare(FER, first_joints(FER, 6))
 
 
