@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.verdict import Cause, of_motion, Verdict
+from franka_dynamics.identification.verdict import _clear, Cause, of_motion, Verdict
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
@@ -222,3 +222,14 @@ def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
     found = judged(replace(usual, effort=both))
     assert not found.sound or found.questions
     assert {joint for one in found.causes for joint in one.joints} <= {1, 3}
+
+
+# Residuals without a cause, with it, and with the next best; the limits are 0.8 and 0.9.
+@pytest.mark.parametrize(
+    ('before', 'after', 'second', 'named'),
+    [(3.0, 1.0, 1.2, True), (3.0, 1.0, 1.1, False), (1.2, 1.0, 5.0, False)],
+)
+def test_a_cause_is_clear_by_its_own_effect_and_by_a_margin_over_the_next(
+    before, after, second, named
+):
+    assert _clear(before, after, second) is named

@@ -91,7 +91,8 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         return filled and len(told) > 1
 
     world.probe.until(answered, 'the trajectory with efforts, and two reports')
-    end = filled[0].points[-1]
+    begin, end = filled[0].points[0], filled[0].points[-1]
+    np.testing.assert_allclose(begin.positions, rest, rtol=0, atol=1e-12)
     np.testing.assert_allclose(end.effort, independent.gravity(rest), rtol=0, atol=ATOL_NM)
     reports = [report for message in told[:2] for report in map(read_status, message.status)]
     # Its sender, such as `node play`, need not wait for its end.
