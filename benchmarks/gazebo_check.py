@@ -31,7 +31,6 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.default_gains import home_pose
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
@@ -151,7 +150,7 @@ class Session:
         self._usual = self.factor = options.real_time_factor  # the requested real-time factor
         self._arm, self._seconds = load(options.robot_type), options.seconds
         self._factors = options.factors
-        self._home = home_pose(self._arm)
+        self._home = self._arm.home_pose
         self._node = rclpy.create_node('gazebo_check')
         # EventsExecutor needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = EventsExecutor()

@@ -21,7 +21,6 @@ import numpy as np
 
 import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
-from franka_dynamics.control.settings import Terms
 
 KP = (120.0, 120.0, 120.0, 120.0, 30.0, 30.0, 20.0)  # N m/rad
 KD = (12.0, 12.0, 12.0, 12.0, 3.0, 3.0, 2.0)  # N m s/rad
@@ -76,17 +75,17 @@ def main(argv=None) -> int:
     if path is None:
         try:
             from robot_descriptions import fr3_mj_description
-        except ImportError as error:
+        except Exception as error:  # it is not installed, or git cannot download the model
             raise SystemExit(
-                f'{error}; pip install robot_descriptions, or name the file fr3.xml of '
-                'mujoco_menagerie'
+                f'{error}; pip install robot_descriptions, which downloads the model, or name the '
+                'file fr3.xml of mujoco_menagerie'
             ) from None
         path = fr3_mj_description.MJCF_PATH
     model = mujoco.MjModel.from_xml_path(path)
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
     home = np.array(model.key(0).qpos)
-    alone = follow(model, home, Terms(coriolis=False, inertia=False))
-    with_feedforward = follow(model, home, Terms(friction=True))
+    alone = follow(model, home, fd.Terms(coriolis=False, inertia=False))
+    with_feedforward = follow(model, home, fd.Terms(friction=True))
     print(
         f'rms difference from the reference: g and PD {1e3 * alone:.1f} mrad, with feedforward '
         f'{1e3 * with_feedforward:.1f} mrad, at {1e3 * model.opt.timestep:g} ms a step'

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 import gc
 import signal
 import sys
@@ -22,11 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from franka_dynamics.arm import load
-from franka_dynamics.control.default_gains import weak_gains
+from franka_dynamics import crosscheck, load
 from franka_dynamics.control.feedforward import Feedforward, Limits, State
-from franka_dynamics.control.limits import LONGEST_STEP_S, TorqueLimiter
-from franka_dynamics.validation.crosscheck import crosscheck
 
 LEAD_S = 1.0  # time at rest before the motion, and after it [s]
 MOST_DAMPING_RATE = 20.0  # largest rate at which the PD's kd makes velocities decay [1/s]
@@ -42,13 +40,9 @@ class TorqueLoop:
     """Answers each state with a torque that ramps up from zero and, at the end, down to zero."""
 
     def __init__(self, library: Any, robot: Any, controller: Feedforward) -> None:
-        arm = controller.description
         self._library, self._robot, self._controller = library, robot, controller
-        self._limiter = TorqueLimiter(
-            arm.limit('effort'), RATE_SHARE * np.asarray(arm.limit('effort_rate'))
-        )
-        self._last, self.sent = np.zeros(arm.n), 0
-        self._begin = np.full(arm.n, np.nan)  # where the motion begins [rad]
+        self.sent = 0
+        self._begin = np.full(controller.description.n, np.nan)  # where the motion begins [rad]
         self._end, self._stop = np.inf, ''
         self.failure: Exception | None = None
         signal.signal(signal.SIGINT, lambda *_: self.stop('interrupted'))
@@ -70,17 +64,14 @@ class TorqueLoop:
         controller, motion = self._controller, self._robot.start_torque_control()
         while True:
             state, _ = motion.readOnce()
-            wanted = np.zeros_like(self._last)
-            if self.failure is None:
-                try:
-                    wanted = self._torque(state, way, duration)
-                except Exception as error:  # the torque ramps to zero, then main raises the error
-                    self.failure = error
-            self._last = self._limiter.limit(wanted, self._last, LONGEST_STEP_S)
+            try:
+                torque = self._torque(state, way, duration)
+            except Exception as error:  # the torque ramps to zero, then main raises the error
+                self.failure = self.failure or error
+                torque = controller.lose(str(error), state.time.to_sec(), faulty=True)
             self.sent += 1
-            command = self._library.Torques(self._last.tolist())
-            ended = self.failure is not None or controller.ended
-            command.motion_finished = ended and not self._last.any()
+            command = self._library.Torques(torque.tolist())
+            command.motion_finished = controller.ended and not torque.any()
             motion.writeOnce(command)
             if command.motion_finished:
                 return controller.why, float(np.abs(state.q - self._begin).max())
@@ -115,10 +106,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     arm = load(options.arm, hand=options.hand)
     crosscheck(arm).require()
-    kp, kd = (tuple(gains) for gains in weak_gains(arm, MOST_DAMPING_RATE))
-    # The states have stamps of the robot's clock, so their age is unknown and not checked.
-    limits = Limits(max_state_age=0.0, state_timeout=0.2)
-    controller = Feedforward(arm, 'fci', kp=kp, kd=kd, limits=limits)
+    slower = (
+        replace(one.limits, effort_rate=RATE_SHARE * one.limits.effort_rate) for one in arm.joints
+    )
+    joints = tuple(replace(one, limits=limits) for one, limits in zip(arm.joints, slower))
+    controller = Feedforward(
+        replace(arm, joints=joints),
+        'fci',
+        soft_gains=MOST_DAMPING_RATE,
+        limits=Limits(state_timeout=0.2),
+    )
     try:
         robot = library.Robot(options.address, library.RealtimeConfig.kIgnore)
         robot.set_collision_behavior(TORQUES, TORQUES, FORCES, FORCES)

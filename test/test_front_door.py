@@ -115,6 +115,16 @@ def test_load_puts_a_payload_on_the_flange(payload, count, name, files):
     assert fd.load(arm, payload=np.zeros(10)).links == fd.load(arm).links
 
 
+def test_the_rated_load_holds_for_payloads_of_load_and_of_settings_together():
+    for heavy in ((5.0, 0.0, 0.0, 0.0), (3.1, 0.0, 0.0, 0.0)):
+        with pytest.raises(fd.FrankaDynamicsError, match=r'rated load of fr3 \(3 kg\)'):
+            fd.load('fr3', payload=heavy)
+    core = fd.Feedforward(fd.load('fr3', payload=(2.0, 0.0, 0.0, 0.0)))
+    core.change(payload=(1.0, 0.0, 0.0, 0.0))
+    with pytest.raises(fd.FrankaDynamicsError, match=r'1\.5 kg beside the 2 kg'):
+        core.change(payload=(1.5, 0.0, 0.0, 0.0))
+
+
 @pytest.mark.parametrize('payload', [PAYLOAD[:5], (0.5, 0.0, np.nan, 0.1), (-1.0, 0, 0, 0), 'x'])
 def test_a_payload_that_is_none_is_refused(payload):
     with pytest.raises(fd.FrankaDynamicsError, match='payload'):

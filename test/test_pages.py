@@ -125,6 +125,17 @@ def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
         np.testing.assert_array_equal(mine.links[3].inertia, found.links[3].inertia)
 
 
+def test_the_loop_of_the_page_on_policies_runs_with_another_arm_and_step(tmp_path, monkeypatch):
+    pytest.importorskip('mujoco')
+    monkeypatch.chdir(tmp_path)
+    code = CODE['docs/howto/policies.md'][0].replace("'fr3'", "'fer'")
+    code = code.replace('data = mujoco', 'model.opt.timestep = 0.005\ndata = mujoco')
+    names = {}
+    exec(compile(code, 'policies', 'exec'), names)
+    assert names['feedforward'].state == 'running'
+    assert np.abs(names['data'].qpos - names['policy'](names['data'].time)).max() < 0.2
+
+
 def test_the_pages_arm_file_loads_and_its_example_of_an_error_is_the_error(tmp_path):
     path = tmp_path / 'my_arm.yaml'
     path.write_text(ARM_FILE)

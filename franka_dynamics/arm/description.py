@@ -150,6 +150,8 @@ class ArmDescription(ArmFields):
         What `import_urdf` noted if the arm was loaded from a URDF; not stored in arm files.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
+    carried : float
+        Mass of the payload that the arm was loaded with [kg]; not stored in arm files.
     simulated_friction : FrictionModel or None
         Friction for simulations only, in place of a missing `friction`. It is never commanded nor
         subtracted from measured torques: it was identified from commanded torques, which lack the
@@ -181,6 +183,7 @@ class ArmDescription(ArmFields):
     file: str = ''
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    carried: float = 0.0
 
     def __post_init__(self) -> None:
         """Check joints, links, names, home and the base; freeze the arrays."""
@@ -232,6 +235,13 @@ class ArmDescription(ArmFields):
     def limit(self, field_name: str) -> Array:
         """Return one field of `JointLimits` for all joints, shape (n,)."""
         return np.array([getattr(joint.limits, field_name) for joint in self.joints], dtype=float)
+
+    @property
+    def home_pose(self) -> Array:
+        """The home pose or, without one, the allowed position nearest to zero, shape (n,)."""
+        if self.home is not None:
+            return np.array(self.home, dtype=float)
+        return np.clip(np.zeros(self.n), self.limit('lower'), self.limit('upper'))
 
     def velocity_bounds(self, q: ArrayLike) -> tuple[Array, Array]:
         """
@@ -320,6 +330,17 @@ class ArmDescription(ArmFields):
             return self if hand == self.hand else replace(self, hand=hand)
         carried = payload.expressed_in(self.flange_transform())
         return replace(self, links=(*self.links[:-1], self.links[-1] + carried), hand=hand)
+
+    def require_load(self, mass: float) -> None:
+        """Raise InertiaError if `mass` [kg] and `carried` exceed the rated load."""
+        if self.rated_load is not None and mass + self.carried > self.rated_load:
+            beside = (
+                f' beside the {self.carried:g} kg that it was loaded with' if self.carried else ''
+            )
+            raise InertiaError(
+                f"The payload's mass is {mass:g} kg{beside}, more than the rated load of "
+                f'{self.name} ({self.rated_load:g} kg).'
+            )
 
     def with_armature(self) -> ArmDescription:
         """

@@ -22,7 +22,6 @@ from ..arm import ArmDescription, available_arms, load
 from ..arm.arm_file import is_urdf
 from ..arm.hand_file import is_file_name
 from ..arm.payload import read_payload
-from ..control.default_gains import home_pose
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import UrdfError, UrdfMismatchError
 from ..report.agreement import agreement_as_data, agreement_tables
@@ -66,7 +65,7 @@ def _formulations(given: ArmCheck) -> int:
         say(f'Compared were three formulations of the dynamics of this URDF; {with_arm}.', 'note')
     say_each((*description.notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
-    mass = NewtonEulerModel(description).mass_matrix(home_pose(description))
+    mass = NewtonEulerModel(description).mass_matrix(description.home_pose)
     if np.linalg.cond(mass) > _EXTREME:
         joint = int(np.diag(mass).argmin())
         say(

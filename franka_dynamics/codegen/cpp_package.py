@@ -141,7 +141,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
 
     acceleration = description.limit('acceleration')
     braking = np.where(np.isfinite(acceleration), acceleration, MOST_ACCELERATION)
-    rated, home = description.rated_load or math.inf, description.home
+    rated, home = (description.rated_load or math.inf) - description.carried, description.home
     rotated = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
     return {
         'N': str(description.n),

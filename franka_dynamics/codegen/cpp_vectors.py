@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription
-from ..control.default_gains import default_gains, home_pose
+from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, Limits, State
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
 from ..control.settings import Settings, Terms
@@ -87,7 +87,7 @@ def _fits(settings: Settings, arm: ArmDescription) -> bool:
 
 
 def _amplitude(arm: ArmDescription) -> Array:
-    limits = arm.limit('upper') - home_pose(arm), home_pose(arm) - arm.limit('lower')
+    limits = arm.limit('upper') - arm.home_pose, arm.home_pose - arm.limit('lower')
     amplitude = np.minimum(_AMPLITUDE, _SHARE * np.minimum(*limits))
     return amplitude * np.resize((1.0, -0.7, 0.5), arm.n)
 
@@ -98,7 +98,7 @@ def _followed(
     """Yield rows of the core: a start, a motion, changed settings, and states that are lost."""
     yield 'begin'
     yield _settings_row('motion', settings, arm)
-    home, amplitude = home_pose(arm), _amplitude(arm)
+    home, amplitude = arm.home_pose, _amplitude(arm)
     limits = Limits(max_state_age=0.0, joint_factors=(1e9,))
     core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
     stamp, begun = 0.0, False
@@ -140,7 +140,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     """Yield rows of the receiver: senders that cease, are two, or wrong, and a driven arm."""
     yield 'begin'
     yield _settings_row('total_torque', settings, arm)
-    q, amplitude, effort = np.round(home_pose(arm), _DIGITS), _amplitude(arm), arm.limit('effort')
+    q, amplitude, effort = np.round(arm.home_pose, _DIGITS), _amplitude(arm), arm.limit('effort')
     speed = np.sign(amplitude) * np.minimum(0.3, 0.3 * arm.limit('velocity'))
     # The generated controller begins at the torque that holds the arm.
     carried = settings.profile.receiver_adds_gravity

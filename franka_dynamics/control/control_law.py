@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from .default_gains import home_pose
 from .settings import Settings
 from .terms import StateTerms, TermModel
 from .trajectory import ReferencePoint, Trajectory
@@ -30,34 +29,40 @@ class ControlLaw:
     """
     The torque desired at a state, for one set of settings.
 
-    `description` is the arm (or its name or file) without the settings' payload.
-    Raises SettingsError if the settings cannot be used on this arm.
+    `description` is the arm (or its name or file) without the settings' payload. With `as_given`
+    its joints have no other rotor inertia and friction than it says, as in a simulation; else at
+    least those of the target's arms. Raises SettingsError if the settings cannot be used on this
+    arm.
     """
 
-    def __init__(self, description: ArmDescription | str | Path, settings: Settings) -> None:
+    def __init__(
+        self,
+        description: ArmDescription | str | Path,
+        settings: Settings,
+        *,
+        as_given: bool = False,
+    ) -> None:
         description = described(description)
         settings.validate(description)
         self.description, self.settings = description, settings
         self.terms = TermModel(description, settings)
         self.kp, self.kd = settings.gains(description.n)
         self.has_gains = bool(self.kp.any() or self.kd.any())
+        # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
+        own = FRICTION_DAMPING, settings.profile.rotor_inertia
+        self._damping, rotors = (0.0, 0.0) if as_given else own
+        if as_given and description.friction is not None:
+            self._damping = FRICTION_DAMPING
+        mass = self.terms.true.mass_matrix(description.home_pose) + rotors * np.eye(description.n)
         # Largest rate at which kd makes joint velocities decay at the home pose [1/s].
-        self.damping_rate = (
-            damping_rate(
-                self.terms.true.mass_matrix(home_pose(description))
-                + settings.profile.rotor_inertia * np.eye(description.n),
-                self.kd,
-            )
-            if self.kd.any()
-            else 0.0
-        )
+        self.damping_rate = damping_rate(mass, self.kd) if self.kd.any() else 0.0
         self._zero = np.zeros(description.n)
         self._effort = description.limit('effort')
 
     def swings(self, period: float, age: float) -> str:
         """Return why the gains swing with states of a period and age [s], or ''."""
         late = max(0.5 * period, age) + 0.5 * period  # half of it: torque is held
-        wrong = np.flatnonzero(self.kp * late > self.kd + FRICTION_DAMPING)
+        wrong = np.flatnonzero(self.kp * late > self.kd + self._damping)
         delay = f'torques are {1e3 * late:.1f} ms late: the arm would swing'
         if wrong.size:
             joint = int(wrong[0])
@@ -70,7 +75,8 @@ class ControlLaw:
             return ''
         return (
             f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
-            f'{MOST_PHASE / (self.damping_rate * late):.2g} of this kd, or a shorter period'
+            f'{MOST_PHASE / (self.damping_rate * late):.2g} of this kd, or a shorter period; a '
+            'simulated arm with drives is to be given with them (with_armature)'
         )
 
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Weak gains for an arm without another feedback controller, and its home pose.
+Weak gains for an arm without another feedback controller.
 
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
 are some milliseconds old. The gravity torque of an old state is destabilising as well: under the
@@ -63,12 +63,5 @@ def weak_gains(
 
 def _inertia_at_home(arm: ArmDescription) -> Array:
     """Return each joint's inertia at home, other joints free: 1 / (M^-1)_ii, (n,) [kg m^2]."""
-    inertia = NewtonEulerModel(arm).mass_matrix(home_pose(arm))
+    inertia = NewtonEulerModel(arm).mass_matrix(arm.home_pose)
     return np.asarray(1.0 / np.diag(np.linalg.inv(inertia)))
-
-
-def home_pose(description: ArmDescription) -> Array:
-    """Return the home pose or, without one, the allowed position nearest to zero, shape (n,)."""
-    if description.home is not None:
-        return np.array(description.home, dtype=float)
-    return np.clip(np.zeros(description.n), description.limit('lower'), description.limit('upper'))

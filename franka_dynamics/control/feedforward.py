@@ -34,8 +34,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Brake, REST_SPEED
+from .braking import Brake, LONGEST_S, REST_SPEED
 from .control_law import ControlLaw
+from .default_gains import weak_gains
 from .joint_trial import JointTrial
 from .limits import LONGEST_STEP_S, TorqueLimiter
 from .reference import Reference
@@ -110,6 +111,10 @@ TAKEN_S, OPENING_S = 1.0, 0.05
 FOLLOWED_S = 0.05
 # If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
 MOVED = 0.1
+# Gains are refused that would swing with PERIOD_MARGIN times the present period, so that gains
+# that are taken do not wait because the measured period is a little longer.
+PERIOD_MARGIN = 1.05
+CLEARING = 'clear the fault by start()'  # how a status says it
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 
@@ -142,14 +147,18 @@ class Feedforward:
     0.5 to 10 ms, until states have come. `limits` is what is asked of joint states and efforts.
     A loop applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a
     node publishes nothing then, and its last torque may go on acting. `send`, if given, is called
-    with each new torque (n,) [N m] before the state is judged. `settings` are the other fields of
-    Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError for an unknown
-    arm, SettingsError if the settings cannot be used on it or the gains swing at this period.
+    with each new torque (n,) [N m] before the state is judged. `soft_gains` is the rate [1/s] of
+    the gains that settings do not give: kd makes velocities decay at most as fast. `settings` are
+    the other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises
+    DescriptionError for an unknown arm, SettingsError if the settings cannot be used on it or the
+    gains swing at this period.
 
     Attributes
     ----------
     state : State
         The present state; `status` says why.
+    TICK_S, LONGEST_BRAKING_S : float
+        How often `tick` is to be called, and how long braking takes at most [s].
     latest : StateTerms or None
         The latest joint state with its torque terms; None if one of its values is impossible.
     states : StateCheck
@@ -174,9 +183,12 @@ class Feedforward:
         limits: Limits | None = None,
         applied_when_silent: bool = True,
         send: Callable[[Array], object] | None = None,
+        soft_gains: float | None = None,
         **settings: Any,
     ) -> None:
         self.description = arm = described(arm)
+        if soft_gains is not None:
+            settings = dict(zip(('kp', 'kd'), weak_gains(arm, soft_gains))) | settings
         self._send = send
         self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
@@ -200,6 +212,8 @@ class Feedforward:
         self._final = False  # a fault is latched that only a new object clears
         self._good, self._heard, self._heard_at, self._falls = 0, 0.0, 0.0, False
         self.reset()
+
+    TICK_S, LONGEST_BRAKING_S = LONGEST_STEP_S, LONGEST_S
 
     # What users call ---------------------------------------------------------------------------
 
@@ -282,8 +296,10 @@ class Feedforward:
         return law
 
     def _made(self, settings: Settings) -> ControlLaw:
-        law = ControlLaw(self.description, settings)
-        swings = law.swings(self.states.period, self.states.median_age)
+        # The arm of a loop in MuJoCo has the rotors and the friction that it was given with.
+        as_given = self._applied_when_silent and settings.target == 'mujoco'
+        law = ControlLaw(self.description, settings, as_given=as_given)
+        swings = law.swings(PERIOD_MARGIN * self.states.period, self.states.median_age)
         if swings:
             raise SettingsError(f'{swings}.')
         return law
@@ -349,11 +365,10 @@ class Feedforward:
         with self._lock:
             if self.state is State.RUNNING:
                 tried = self._trial and f'{self.names[self._trial.joint]} is tried'
-                return Status(self.state, tried or 'torques are published', '', False)
+                return Status(self.state, tried or 'torques are sent', '', False)
             remedy = 'correct what it names, or wait' if self.started else 'start'
             if self.faulty:
-                clear = '(`franka-dynamics node clear`, start())'
-                remedy = f'remove the cause, then clear the fault {clear}'
+                remedy = f'remove the cause, then {CLEARING}'
             if self._final:
                 remedy = 'configure again'
             return Status(self.state, self.why, remedy, self.faulty)
@@ -384,9 +399,9 @@ class Feedforward:
         Return the torque for one joint state, shape (n,) [N m].
 
         `q` and `dq` are positions [rad] and velocities [rad/s], `effort` is the measured torque
-        [N m] (all NaN counts as none), (n,) each in the arm's order; another shape raises
-        JointVectorError. `time` is the state's stamp, `age` how old it is, `now` its arrival by
-        the clock that `tick` uses, by default `time` [s].
+        [N m] (all NaN counts as none), (n,) each in the arm's order; another shape, or first
+        positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how old it
+        is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
         n, wrong_shape = self.zero.shape, JointVectorError
         q = checked(q, n, 'q', wrong_shape, finite=False)
@@ -405,6 +420,8 @@ class Feedforward:
                     self._change(Event.LOST, 'the clock of the joint states was set back')
                 self._forget()
             wrong, faulty = self.states.impossible(q, dq, measured)
+            if wrong and self.states.stamp is None and self._applied_when_silent:
+                self.states.refuse_degrees(q)
             if wrong:
                 self.latest = None
                 return self.lose(wrong, now, faulty=faulty)

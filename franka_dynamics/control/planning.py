@@ -45,8 +45,8 @@ def require_near(arm: ArmDescription, q: Array, other: Array, what: str) -> None
         raise ReferenceRefusedError(
             f'{what}: {arm.joint_names[joint]} is {distance[joint]:.3g} rad away ({q[joint]:.4g} '
             f'instead of {other[joint]:.4g}), more than {MOST_START_DISTANCE:g} rad; give the '
-            'first point a time_from_start in which the arm can move there, once the arm stands '
-            'where it is desired.'
+            'first point a time by which the arm can move there, once the arm stands where it is '
+            'desired.'
         )
 
 

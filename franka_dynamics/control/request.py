@@ -152,8 +152,8 @@ class Points:
         ):
             raise ReferenceRefusedError(
                 f'The reference starts {abs(late):.3g} s '
-                f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its stamp zero to '
-                'start it on arrival, or stamp it in the clock of the joint states.'
+                f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out '
+                'to begin on arrival, or give it by the clock of the joint states.'
             )
 
 
@@ -182,6 +182,6 @@ def _require_times(times: Array) -> None:
     if wrong.any():
         point = int(wrong.argmax())
         raise ReferenceRefusedError(
-            f"The reference's time_from_start must increase from point to point and not be "
+            f"The reference's times must increase from point to point and not be "
             f'negative; point {point + 1} has {times[point]:.6g} s.'
         )

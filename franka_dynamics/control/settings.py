@@ -151,7 +151,11 @@ class Settings:
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
         target_profile(self.target)
-        self._require_load(description)
+        payload = self.payload_inertia()
+        try:
+            description.require_load(payload.mass)
+        except InertiaError as error:
+            raise SettingsError(str(error)) from error
         gravity = np.asarray(self.gravity_vector, dtype=float)
         if (
             gravity.shape != (3,)
@@ -200,14 +204,6 @@ class Settings:
             raise SettingsError(
                 f'terms.friction is on, but the target {self.target} compensates friction '
                 'itself; adding it twice can drive the arm by itself. Switch it off.'
-            )
-
-    def _require_load(self, description: ArmDescription) -> None:
-        mass, most = self.payload_inertia().mass, description.rated_load
-        if most is not None and mass > most:
-            raise SettingsError(
-                f"The payload's mass is {mass:g} kg, more than the rated load of "
-                f'{description.name} ({most:g} kg).'
             )
 
     def _require_gains(self, description: ArmDescription) -> None:

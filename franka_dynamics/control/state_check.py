@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arm import ArmDescription
+from ..errors import JointVectorError
 from ..typing import Array
 
 # A position may be POSITION_SLACK [rad] beyond its limit, a velocity SPEED_SLACK times its limit,
@@ -18,6 +19,8 @@ from ..typing import Array
 # DRIFT_FADES_S [s]. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_SLACK, SPEED_SLACK, JUMP_SLACK = 0.2, 2.0, 1e-2
 DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
+# Positions of which one is beyond LEAST_DEGREES [rad], and none as degrees, are degrees.
+LEAST_DEGREES = 10.0
 MOST_EFFORT = 10.0  # a measured effort beyond this many torque limits is not in N m
 # A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
 # ALL_BEHIND-th in a row: then the clock was set back.
@@ -148,6 +151,17 @@ class StateCheck:
                 return f'{self._names[joint]} {what.format(values[joint])}', True
         return '', False
 
+    def refuse_degrees(self, q: Array) -> None:
+        """Raise JointVectorError if positions q, (n,), are possible only as degrees."""
+        n, radians = len(self._names), np.deg2rad(q)
+        possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
+        if possible.all() and np.abs(q).max() > LEAST_DEGREES:
+            joint = int(np.abs(q).argmax())
+            raise JointVectorError(
+                f'q is in degrees: {self._names[joint]} is at {q[joint]:.4g}; give radians '
+                f'({radians[joint]:.4g}).'
+            )
+
     def take(self, stamp: float, q: Array, dq: Array, age: float | None) -> tuple[str, bool]:
         """
         Note a possible state; return why it cannot be used, or '', and whether that is a fault.
@@ -172,8 +186,8 @@ class StateCheck:
         if len(self._periods) == WINDOW and self.period * limits.min_input_rate > 1.0:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
-                f'{limits.min_input_rate:.0f} Hz are needed; use the full-rate topic '
-                '(franka_ros2: franka/joint_states)'
+                f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot '
+                '(in franka_ros2 those of franka/joint_states)'
             )
         if self.elapsed > limits.state_timeout:
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'

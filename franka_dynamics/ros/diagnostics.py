@@ -28,7 +28,7 @@ from .messages import (
     WARN,
 )
 from .term_publishers import TermPublishers
-from ..control.feedforward import Feedforward, State
+from ..control.feedforward import CLEARING, Feedforward, State, Status
 from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
@@ -36,6 +36,13 @@ RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
 PERIOD_S = 1.0
 _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
 _MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so first, and again [s]
+
+
+def status_of(controller: Feedforward) -> Status:
+    """Return a controller's status; how a fault is cleared is said in the node's words."""
+    status = controller.status
+    clear = 'clear the fault (`franka-dynamics node clear`)'
+    return status._replace(remedy=status.remedy.replace(CLEARING, clear))
 
 
 class Durations(deque[float]):
@@ -121,7 +128,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller, logger, now = self._controller, self._node.get_logger(), time.monotonic()
         while controller.reference.events:
             self._report_reference(controller.reference.events.popleft())
-        status = controller.status
+        status = status_of(controller)
         waits = status.state is State.SILENT and controller.started and controller.usable
         seen = status.state, status.faulty, waits
         if seen != self._seen:
@@ -157,7 +164,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'frame_id': event.mark,
             'reason': event.reason,
             'remaining [s]': event.remaining,
-            'to command again': controller.status.remedy,
+            'to command again': status_of(controller).remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -219,7 +226,7 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
-        status, shares = controller.status, controller.largest_of_bound.tolist()
+        status, shares = status_of(controller), controller.largest_of_bound.tolist()
         level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
         since, before = self._counted

@@ -45,9 +45,7 @@ from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
 from .parameters import check_changes, declare, values
 from .term_publishers import TermPublishers
-from ..control.braking import LONGEST_S
 from ..control.feedforward import Feedforward, State
-from ..control.limits import LONGEST_STEP_S
 from ..control.reference import Reference
 from ..control.trajectory import Trajectory
 from ..control.trajectory_goal import with_torques
@@ -66,8 +64,8 @@ _IDLE_S = 0.1  # between two calls while the node is not active [s]
 _SILENCE_S = 5e-3  # between two checks whether joint states have ceased [s]
 _REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
-# core ends braking after LONGEST_S by the stamps of joint states.
-_LONGEST_BRAKING_S = 2.0 * LONGEST_S
+# core ends braking after half of it by the stamps of joint states.
+_LONGEST_BRAKING_S = 2.0 * Feedforward.LONGEST_BRAKING_S
 _MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
@@ -264,7 +262,7 @@ class FeedforwardNode(LifecycleNode):
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
             controller.lose(controller.why, time.monotonic())
         while controller.state is not State.SILENT:
-            time.sleep(LONGEST_STEP_S)
+            time.sleep(Feedforward.TICK_S)
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
         self.clearance.close()
@@ -344,7 +342,7 @@ class FeedforwardNode(LifecycleNode):
             controller, now = self.controller, time.monotonic()
             stopping = controller.state is State.STOPPING
             if stopping and now >= self._next_stop_step:
-                self._next_stop_step = now + LONGEST_STEP_S
+                self._next_stop_step = now + Feedforward.TICK_S
                 controller.tick(now)
             elif not (stopping or self._got_state):
                 # Simulated time does not pass in a pause.
@@ -353,7 +351,7 @@ class FeedforwardNode(LifecycleNode):
                 )
                 controller.tick(now, silence)
             self._got_state = False
-            return LONGEST_STEP_S if controller.state is State.STOPPING else _SILENCE_S
+            return Feedforward.TICK_S if controller.state is State.STOPPING else _SILENCE_S
 
     # The service thread ------------------------------------------------------------------------
 

@@ -12,7 +12,6 @@ from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
 from ..arm.friction_state import FrictionState
-from ..control.default_gains import home_pose
 from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array
@@ -161,7 +160,7 @@ class ArmSimulation:
 
     def _start(self) -> Array:
         description, start = self.description, self.settings.start
-        start = home_pose(description) if start is None else start
+        start = description.home_pose if start is None else start
         start = description.joint_vector(start, 'start')
         lower, upper = description.limit('lower'), description.limit('upper')
         outside = (start < lower) | (start > upper)

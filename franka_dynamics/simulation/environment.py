@@ -15,9 +15,7 @@ import numpy as np
 
 from .mujoco_model import import_mujoco, TIMESTEP_S
 from ..arm.shapes import load_shapes
-from ..control.default_gains import home_pose, weak_gains
 from ..control.feedforward import Feedforward, State
-from ..control.planning import MOST_START_DISTANCE
 from ..control.settings import Terms
 from ..errors import needing, ReferenceRefusedError
 from ..typing import Array
@@ -35,8 +33,9 @@ _START_CYCLES = 100  # in which torques begin; 20 states are needed
 _RATE = 50.0
 # How far the goal is from the home pose, in joint space [rad], and when it is reached [m].
 _FAR, _REACHED = 0.4, 0.01
-# A target is taken at most _FURTHEST from the last one [rad]; the arm could not follow it anyway.
-_FURTHEST = 0.9 * MOST_START_DISTANCE
+# A target is taken at most _FURTHEST from the last one [rad]: `follow` refuses a first target 0.1
+# away, and the arm could not follow it anyway.
+_FURTHEST = 0.09
 # Bounds of what can be observed: beyond a position limit [rad], of a flange [m].
 _PAST_STOP, _FURTHEST_FLANGE = 0.2, 2.0
 _PIXELS = 480, 640
@@ -82,10 +81,9 @@ class FrankaReach(gymnasium.Env):
         self.model.opt.timestep = TIMESTEP_S
         self.model.opt.disableflags |= int(self._mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self.data = self._mujoco.MjData(self.model)
-        kp, kd = weak_gains(self.arm, _RATE)
         terms = Terms(coriolis=feedforward, inertia=feedforward)
-        self.controller = Feedforward(self.arm, 'mujoco', kp=tuple(kp), kd=tuple(kd), terms=terms)
-        self._home, self._goal = home_pose(self.arm), np.zeros(3)
+        self.controller = Feedforward(self.arm, 'mujoco', soft_gains=_RATE, terms=terms)
+        self._home, self._goal = self.arm.home_pose, np.zeros(3)
         self._target = self._home
         self._low, self._high = low, high = self.arm.limit('lower'), self.arm.limit('upper')
         self.action_space = spaces.Box(low, high, dtype=np.float64)

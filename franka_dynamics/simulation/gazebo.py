@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
-from ..control.default_gains import home_pose
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..urdf.writer import urdf_text
 
@@ -38,7 +37,7 @@ class GazeboStart:
 
 def start_of(description: ArmDescription) -> GazeboStart:
     """Return the home pose (without one the pose nearest to zero) and its gravity torques."""
-    position = home_pose(description)
+    position = description.home_pose
     return GazeboStart(position, NewtonEulerModel(description).gravity(position))
 
 

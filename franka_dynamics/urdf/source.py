@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from numpy.typing import ArrayLike
@@ -67,8 +68,8 @@ def load(
     DescriptionError
         If the file cannot be read or is inconsistent; the message names file and field.
     InertiaError
-        If the payload or the requested repair is impossible, or a Desk file of the hand has
-        impossible numbers.
+        If the payload is impossible or beyond the rated load, the requested repair is impossible,
+        or a Desk file of the hand has impossible numbers.
     MissingDependencyError
         If a repair is asked for and cvxpy is not installed.
 
@@ -77,7 +78,11 @@ def load(
         description = _from_urdf(arm, inertial_set, hand, prefix, repair)
     else:
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
-    return description if payload is None else description.with_payload(as_payload(payload))
+    if payload is None:
+        return description
+    body = as_payload(payload)
+    description.require_load(body.mass)
+    return replace(description.with_payload(body), carried=body.mass)
 
 
 def _from_urdf(

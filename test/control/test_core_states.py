@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core's states: each row of the table, the reason of each state, and nothing else."""
 
+from dataclasses import replace
+from functools import partial
 import math
 from pathlib import Path
 import re
@@ -9,6 +11,8 @@ import re
 import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
+from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.control.feedforward import (
     Event,
     Feedforward,
@@ -21,7 +25,12 @@ from franka_dynamics.control.feedforward import (
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import ALL_BEHIND
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
+from franka_dynamics.errors import (
+    JointVectorError,
+    NotStartedError,
+    ReferenceRefusedError,
+    SettingsError,
+)
 
 from .closed_loop import (
     core,
@@ -119,6 +128,55 @@ def test_a_loop_gets_a_torque_for_every_state():
     loop.stop('test')
     stopped += [loop.step(HOME, STILL, 1.2 + 1e-3 * k) for k in range(100)]
     np.testing.assert_allclose(stopped, np.tile(GRAVITY, (101, 1)), rtol=1e-12, atol=1e-12)
+
+
+PAGE = {'kp': (40.0,) * 4 + (10.0, 10.0, 5.0), 'kd': (2.0,) * 4 + (0.3, 0.2, 0.05)}
+
+
+@pytest.mark.parametrize(
+    ('period', 'drives', 'gains', 'names'),
+    [
+        (0.003, False, PAGE, ''),
+        (0.004, False, PAGE, 'velocities decay at 440 1/s'),  # joint 7 alone has 1e-4 kg m^2
+        (0.01, True, PAGE, ''),
+        (0.005, True, {'kp': PAGE['kp']}, 'use a kd of at least 0.21'),
+        (0.002, False, {'kp': PAGE['kp'], 'kd': (0.05,) * 7}, 'use a kd of at least 0.084'),
+    ],
+)
+def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
+    arm = load('fr3')
+    if drives:
+        arm = replace(arm.with_armature(), friction=arm.simulated_friction)
+    made = partial(Feedforward, arm, 'mujoco', period=period, **gains)
+    if names:
+        with pytest.raises(SettingsError, match=names):
+            made()
+        return
+    loop = made()
+    for k in range(GOOD_STATES):
+        loop.step(arm.home, STILL, k * period)
+    assert loop.state is State.RUNNING
+
+
+def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
+    given = (1.0,) * 7
+    soft, half = (Feedforward('fr3', soft_gains=20.0, **more).law for more in ({}, {'kp': given}))
+    np.testing.assert_array_equal((soft.kp, soft.kd), weak_gains(load('fr3'), 20.0))
+    np.testing.assert_array_equal((half.kp, half.kd), (given, soft.kd))
+
+
+def test_degrees_are_refused_in_the_first_state():
+    loop = core(MUJOCO, applied_when_silent=True)
+    with pytest.raises(JointVectorError, match=r'degrees.*radians'):
+        loop.step(np.rad2deg(HOME), STILL, 1.0)
+    # Later the arm rests on the last torque that was right.
+    loop.step(HOME, STILL, 1.0)
+    np.testing.assert_allclose(
+        loop.step(np.rad2deg(HOME), STILL, 1.001), GRAVITY, rtol=1e-12, atol=1e-12
+    )
+    # A node answers them, and a single position beyond its limit is no angle in degrees.
+    assert not core(MUJOCO).step(np.rad2deg(HOME), STILL, 1.0).any()
+    assert not core(MUJOCO, applied_when_silent=True).step(HOME + 5.0, STILL, 1.0).any()
 
 
 @pytest.mark.parametrize('creeps', [0.0, 1e-3])

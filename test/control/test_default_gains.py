@@ -8,7 +8,7 @@ from scipy.linalg import expm
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.default_gains import default_gains, home_pose, RATE, weak_gains
+from franka_dynamics.control.default_gains import default_gains, RATE, weak_gains
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -66,7 +66,7 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
     assert 0.0 < oldest < silent
     assert limits('franka_gazebo') == (oldest, silent)
     arm = load(name, hand=hand)
-    model, home, gains = NewtonEulerModel(arm), home_pose(arm), default_gains(arm)
+    model, home, gains = NewtonEulerModel(arm), arm.home_pose, default_gains(arm)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for age in oldest * np.linspace(0.0, 0.8, 5):
         longest = silent * (1.0 - age / oldest)

@@ -40,6 +40,23 @@ def held(stamp=0.0, q=HOME, arm=ARM):
     return reference
 
 
+@pytest.mark.parametrize('step', [1e-3, 2e-3, 5e-3])
+@pytest.mark.parametrize('rate', [10, 30, 50])
+def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, step):
+    def policy(time):
+        return HOME + 0.05 * (1.0 - np.cos(4.0 * max(time, 0.0)))
+
+    reference, sent, off = held(), 0, []
+    for time in step * np.arange(round(3.0 / step)):
+        at = reference.at(time)
+        if time >= sent / rate - 1e-9:
+            reference.follow(policy(time))
+            sent += 1
+        if time > 1.5:
+            off.append(at.q - policy(time - 2.0 / rate - LEADS_S[0]))
+    assert np.abs(off).max() < 2e-3  # in 0.05 s the policy moves by 10 mrad
+
+
 def swinging(amplitude=0.35, duration=3.0, stamp=0.0):
     """Return a reference that swings, and the time after which it is swing(time) [s]."""
     reference = held(stamp)

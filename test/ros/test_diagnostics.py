@@ -29,9 +29,12 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     loop = Loop()
     assert command(loop.controller) == (diagnostics.WARN, str(loop.controller.status))
     loop.run(1.5)
-    assert command(loop.controller) == (diagnostics.OK, 'torques are published')
+    assert command(loop.controller) == (diagnostics.OK, 'torques are sent')
     loop.controller.stop('deactivated')
     assert command(loop.controller) == (diagnostics.WARN, str(loop.controller.status))
     held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
-    assert command(held.controller) == (diagnostics.ERROR, str(held.controller.status))
+    assert command(held.controller) == (
+        diagnostics.ERROR,
+        str(diagnostics.status_of(held.controller)),
+    )

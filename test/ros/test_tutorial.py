@@ -148,7 +148,7 @@ def through(shell, page):
 
 def test_the_commands_of_getting_started_run(shell):
     said = through(shell, 'getting-started.md')
-    assert said['node state'].splitlines()[:2] == ['active', 'running: torques are published']
+    assert said['node state'].splitlines()[:2] == ['active', 'running: torques are sent']
     assert 'would not have stopped the arm' in said['bag replay recording']
     assert (shell.folder / 'my_arm.yaml').is_file()
     assert 'pass' in said['arm check --arm my_arm.yaml']
