@@ -22,6 +22,7 @@ SINGLE = replace(
     joints=(replace(FER.joints[0], limits=JointLimits()),),
     links=(LINK,),
     home=np.zeros(1),
+    simulated_armature=None,
     friction=None,
 )
 K, D, B = 12e3, 10.0, 0.15
