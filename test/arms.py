@@ -175,5 +175,6 @@ def first_joints(arm, n):
         links=arm.links[:n],
         home=arm.home[:n],
         friction=None,
+        simulated_friction=None,
         simulated_armature=None,
     )

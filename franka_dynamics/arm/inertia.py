@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import ByValue, checked, freeze
+from ..arrays import checked, freeze
 from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array
@@ -46,7 +46,7 @@ def steiner(mass: float, offset: ArrayLike) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class LinkInertia(ByValue):
+class LinkInertia:
     """
     Mass, first moment and inertia of a link, all about the origin of its frame.
 
@@ -165,6 +165,16 @@ class LinkInertia(ByValue):
             self.first_moment - other.first_moment,
             self.inertia - other.inertia,
         )
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two links have exactly the same ten parameters."""
+        return isinstance(other, LinkInertia) and np.array_equal(
+            self.parameters(), other.parameters()
+        )
+
+    def __hash__(self) -> int:
+        """Return a hash of the ten parameters."""
+        return hash(tuple(self.parameters().tolist()))  # by value: -0.0 equals 0.0
 
     def parameters(self) -> Array:
         """
