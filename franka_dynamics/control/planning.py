@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .state_check import LEAST_DEGREES
 from .trajectory import LIMIT_SLACK, ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
@@ -42,11 +43,12 @@ def require_near(arm: ArmDescription, q: Array, other: Array, what: str) -> None
     distance = np.abs(q - other)
     joint = int(distance.argmax())
     if not distance[joint] <= MOST_START_DISTANCE:
+        hint = ' (are these degrees?)' if distance[joint] > LEAST_DEGREES else ''
         raise ReferenceRefusedError(
             f'{what}: {arm.joint_names[joint]} is {distance[joint]:.3g} rad away ({q[joint]:.4g} '
-            f'instead of {other[joint]:.4g}), more than {MOST_START_DISTANCE:g} rad; give the '
-            'first point a time by which the arm can move there, once the arm stands where it is '
-            'desired.'
+            f'instead of {other[joint]:.4g}), more than {MOST_START_DISTANCE:g} rad{hint}; give '
+            'the first point a time by which the arm can move there, once the arm stands where it '
+            'is desired.'
         )
 
 

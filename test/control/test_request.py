@@ -78,6 +78,7 @@ def moved(row, joint, by):
         ({'positions': moved(2, 3, -2.0)}, 'fer_joint4 to a position of -3'),
         ({'positions': moved(2, 3, 3.0)}, 'fer_joint4 to a position .* -3.072 to -0.0698'),
         ({'positions': moved(slice(0, 3), 0, 0.5)}, r'fer_joint1 is 0.5 rad away'),
+        ({'positions': moved(slice(0, 3), 0, 40.0)}, r'40 rad away .* degrees'),
         ({'times': np.array([0.0, 0.02, 0.04])}, 'fer_joint1 to a velocity of'),
         ({'times': np.array([0.0, 0.15, 0.3])}, 'fer_joint1 to an? acceleration of'),
     ],
