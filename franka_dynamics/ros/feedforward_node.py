@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
 import gc
 import logging
@@ -14,15 +13,11 @@ import time
 import traceback
 from typing import Any
 
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory
 
 from .clearance import Clearance
 from .diagnostics import FeedforwardDiagnostics
@@ -30,31 +25,22 @@ from .messages import (
     DESCRIPTION_QOS,
     doubles,
     JointStateReader,
-    motion_message,
     OtherJointsError,
     PUBLISHER_QOS,
     qos_overriding_options,
-    read_trajectory,
-    reference_of,
-    REFERENCE_QOS,
     STATE_QOS,
     with_number,
 )
-from .model_source import change_settings, make_controller, resolve_model, ResolvedModel
+from .model_source import make_controller, resolve_model, ResolvedModel
 from .node_process import NodePart, run_lifecycle, run_node
-from .parameter_tables import live_table, ROBOT_DESCRIPTION, settings_from, table
-from .parameters import check_changes, declare, values
+from .parameter_tables import ROBOT_DESCRIPTION, table
+from .parameters import declare, values
+from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.feedforward import Feedforward, State
-from ..control.reference import Reference
-from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import with_torques
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
-    NotStartedError,
-    ReferenceRefusedError,
-    shortened,
 )
 from ..parameter_schema import specs
 from ..typing import Array
@@ -66,7 +52,6 @@ _REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
 _LONGEST_BRAKING_S = 2.0 * Feedforward.LONGEST_BRAKING_S
-_MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
@@ -107,19 +92,15 @@ class FeedforwardNode(LifecycleNode):
             self, lambda entity: entity.callback_group not in (states, unserved)
         )
         declare(self, table(NODE_NAME))
-        self.add_on_set_parameters_callback(self._on_set_parameters)
-        self.add_post_set_parameters_callback(self._use_parameters)
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray,
             '~/command',
             PUBLISHER_QOS,
             qos_overriding_options=qos_overriding_options(),
         )
-        self._filled = self.create_lifecycle_publisher(
-            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
-        )
         self._terms = TermPublishers(self)
         self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
+        Requests(self, self._diagnostics, lambda: self._controller, lambda: self._active)
         self.clearance = Clearance(self, self.commands, unserved)
         self._topic = self.create_subscription(
             JointState,
@@ -134,10 +115,6 @@ class FeedforwardNode(LifecycleNode):
             self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
             )
-        self.create_subscription(
-            JointTrajectory, '~/reference', self._on_reference, REFERENCE_QOS, raw=True
-        )
-        self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
 
     @property
     def controller(self) -> Feedforward:
@@ -379,49 +356,6 @@ class FeedforwardNode(LifecycleNode):
         ):
             controller.start()
 
-    def _on_reference(self, data: bytes) -> None:
-        """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
-        controller = self._controller
-        if controller is None:
-            return
-        mark = self._diagnostics.refused = ''
-        try:
-            message = read_trajectory(data)
-            # A joint trajectory needs no frame, so the sender may use frame_id to mark a
-            # trajectory and recognise the reports about it.
-            mark = message.header.frame_id[:_MOST_MARK]
-            request = reference_of(message)
-            planned = _planned(controller, request.arguments(controller.description), mark)
-        except ReferenceRefusedError as error:
-            self._diagnostics.refused = str(error)
-            stamp = 0.0 if controller.latest is None else controller.latest.stamp
-            controller.reference.refuse(stamp, str(error), mark)
-            return
-        if not request.is_set_point and self._filled.get_subscription_count() > 0:
-            filled, efforts = with_torques(planned, controller.law.trajectory_efforts)
-            self._filled.publish(
-                motion_message(list(controller.names), filled, efforts, filled.begin)
-            )
-
-    def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Acknowledge a latched fault; answer success if none remains, and a sentence."""
-        controller, done = self._controller, False
-        if controller is None:
-            said = 'the node is not configured'
-        elif not controller.faulty:
-            said, done = 'there was no fault', True
-        elif not self._active:
-            said = 'the node is not active; activation clears it'
-        else:
-            try:
-                controller.start()
-                said, done = 'cleared; torques are commanded again once states allow it', True
-            except NotStartedError as error:
-                said = str(error)
-            self.get_logger().info(f'~/clear_fault: {said}')
-        answer.success, answer.message = done, said
-        return answer
-
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
         if self._controller and self._model and message.data != self._model.urdf:
@@ -430,47 +364,6 @@ class FeedforwardNode(LifecycleNode):
                 'up and configure it again',
                 final=True,
             )
-
-    def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Refuse wrong changes of parameters, and those that the controller could not use."""
-        try:
-            check_changes(self, table(NODE_NAME), changes, self._active)
-            merged = values(self, live_table(NODE_NAME))
-            merged |= {change.name: change.value for change in changes}
-            if self._controller is not None:
-                self._controller.prepare(**vars(settings_from(merged)))
-        except FrankaDynamicsError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
-
-    def _use_parameters(self, changes: Sequence[Parameter]) -> None:
-        """Put changes of live parameters into effect, and log them."""
-        live = values(self, live_table(NODE_NAME))
-        changed = {one.name: one.value for one in changes if one.name in live}
-        if not changed or self._controller is None:
-            return
-        residual = change_settings(self._controller, live)
-        if residual is not None:
-            self._diagnostics.residual = residual
-        now = (
-            f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
-            for name, value in changed.items()
-        )
-        self.get_logger().info(f'now: {", ".join(now)}')
-
-
-def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
-    """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
-    latest = controller.latest
-    slow = controller.states.period * controller.limits.min_input_rate > 1.0
-    if not slow or latest is None or arguments.get('times') is None:
-        return controller.follow(**arguments, mark=mark)
-    beside = Reference(controller.description)
-    beside.at(latest.stamp)
-    planned = beside.follow(**arguments, measured=latest.q)
-    reason = f'torques were added to it, but it is not followed here: {controller.trouble}'
-    controller.reference.pass_by(planned, latest.stamp, reason, mark)
-    return planned
 
 
 def main(args: Sequence[str] | None = None) -> int:

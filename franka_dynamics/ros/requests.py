@@ -1,0 +1,140 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What others ask of the feedforward node while it runs: parameters, references, no fault."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.parameter import Parameter
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from .diagnostics import FeedforwardDiagnostics
+from .messages import motion_message, PUBLISHER_QOS, read_trajectory, reference_of, REFERENCE_QOS
+from .model_source import change_settings
+from .parameter_tables import live_table, settings_from, table
+from .parameters import check_changes, values
+from ..control.feedforward import Feedforward
+from ..control.reference import Reference
+from ..control.trajectory import Trajectory
+from ..control.trajectory_goal import with_torques
+from ..errors import FrankaDynamicsError, NotStartedError, ReferenceRefusedError, shortened
+
+_NODE = 'feedforward'
+_MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
+
+
+class Requests:
+    """
+    Answers requests on the node's service thread; `diagnostics` report on references.
+
+    `controller` returns the node's controller, None while the node is not configured; `active`
+    returns whether the node is active.
+    """
+
+    def __init__(
+        self,
+        node: Any,
+        diagnostics: FeedforwardDiagnostics,
+        controller: Callable[[], Feedforward | None],
+        active: Callable[[], bool],
+    ) -> None:
+        self._node, self._diagnostics = node, diagnostics
+        self._controller, self._active = controller, active
+        self._filled = node.create_lifecycle_publisher(
+            JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
+        )
+        node.add_on_set_parameters_callback(self._on_set_parameters)
+        node.add_post_set_parameters_callback(self._use_parameters)
+        node.create_subscription(
+            JointTrajectory, '~/reference', self._on_reference, REFERENCE_QOS, raw=True
+        )
+        node.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
+
+    def _on_reference(self, data: bytes) -> None:
+        """Follow or refuse a reference; publish a trajectory with torques if it is subscribed."""
+        controller = self._controller()
+        if controller is None:
+            return
+        mark = self._diagnostics.refused = ''
+        try:
+            message = read_trajectory(data)
+            # A joint trajectory needs no frame, so the sender may use frame_id to mark a
+            # trajectory and recognise the reports about it.
+            mark = message.header.frame_id[:_MOST_MARK]
+            request = reference_of(message)
+            planned = _planned(controller, request.arguments(controller.description), mark)
+        except ReferenceRefusedError as error:
+            self._diagnostics.refused = str(error)
+            stamp = 0.0 if controller.latest is None else controller.latest.stamp
+            controller.reference.refuse(stamp, str(error), mark)
+            return
+        if not request.is_set_point and self._filled.get_subscription_count() > 0:
+            filled, efforts = with_torques(planned, controller.law.trajectory_efforts)
+            self._filled.publish(
+                motion_message(list(controller.names), filled, efforts, filled.begin)
+            )
+
+    def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        """Acknowledge a latched fault; answer success if none remains, and a sentence."""
+        controller, done = self._controller(), False
+        if controller is None:
+            said = 'the node is not configured'
+        elif not controller.faulty:
+            said, done = 'there was no fault', True
+        elif not self._active():
+            said = 'the node is not active; activation clears it'
+        else:
+            try:
+                controller.start()
+                said, done = 'cleared; torques are commanded again once states allow it', True
+            except NotStartedError as error:
+                said = str(error)
+            self._node.get_logger().info(f'~/clear_fault: {said}')
+        answer.success, answer.message = done, said
+        return answer
+
+    def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
+        """Refuse wrong changes of parameters, and those that the controller could not use."""
+        try:
+            check_changes(self._node, table(_NODE), changes, self._active())
+            merged = values(self._node, live_table(_NODE))
+            merged |= {change.name: change.value for change in changes}
+            if (controller := self._controller()) is not None:
+                controller.prepare(**vars(settings_from(merged)))
+        except FrankaDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    def _use_parameters(self, changes: Sequence[Parameter]) -> None:
+        """Put changes of live parameters into effect, and log them."""
+        live, controller = values(self._node, live_table(_NODE)), self._controller()
+        changed = {one.name: one.value for one in changes if one.name in live}
+        if not changed or controller is None:
+            return
+        residual = change_settings(controller, live)
+        if residual is not None:
+            self._diagnostics.residual = residual
+        now = (
+            f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
+            for name, value in changed.items()
+        )
+        self._node.get_logger().info(f'now: {", ".join(now)}')
+
+
+def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
+    """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
+    latest = controller.latest
+    slow = controller.states.period * controller.limits.min_input_rate > 1.0
+    if not slow or latest is None or arguments.get('times') is None:
+        return controller.follow(**arguments, mark=mark)
+    beside = Reference(controller.description)
+    beside.at(latest.stamp)
+    planned = beside.follow(**arguments, measured=latest.q)
+    reason = f'torques were added to it, but it is not followed here: {controller.trouble}'
+    controller.reference.pass_by(planned, latest.stamp, reason, mark)
+    return planned
