@@ -86,7 +86,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     # The third motion comes after the stop, which has latched a fault.
     references.publish(message)
     probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
-    assert 'No torque is sent' in told[-1][1] and told[-1][2] == 'x' * 64
+    assert 'Nothing would follow the reference' in told[-1][1] and told[-1][2] == 'x' * 64
     probe.until_status(NODE, state='silent')
 
     def counted():
