@@ -9,6 +9,7 @@ robot's sensors do.
 
 from pathlib import Path
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +19,9 @@ pytest.importorskip('pylibfranka', reason="libfranka's bindings are not installe
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import weak_gains
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import JointVectorError
 
+from .. import scripts
 from ..processes import background, TIMEOUT_S, until
 from ..simulated_robot import FrankaSim, START
 
@@ -99,3 +102,38 @@ def test_a_robot_that_is_gone_is_said_in_one_sentence(moving, robot):
     assert moving.returncode == 1
     assert errors.startswith('the robot or its connection ended the motion: ')
     assert 'Traceback' not in errors
+
+
+class Motion:
+    """A motion of libfranka whose arm rests; in one state of the motion a position is missing."""
+
+    def __init__(self, arm, fails):
+        self.home, self.fails, self.sent = arm.home, fails, [np.zeros(arm.n)]
+        self.gravity = NewtonEulerModel(arm).gravity(arm.home)
+
+    def readOnce(self):
+        count = len(self.sent)
+        time = SimpleNamespace(to_sec=lambda: 1e-3 * count)
+        q = self.home[: 6 if count == self.fails else 7]
+        effort = self.gravity + self.sent[-1]
+        return SimpleNamespace(q=q, dq=np.zeros(7), tau_J=effort, time=time), None
+
+    def writeOnce(self, command):
+        self.sent.append(np.array(command.tau_J))
+
+
+def test_after_an_exception_the_torque_ramps_to_zero(monkeypatch):
+    arm, fails = load('fr3'), 1100
+    motion = Motion(arm, fails)
+    robot = SimpleNamespace(start_torque_control=lambda: motion)
+    library = SimpleNamespace(Torques=lambda torque: SimpleNamespace(tau_J=torque))
+    with scripts.loaded(scripts.ROOT / 'examples' / 'fci.py') as fci:
+        monkeypatch.setattr(fci.signal, 'signal', lambda *_: None)
+        controller = fci.Feedforward(arm, 'fci', kp=(600.0,) * 4 + (100.0,) * 3, kd=(10.0,) * 7)
+        loop = fci.TorqueLoop(library, robot, controller)
+        loop.move(0.05 * np.eye(7)[3], 0.6)
+    torques = np.array(motion.sent)
+    assert isinstance(loop.failure, JointVectorError)
+    assert np.abs(torques[fails - 1]).max() > 2.0 * RATE_NM  # there is something to ramp down
+    assert_safe(torques)
+    assert len(torques) < fails + 100
