@@ -53,6 +53,9 @@ _AGREES = 0.5
 # _TURN [rad], or if at most half of it is there. Set on a log of a Rokae AR5-5: 0.9 times all of
 # its efforts look like gravity of 9.0 m/s^2, and half a joint's effort like a turn of 0.02 rad.
 _EARTH, _TURN = 0.05, 0.03
+# Smallest share of two joints' efforts that is exchanged, and largest distance of a load's centre
+# of mass from the flange, in front of it.
+_WHOLE, _FARTHEST_M = 0.5, 0.5
 _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
 # Largest accepted ratio of a joint's residual on unseen parts to its normal residual. The worst
 # joint's ratio is 0.4 for two FER, 1.5 for an FR3, 1.3 for a UR10e, 2.4 for a TX40 with a coupled
@@ -230,7 +233,17 @@ def _cause(fault: Fault, raw: Array, prior: Prior, before: float, after: float) 
 
 
 def _possible(cause: Cause, gravity: Array) -> bool:
-    """Return whether gravity has a size and a turn that it can have; of other faults True."""
+    """
+    Return whether a fault is one that can be, and not only columns that fit.
+
+    Gravity has the size and a turn that it can have, a load hangs beyond the flange, and efforts
+    are exchanged as a whole.
+    """
+    if cause.kind == 'exchanged':
+        return cause.values[0] > _WHOLE
+    if cause.kind == 'load':
+        mass, *moment = cause.values
+        return mass * moment[2] > 0.0 and float(np.linalg.norm(moment)) < _FARTHEST_M * abs(mass)
     if cause.kind != 'gravity':
         return True
     declared, found = float(np.linalg.norm(gravity)), float(np.linalg.norm(cause.values))
@@ -340,16 +353,14 @@ def questions(
     likeliest, values, _, left, second = search.likeliest(given)
     found: list[Cause] = []
     clear = likeliest == asked and _clear(least, left, min(second, max(after.values())))
+    cause = _cause(asked, values, search.prior, least, left)
     # A bare arm carries no less than nothing.
     possible = asked == _SCALE or values[0] > 0.0 or search.prior.reference.hand != NO_HAND
-    if (
-        times.max() > _USUAL
-        and clear
-        and possible
-        and (then := search.times([*given, asked])[0]).max() <= _USUAL
-    ):
-        found.append(_cause(asked, values, search.prior, least, left))
-        best, times = search, then
+    if times.max() > _USUAL and clear and possible and _possible(cause, np.zeros(3)):
+        then = search.times([*given, asked])[0]
+        if then.max() <= _USUAL:
+            found.append(cause)
+            best, times = search, then
     joint = int(np.argmax(times))
     if times[joint] > _USUAL:
         usual = float(times[joint])
