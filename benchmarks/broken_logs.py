@@ -25,6 +25,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -272,8 +273,8 @@ def published(
     for one in sets:
         prior = Prior.towards(one, model, sums.strongest)
         squares = sum(
-            sums.only(k).squares(friction_alone(sums.without(k), prior, prior.normal)).sum()
-            for k in range(FOLDS)
+            sums.part([k]).squares(friction_alone(sums.part(rest), prior, prior.normal)).sum()
+            for k, rest in enumerate(combinations(range(FOLDS)[::-1], FOLDS - 1))
         )
         errors.append(float(np.sqrt(squares / sums.samples.sum())))
     return min(errors)

@@ -37,7 +37,7 @@ from .solve import (
     residuals,
 )
 from .sources import labels_of, require_different, Source, Summarise, Summary
-from .sums import FOLDS, Sums
+from .sums import Sums
 from .verdict import judge, size
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, RecordingError
@@ -153,8 +153,9 @@ def identify(
     prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
     fitting = partial(_fit, prior, held, start, asked.regularization, unit)
     whole = reduce(add, learnt)
-    left_out = [whole.only(k) for k in range(FOLDS) if whole.samples[k]]
-    given = [whole] if tested else [whole.without(k) for k in range(FOLDS) if whole.samples[k]]
+    there = np.flatnonzero(whole.samples).tolist()
+    left_out = [whole.part([k]) for k in there]
+    given = [whole] if tested else [whole.part([j for j in there if j != k]) for k in there]
     fits: list[Fit] = []
     for fit in mapped(fitting, [*given, every]):
         fits.append(fit)

@@ -15,6 +15,7 @@ torques in them are the starting set's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
@@ -208,15 +209,10 @@ class Sums:
             np.maximum(self.strongest, other.strongest),
         )
 
-    def without(self, fold: int) -> Sums:
-        """Return the sums with one fold left out."""
-        kept = np.arange(len(self.samples)) != fold
-        return Sums(self.products[kept], self.samples[kept], self.fastest, self.strongest)
-
-    def only(self, fold: int) -> Sums:
-        """Return the sums of one fold alone."""
-        one = slice(fold, fold + 1)
-        return Sums(self.products[one], self.samples[one], self.fastest, self.strongest)
+    def part(self, chosen: Sequence[int]) -> Sums:
+        """Return the sums of some folds, by their numbers."""
+        folds = list(chosen)
+        return Sums(self.products[folds], self.samples[folds], self.fastest, self.strongest)
 
     @property
     def count(self) -> int:

@@ -75,11 +75,6 @@ def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
     np.testing.assert_allclose(matrix, found.matrix, rtol=0.0, atol=ATOL_MAP)
 
 
-def test_an_arm_is_named_as_in_other_functions():
-    named, of_arm = symbolic_base_parameters('fer'), symbolic_base_parameters(load('fer'))
-    assert named.as_text() == of_arm.as_text()
-
-
 def test_the_python_form_gives_the_arms_values():
     arm = load('fer', 'ledezma2021')
     names = {}

@@ -213,16 +213,9 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error):
         ({'quantities': 'gravty'}, "no quantity 'gravty'"),
         ({'quantities': ('gravity', 'gravty')}, "no quantity 'gravty'; .*gravity"),
         ({'count': 0}, 'count is 0'),
-        ({'count': -1}, 'count is -1'),
         ({'models': {'Pinocchio': PinocchioModel(load('fer'))}}, 'at least two .*Pinocchio'),
-        ({'models': {}}, 'at least two models'),
     ],
 )
 def test_a_comparison_of_nothing_is_refused_in_one_sentence(options, sentence):
     with pytest.raises(SettingsError, match=sentence):
         compare_formulations('fer', **options)
-
-
-def test_a_crosscheck_at_no_state_is_refused():
-    with pytest.raises(SettingsError, match='count is 0'):
-        crosscheck('fer', count=0)
