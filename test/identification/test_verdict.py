@@ -10,7 +10,14 @@ import pytest
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.verdict import _clear, Cause, of_motion, Verdict
+from franka_dynamics.identification.verdict import (
+    _clear,
+    _possible,
+    Cause,
+    contact,
+    of_motion,
+    Verdict,
+)
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
@@ -215,6 +222,38 @@ def test_efforts_behind_positions_are_late_and_before_them_early(seconds, word):
     found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5),), (), np.ones(7))
     first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert word in first
+
+
+@pytest.mark.parametrize(
+    ('kind', 'values', 'possible'),
+    [
+        ('exchanged', (0.95,), True),
+        ('exchanged', (-0.09,), False),
+        ('load', (1.0, 0.0, 0.02, 0.06), True),
+        ('load', (-1.0, 0.0, -0.02, -0.06), True),  # taken off
+        ('load', (0.3, 0.0, -0.04, -0.04), False),  # behind the flange
+        ('load', (0.1, 0.02, 0.0, 0.06), False),  # 0.6 m away
+        ('gain', (2.0,), True),
+    ],
+)
+def test_a_fault_that_cannot_be_is_not_named(kind, values, possible):
+    assert _possible(Cause(kind, (), values, 2.0, 1.0), DOWN) is possible
+
+
+@pytest.mark.parametrize(
+    ('touched', 'left', 'named'),
+    [
+        (2, 1.0, True),
+        (2, 0.5, False),  # another fault explains as much
+        (4, 1.0, False),  # what lasts a fifth of the time is no contact
+        (0, 1.0, False),
+    ],
+)
+def test_a_contact_is_short_and_explains_more_than_other_faults(touched, left, named):
+    sizes = np.where(np.arange(20) < touched, 6.0, 1.0)
+    found = contact(10.0 + np.arange(20), sizes, 'log', left)
+    assert (found is not None) is named
+    assert found is None or found.values == (10.0,)
 
 
 def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
