@@ -430,9 +430,12 @@ def judge(
     """
     Return the verdict on recordings.
 
-    `prior` is about the starting set, `published` are about published sets. `each` has begins and
-    sizes (`seconds`) and the name of each recording.
+    `prior` is about the starting set, `published` are about published sets, of which those with
+    its hand are asked. `each` has begins and sizes (`seconds`) and the name of each recording.
     """
+    # A set with a hand hides a load of its mass.
+    hand = prior.reference.hand
+    published = [one for one in published if one.reference.hand == hand]
     explained, unclear, left = causes(sums, prior)
     found = tuple(one for one in explained if not one.asks)
     asked = tuple(one for one in explained if one.asks)
