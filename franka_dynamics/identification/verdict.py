@@ -446,6 +446,7 @@ def judge(
         if not (found or unclear):
             offsets = tuple(one for one in asked if one.kind == 'offset')
             told, best = questions(sums, published, [(one.kind, one.joints) for one in offsets])
+            found = tuple(one for one in told if not one.asks)
             asked = (*offsets, *told) if told else asked
     if found:
         asked = ()
