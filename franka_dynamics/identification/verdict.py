@@ -295,14 +295,14 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
     search = _LeftOut(sums, prior, FITTED, offsets)
     times, _ = search.times()
     whole = size(times)
-    allowed, any_masses = (
-        size(_LeftOut(sums, prior, precision, offsets).times()[0])
-        for precision in (PRIOR_PRECISION, _ANY)
+    fit, wide = (
+        _LeftOut(sums, prior, precision, offsets) for precision in (PRIOR_PRECISION, _ANY)
     )
     faults: list[Fault] = []
     found: list[Cause] = []
     count, least = 0, np.inf
     for _ in range(2):
+        allowed = size(fit.times(faults)[0])
         fault, values, before, after, second = search.likeliest(faults)
         faults.append(fault)
         found.append(_cause(fault, values, prior, before, after))
@@ -318,7 +318,7 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
             break
     if not all(_possible(one, gravity) for one in found[:count]):
         count = 0
-    unclear = not count and least < _LESS * any_masses
+    unclear = not count and least < _LESS * size(wide.times()[0])
     if not (count or unclear) and least < _LESS * whole:
         joint = int(np.argmax(times))
         found, count = [Cause('inertias', (joint,), (times[joint],), whole, least)], 1
