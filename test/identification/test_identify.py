@@ -95,6 +95,16 @@ def test_an_offset_is_said_once(simulate):
     assert result.arm.friction.offset[0] > 0.3 and result.accepted is result.improvement.better
 
 
+def test_efforts_of_the_other_sign_are_a_fault_and_no_question(motions):
+    # Of this recording only the published masses tell the sign.
+    motion = motions['slow']
+    other = replace(motion, effort=-motion.effort)
+    found = of_motion(other, SLIP.torque_model(FER), FER, [FER], 'log')
+    (cause,) = found.causes
+    assert (cause.kind, cause.joints) == ('gain', ()) and not found.sound
+    assert cause.values[0] == pytest.approx(-1.0, abs=0.1)
+
+
 def test_unseen_half_of_a_real_arm_is_predicted(motions):
     first, second = halves(motions['slow'])
     result = identify(first, FER, [FER], tests=second)
