@@ -100,12 +100,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
-                'within the last {} s, for {} ms',
+                'within the last {} s.',
                 (
                     core.SPEED_FREE,
                     core.SPEED_FOLLOWING,
                     core.FOLLOWING_S,
-                    1e3 * core.FAST_S,
                 ),
             ),
             ('needs a difference of at most {} and {} %', narrow),
