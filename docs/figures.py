@@ -100,11 +100,12 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
-                'within the last {} s.',
+                'within the last {} s, for {} ms',
                 (
                     core.SPEED_FREE,
                     core.SPEED_FOLLOWING,
                     core.FOLLOWING_S,
+                    1e3 * core.FAST_S,
                 ),
             ),
             ('needs a difference of at most {} and {} %', narrow),
@@ -202,7 +203,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (100.0 * verdict._LESS, 100.0 * verdict._MARGIN),
             ),
             ('more than {} times the normal one', (verdict.MOST_TIMES,)),
-            ('the worst second has {} times', (verdict._CONTACT,)),
             ('has more than {} normal residuals', (verdict._USUAL,)),
         ],
     }

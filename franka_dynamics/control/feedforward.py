@@ -98,8 +98,8 @@ TRANSITIONS = {
 
 HELD_S = 0.02  # how long a bound on torque must be exceeded [s]: elastic gears ripple
 # Allowed share of the velocity limit: without a moving reference, and if the reference moved
-# (faster than MOVES [rad/s]) within the last FOLLOWING_S [s].
-SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES = 0.6, 1.15, 0.5, 0.05
+# (faster than MOVES [rad/s]) within the last FOLLOWING_S [s]; judged after FAST_S [s].
+SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 0.003
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
 GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
@@ -512,7 +512,7 @@ class Feedforward:
         acting = [] if self._last is None else [self._last]
         self._commands: deque[Array] = deque(acting, maxlen=64)
         self.torques.forget()
-        self._over_s = 0.0
+        self._over_s = self._fast_s = 0.0
         self._falls = False  # whether the arm moved at the last state of a stop
         self._moved_at = -math.inf  # stamp at which the reference moved last
         self._take_deadline = -math.inf  # stamp at which the receiver must have taken a torque
@@ -570,7 +570,7 @@ class Feedforward:
     # 3. Run, or brake --------------------------------------------------------------------------
 
     def _run(self, event: Event) -> None:
-        self._over_s = 0.0
+        self._over_s = self._fast_s = 0.0
         self._moved_at, self._trial = -math.inf, None
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
         self._begins, self._before = True, None
@@ -710,7 +710,8 @@ class Feedforward:
             self._moved_at = state.stamp
         follows = state.stamp - self._moved_at < FOLLOWING_S
         allowed = (SPEED_FOLLOWING if follows else SPEED_FREE) * self._velocity
-        if (speed <= allowed).all():
+        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
+        if self._fast_s < FAST_S:
             return ''
         joint = int((speed / allowed).argmax())
         return (
