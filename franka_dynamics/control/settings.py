@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 import functools
 from typing import Any
 
@@ -105,8 +105,20 @@ class Settings:
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
     scale: float = 1.0
 
+    def changed(self, **others: Any) -> Settings:
+        """Return these settings with others; raises SettingsError for an unknown one."""
+        known = [one.name for one in fields(self)]
+        unknown = next((name for name in others if name not in known), None)
+        if unknown is not None:
+            raise SettingsError(f'There is no setting {unknown!r}; there are {", ".join(known)}.')
+        return replace(self, **others)
+
     def __post_init__(self) -> None:
         """Make ten numbers of the payload."""
+        if not isinstance(self.terms, Terms):
+            raise SettingsError(
+                f'terms must be fd.Terms(...), got {shortened(repr(self.terms), 80)}.'
+            )
         given: Any = self.payload
         if isinstance(given, LinkInertia):
             given = payload_array(given)

@@ -131,13 +131,13 @@ class StateCheck:
             (
                 q,
                 (q < self._lowest[:n]) | (q > self._highest[:n]),
-                'is at {:.4g} rad, which this arm cannot reach; check its driver, and that it is '
-                'not in degrees',
+                'is at {:.4g} rad, which this arm cannot reach; check its driver, the order of '
+                'the joints, and that it is not in degrees',
             ),
             (
                 dq,
                 np.abs(dq) > self._highest[n : 2 * n],
-                'moves at {:.4g} rad/s, faster than it can',
+                'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
             ),
             (
                 torque,
@@ -186,8 +186,8 @@ class StateCheck:
         if len(self._periods) == WINDOW and self.period * limits.min_input_rate > 1.0:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
-                f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot '
-                '(in franka_ros2 those of franka/joint_states)'
+                f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot, '
+                'with its time in seconds'
             )
         if self.elapsed > limits.state_timeout:
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'
@@ -220,7 +220,10 @@ class StateCheck:
             )
         else:
             return ''
-        cause = 'check its driver, and whether two sources send joint states'
+        cause = (
+            'check its driver, the units of velocity and time, and whether two sources send joint '
+            'states; where a simulation was set back, call reset()'
+        )
         return f'{self._names[joint]} {what}; {cause}'
 
 

@@ -545,3 +545,29 @@ def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_
         at = {'age': 0.0, 'now': 5.0 + 1e-3 * k, 'effort': GRAVITY}
         script.core.step(HOME, STILL, 1.0 + 1e-3 * k, **at)
     assert script.core.state is State.RUNNING, script.core.status
+
+
+def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
+    arm = load('fr3')
+    for q, time, why in (
+        (np.zeros(7), lambda k: 1e-3 * k, 'fr3_joint4 is at 0 rad'),
+        (arm.home, lambda k: 1.0, 'does not go on'),
+        (arm.home, lambda k: float(k), 'its time in seconds'),
+    ):
+        caplog.clear()
+        loop = Feedforward(arm, 'mujoco', soft_gains=20.0)
+        for k in range(500):
+            assert np.isfinite(loop.step(q, np.zeros(7), time(k))).all()
+        (record,) = caplog.records
+        assert why in record.getMessage()
+
+
+@pytest.mark.parametrize(('settings', 'named'), [({'kpp': 1.0}, 'kpp'), ({'terms': {}}, 'terms')])
+def test_an_unknown_setting_is_refused_and_changes_nothing(settings, named):
+    with pytest.raises(SettingsError, match=named):
+        Feedforward('fr3', 'mujoco', **settings)
+    loop = Feedforward('fr3', 'mujoco')
+    before = loop.settings
+    with pytest.raises(SettingsError, match=named):
+        loop.change(**settings)
+    assert loop.settings is before
