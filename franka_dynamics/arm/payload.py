@@ -147,14 +147,16 @@ def read_payload(given: str) -> LinkInertia:
     if given.endswith(('.yaml', '.yml')):
         sections = read_typed(Path(given).expanduser(), _SECTIONS, _FORM)
         if len(sections) != 1:
-            named = f'more than one node ({", ".join(sections)})' if sections else 'no node'
+            nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
-                f'{given}: names {named}; a payload is one section with ros__parameters and '
+                f'{given}: names {nodes}; a payload is one section with ros__parameters and '
                 'payload in it.'
             )
         (section,) = sections.values()
         numbers = section.get('ros__parameters', {}).get('payload', ())
+        named = given
     else:
+        named = given[:80]
         try:
             numbers = np.array([decimal(part) for part in given.split(',')])
         except ValueError:
@@ -162,7 +164,7 @@ def read_payload(given: str) -> LinkInertia:
     try:
         body = as_payload(numbers)
     except InertiaError as error:
-        raise InertiaError(f'{given[:80]}: {error}') from error
+        raise InertiaError(f'{named}: {error}') from error
     if body.mass == 0.0:
         raise InertiaError(f'The payload {given[:80]!r} has no mass; leave it out for none.')
     return body

@@ -102,7 +102,7 @@ SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
 GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
-LONG_WAIT = 200  # states that wait for the first torque until the log says why
+LONG_WAIT = 200  # states in silence, unless stopped, until the log says why
 RAMP_S = 0.2  # duration of the ramp of a start and of a change of settings [s]
 # A receiver may take the first torque up to TAKEN_S [s] late, while brakes hold the arm; they open
 # within OPENING_S [s] after that. Until then the bounds on torque do not count.
@@ -229,7 +229,7 @@ class Feedforward:
             self.trouble = 'no joint state has come yet'
             if not self._final:
                 self.started, self.faulty, self.why = True, False, self.trouble
-            self._waited = 0  # states since the first torque is waited for
+            self._waited = 0  # states in silence, unless stopped
             self._hold = False  # whether the arm is held at rest until `start`
             self._to_zero = False  # whether the resting torque is zero, whatever the target needs
             self._last, self.torque, self._ended_at = None, self.zero, self.zero
@@ -411,12 +411,12 @@ class Feedforward:
         measured = None if given is None or np.isnan(given).all() else given
         now = time if now is None else now
         with self._lock:
-            waits = self.state is State.SILENT and self.started
+            waits = self.state is State.SILENT and (self.started or self.faulty)
             self._waited = self._waited + 1 if waits else 0
             if self._waited == LONG_WAIT:
                 _LOG.warning('%s', self.status)
             order = self.states.order(time)
-            if order == 'late' and waits:
+            if order == 'late' and waits and self.started:
                 self.why = f'the time of joint states does not go on ({time:g} s again)'
             if order == 'late':
                 # By the clock of the stamps, if it is known: simulated time may have begun anew.

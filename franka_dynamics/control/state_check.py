@@ -153,6 +153,8 @@ class StateCheck:
 
     def refuse_degrees(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are possible only as degrees."""
+        if not np.isfinite(q).all():
+            return
         n, radians = len(self._names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
         if possible.all() and np.abs(q).max() > LEAST_DEGREES:

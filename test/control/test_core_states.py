@@ -550,7 +550,7 @@ def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_
 def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
     arm = load('fr3')
     for q, time, why in (
-        (np.zeros(7), lambda k: 1e-3 * k, 'fr3_joint4 is at 0 rad'),
+        (np.zeros(7), lambda k: 1e-3 * k, 'fr3_joint6 is at 0 rad'),
         (arm.home, lambda k: 1.0, 'does not go on'),
         (arm.home, lambda k: float(k), 'its time in seconds'),
     ):
