@@ -99,7 +99,7 @@ MISTAKES = [
     ('identify arm --arm fer bag --test same', ('same holds the same recording',)),
     (f'identify arm --arm fer degrees --anyway {SIMPLE}', ('correct what publishes them',)),
     ('identify arm --arm fer short', ('10 s',)),
-    (f'identify arm --arm fer bag --test none --skip-bad-bags {SIMPLE}', ('--test', 'tested')),
+    (f'identify arm --arm fer bag --test none --skip-bad-bags {SIMPLE}', ('--test', 'none')),
     ('identify arm --arm fer bag --prior -1', ('-1.0', 'positive')),
     ('identify arm --arm fer bag --output .', ('folder', 'name of a file')),
     ('identify payload --arm fer --without bag --with same --output p.yaml', ('mass', 'swapped')),
