@@ -229,9 +229,14 @@ class Feedforward:
             self.trouble = 'no joint state has come yet'
             if not self._final:
                 self.started, self.faulty, self.why = True, False, self.trouble
+                self._to_zero = (
+                    False  # whether the resting torque is zero, whoever carries the arm
+                )
             self._waited = 0  # states in silence, unless stopped
             self._hold = False  # whether the arm is held at rest until `start`
-            self._to_zero = False  # whether the resting torque is zero, whatever the target needs
+            self._q: Array | None = (
+                None  # the latest possible position, also if the clock is set back
+            )
             self._last, self.torque, self._ended_at = None, self.zero, self.zero
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
             self._forget()
@@ -273,7 +278,7 @@ class Feedforward:
         """
         with self._lock:
             active = self.state in ACTIVE
-            self._to_zero = to_zero or (self._to_zero and self.state is State.STOPPING)
+            self._to_zero = to_zero or self._to_zero
             sends = self.state is not State.SILENT
             self._hold = hold and not self._to_zero and (sends or self._hold)
             self._final = self._final or final
@@ -433,7 +438,7 @@ class Feedforward:
                 self.latest = None
                 return self.lose(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age)
-            self._heard, self._heard_at = now, time + (age or 0.0)
+            self._heard, self._heard_at, self._q = now, time + (age or 0.0), q
             reference, terms = self.reference.at(time), self.law.terms
             if terms.friction is not None:
                 terms.friction.follow(time, q)
@@ -675,15 +680,15 @@ class Feedforward:
         torque = self._limited(goal, now - self._sent_at, now)
         if np.array_equal(torque, goal) and not self._falls:
             self._change(Event.END, self.why)
-            self._ended_at = self.states.q
+            self._ended_at = self.zero if self._q is None else self._q
         return torque
 
     def _resting(self) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
         terms = self.law.terms
-        if terms.adds_gravity or self._to_zero or self.states.stamp is None:  # no state has come
+        if terms.adds_gravity or self._to_zero or self._q is None:  # no state has come
             return self.zero
-        return self._limiter.clipped(terms.gravity(self.states.q))
+        return self._limiter.clipped(terms.gravity(self._q))
 
     # 5. Is a torque or a speed beyond its bound? ----------------------------------------------
 

@@ -571,3 +571,32 @@ def test_an_unknown_setting_is_refused_and_changes_nothing(settings, named):
     with pytest.raises(SettingsError, match=named):
         loop.change(**settings)
     assert loop.settings is before
+
+
+def held(steps=300):
+    """Return a loop that holds an arm that nobody else carries, and the time of its last state."""
+    arm = load('fr3')
+    loop = Feedforward(arm, 'mujoco', soft_gains=20.0)
+    for k in range(steps):
+        loop.step(arm.home, np.zeros(7), 5.0 + 1e-3 * k)
+    assert loop.state is State.RUNNING
+    return loop, arm
+
+
+def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
+    loop, arm = held()
+    for k in range(300):
+        torque = loop.step(np.full(7, np.nan), np.zeros(7), 1e-3 * k)
+    gravity = NewtonEulerModel(arm).gravity(arm.home)
+    np.testing.assert_allclose(torque, gravity, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize('final', [False, True])
+def test_no_later_stop_nor_a_reset_gives_torque_to_a_receiver_that_is_not_the_target(final):
+    loop, arm = held()
+    loop.stop('somebody else receives', to_zero=True, final=final)
+    for k in range(600):
+        if k == 300:
+            loop.reset() if final else loop.stop('the user ends')
+        torque = loop.step(arm.home, np.zeros(7), 6.0 + 1e-3 * k)
+    assert not torque.any()
