@@ -11,9 +11,10 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 4. Limit the torque and its rate, and send it.   `_limited`, `_stop_step`
 5. Is a torque or a speed beyond its bound?      `_judge`, `_misbehaves`
 
-A state is judged after its torque is sent, which changes the next torque. `unexplained_torque`
-finds the torque that the model does not explain, `state_check` whether a state is possible,
-`braking` the braking torque, `reference` the desired motion, `control_law` the torque.
+A state is judged once its torque is sent, so that judging does not delay the torque; what is
+found changes the next torque. `unexplained_torque` finds the torque that the model does not
+explain, `state_check` whether a state is possible, `braking` the braking torque, `reference` the
+desired motion, `control_law` the torque.
 
 The five states, and all that leads from one to another, stand in TRANSITIONS. `status` gives
 the reason of the present state, and what makes torques begin again.
@@ -56,7 +57,7 @@ _LOG = logging.getLogger(__name__)
 class State(str, Enum):
     """States of the core."""
 
-    SILENT = 'silent'  # no torque is sent
+    SILENT = 'silent'  # a node sends no torque; a loop gets the resting torque
     RUNNING = 'running'
     BRAKING = 'braking'  # the arm is brought to rest
     HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
@@ -102,7 +103,7 @@ SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
 GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
-LONG_WAIT = 200  # states in silence, unless stopped, until the log says why
+LONG_WAIT = 200  # states after which the log says why no torque begins, unless the user stopped
 RAMP_S = 0.2  # duration of the ramp of a start and of a change of settings [s]
 # A receiver may take the first torque up to TAKEN_S [s] late, while brakes hold the arm; they open
 # within OPENING_S [s] after that. Until then the bounds on torque do not count.
@@ -144,7 +145,7 @@ class Feedforward:
 
     `arm` is without the payload, or its name or file. `target` says who receives the torques: fci,
     franka_gazebo, gz_ros2_control or mujoco. `period` is the time between two joint states [s],
-    0.5 to 10 ms, until states have come. `limits` is what is asked of joint states and efforts.
+    0.5 to 10 ms, until states have come. `limits` says which joint states and efforts can be used.
     A loop applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a
     node publishes nothing then, and its last torque may go on acting. `send`, if given, is called
     with each new torque (n,) [N m] before the state is judged. `soft_gains` is the rate [1/s] of
@@ -232,7 +233,7 @@ class Feedforward:
                 self._to_zero = (
                     False  # whether the resting torque is zero, whoever carries the arm
                 )
-            self._waited = 0  # states in silence, unless stopped
+            self._waited = 0  # states since no torque begins, though the user did not stop
             self._hold = False  # whether the arm is held at rest until `start`
             self._q: Array | None = (
                 None  # the latest possible position, also if the clock is set back

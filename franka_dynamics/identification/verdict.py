@@ -88,7 +88,8 @@ class Cause:
     set's residual to the normal one, of 'inertias' that of a fit with masses within 10 % of the
     starting set's. `before` and `after` are residuals on left-out parts without and with it, as
     multiples of normal ones.
-    `where` is a contact's recording, or the set from whose inertias a fault is told.
+    `where` is the recording in which something touched the arm, or the published set with which
+    the recordings were compared.
     """
 
     kind: str

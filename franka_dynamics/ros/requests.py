@@ -99,7 +99,7 @@ class Requests:
         return answer
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Refuse wrong changes of parameters, and those that the controller could not use."""
+        """Refuse changes that have wrong values or that the controller cannot use."""
         try:
             check_changes(self._node, table(_NODE), changes, self._active())
             merged = values(self._node, live_table(_NODE))

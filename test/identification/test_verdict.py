@@ -189,7 +189,7 @@ def test_a_common_scale_and_a_load_ask_and_refuse_nothing(usual):
     assert asked.values[0] == pytest.approx(0.7, abs=0.1)
     (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--hand' in line and '--payload 0.' in line
-    assert 'gaz2019 bare' in line  # the set that the load is told from
+    assert 'gaz2019 bare' in line  # the set that the recording was compared with
 
 
 def test_an_offset_is_said_and_refuses_nothing(usual):

@@ -128,7 +128,7 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, comma
         return len(commands) > 60
 
     probe.until(step, 'commands in slow time')
-    # Then simulated time stands still: this is told, and the node does not stop.
+    # When simulated time stands still, then the diagnostics say so, and the node does not stop.
     probe.until_says('feedforward: Joint states', 'no joint state on')
     stops = probe.diagnostics['feedforward: Command'][2]['stops']
     count = len(commands)
