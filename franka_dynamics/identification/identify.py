@@ -222,15 +222,16 @@ def _usable(
     the same bag.
     """
     used, failures, unseen = [], [], 0
+    learnt = len(sources) - tests
     try:
         for k, one in enumerate(results):
-            if one.failure is None:
-                used.append(one)
-                unseen += k >= len(sources) - tests
-            elif skip_failures:
+            if one.failure is not None:
+                if not skip_failures:
+                    raise one.failure
                 failures.append(str(one.failure))
             else:
-                raise one.failure
+                used.append(one)
+                unseen += k >= learnt
             if progress is not None:
                 progress(k + 1, len(sources))
     except Exception as error:
@@ -240,9 +241,12 @@ def _usable(
             f'Workers died repeatedly on one bag ({error}); the usual cause is too little memory, '
             'and their logs say more.'
         ) from error
-    if len(used) == unseen or (tests and not unseen):
-        which = 'to fit' if len(used) == unseen else 'of --test'
-        raise RecordingError(f'No bag {which} can be used: {failures[-1]}')
+    if len(used) == unseen:
+        raise RecordingError(f'No bag can be used: {failures[0]}')
+    if tests and not unseen:
+        raise RecordingError(
+            f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
+        )
     require_different([one.note for one in used])
     return used, unseen, failures
 
