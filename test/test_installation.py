@@ -216,7 +216,8 @@ def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, la
     done = subprocess.run(
         ['make', 'demo', f'VENV={tmp_path / "venv"}'],
         cwd=SOURCE,
-        env={**os.environ, 'PATH': path},
+        # A `make PYTHON=... test` around this one would hand its PYTHON on.
+        env={**os.environ, 'PATH': path, 'MAKEFLAGS': '', 'MAKEOVERRIDES': ''},
         capture_output=True,
         text=True,
     )
