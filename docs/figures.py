@@ -82,7 +82,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (core.MOST_RESTARTS, core.RESTART_WINDOW_S),
             ),
             ('positions more than {} rad beyond the limits', (state_check.POSITION_SLACK,)),
-            ('an effort of more than {} times the limit', (state_check.MOST_EFFORT,)),
+            ('an effort of more than {} times the limit', (state_check.EFFORT_SLACK,)),
             ('a velocity beyond {} times the velocity limit', (state_check.SPEED_SLACK,)),
             ('needs states of at most {} ms', (1e3 * core.OLDEST_AT_BEGIN_S,)),
             ('first point at time zero, more than {} rad away', (planning.MOST_START_DISTANCE,)),

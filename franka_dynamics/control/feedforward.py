@@ -110,8 +110,8 @@ RAMP_S = 0.2  # duration of the ramp of a start and of a change of settings [s]
 TAKEN_S, OPENING_S = 1.0, 0.05
 # A stop goes on while an arm that nobody carries moves, but not FOLLOWED_S [s] without a state.
 FOLLOWED_S = 0.05
-# If a joint moved by more than MOVED [rad or m] in silence, the last torque no longer acts.
-MOVED = 0.1
+# If a joint moved by more than SHIFTED [rad or m] in silence, the last torque no longer acts.
+SHIFTED = 0.1
 # Gains are refused that would swing with PERIOD_MARGIN times the present period, so that gains
 # that are taken do not wait because the measured period is a little longer.
 PERIOD_MARGIN = 1.05
@@ -569,7 +569,7 @@ class Feedforward:
         If none is measured either, begin at g(q); at zero if the target adds gravity.
         """
         terms = self.law.terms
-        if not self._applied_when_silent and np.abs(state.q - self._ended_at).max() > MOVED:
+        if not self._applied_when_silent and np.abs(state.q - self._ended_at).max() > SHIFTED:
             self._last = None
         if self._last is None:
             acts = terms.gravity(state.q) if self.torques.idle else self.torques.acting

@@ -21,7 +21,7 @@ POSITION_SLACK, SPEED_SLACK, JUMP_SLACK = 0.2, 2.0, 1e-2
 DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
 # Positions of which one is beyond LEAST_DEGREES [rad], and none as degrees, are degrees.
 LEAST_DEGREES = 10.0
-MOST_EFFORT = 10.0  # a measured effort beyond this many torque limits is not in N m
+EFFORT_SLACK = 10.0  # a measured effort beyond this many torque limits is not in N m
 # A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
 # ALL_BEHIND-th in a row: then the clock was set back.
 CLOCK_SET_BACK_S, ALL_BEHIND = 1.0, 20
@@ -71,7 +71,7 @@ class StateCheck:
     def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
         self._limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
-        most = np.concatenate((SPEED_SLACK * self._velocity, MOST_EFFORT * arm.limit('effort')))
+        most = np.concatenate((SPEED_SLACK * self._velocity, EFFORT_SLACK * arm.limit('effort')))
         # Bounds of position, velocity and effort, (3 n,).
         self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
         self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))

@@ -33,7 +33,7 @@ from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
 RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
-PERIOD_S = 1.0
+DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
 _MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so first, and again [s]
 
@@ -65,7 +65,7 @@ class StatusPublisher:
         self._name = node.get_fully_qualified_name().lstrip('/')
         # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.due = time.monotonic() + PERIOD_S  # when to publish next [s]
+        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
     def status(
         self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
@@ -78,7 +78,7 @@ class StatusPublisher:
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
-        self.due = time.monotonic() + PERIOD_S
+        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S
 
 
 class FeedforwardDiagnostics(StatusPublisher):
@@ -184,7 +184,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         message.header.stamp = stamp_from_seconds(event.stamp)
         self._events.publish(message)
         if event.state is ReferenceState.REFUSED:
-            logger.warning(text, throttle_duration_sec=PERIOD_S)
+            logger.warning(text, throttle_duration_sec=DIAGNOSTIC_PERIOD_S)
         elif bad:
             logger.warning(text)
         else:

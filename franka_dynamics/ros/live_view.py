@@ -19,9 +19,8 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
 from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
-from ..view.window import Window
+from ..view.window import PERIOD_S, Window
 
-PERIOD_S = 0.05  # time between two updates [s]
 TERM_TOPICS = {
     GRAVITY: 'gravity',
     CORIOLIS: 'coriolis',

@@ -87,15 +87,15 @@ def _standard_placement(
     A prismatic joint's d_i is d_ibar + q_i, as Busellato 2023 writes it.
     """
     cosine, sine = _cos_sin(f'alpha{i - 1}', row.alpha, values)
-    length = _letter(f'd{i}bar' if kind is JointKind.PRISMATIC else f'd{i}', row.d, values)
-    offset = sp.Matrix([_letter(f'a{i - 1}', row.a, values), -sine * length, cosine * length])
+    length = _symbol(f'd{i}bar' if kind is JointKind.PRISMATIC else f'd{i}', row.d, values)
+    offset = sp.Matrix([_symbol(f'a{i - 1}', row.a, values), -sine * length, cosine * length])
     return offset, _roll(cosine, sine)
 
 
 def _remainder(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> sp.Matrix:
     """Return Tx(a_i) Rx(alpha_i), (4, 4)."""
     cosine, sine = _cos_sin(f'alpha{i}', row.alpha, values)
-    offset = sp.Matrix([_letter(f'a{i}', row.a, values), 0, 0])
+    offset = sp.Matrix([_symbol(f'a{i}', row.a, values), 0, 0])
     return _roll(cosine, sine).row_join(offset).col_join(sp.Matrix([[0, 0, 0, 1]]))
 
 
@@ -104,7 +104,7 @@ def _placement(i: int, row: DHRow, values: dict[sp.Symbol, float]) -> tuple[sp.M
     cos_alpha, sin_alpha = cos_sin(row.alpha)
     lengths = (row.a, -row.d * sin_alpha, row.d * cos_alpha)
     offset = sp.Matrix(
-        [_letter(f'{axis}{i}', length, values) for axis, length in zip('xyz', lengths)]
+        [_symbol(f'{axis}{i}', length, values) for axis, length in zip('xyz', lengths)]
     )
     return offset, _roll(cosine, sine)
 
@@ -119,15 +119,15 @@ def _cos_sin(name: str, angle: float, values: dict[sp.Symbol, float]) -> tuple[s
     cosine, sine = cos_sin(angle)
     if quarter_turns(angle) is not None:
         return sp.Integer(int(cosine)), sp.Integer(int(sine))
-    return _letter(f'c{name}', cosine, values), _letter(f's{name}', sine, values)
+    return _symbol(f'c{name}', cosine, values), _symbol(f's{name}', sine, values)
 
 
-def _letter(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
+def _symbol(name: str, value: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     if value == 0.0:
         return sp.Integer(0)
-    letter = sp.Symbol(name, real=True)
-    values[letter] = float(value)
-    return letter
+    symbol = sp.Symbol(name, real=True)
+    values[symbol] = float(value)
+    return symbol
 
 
 class Kinematics:

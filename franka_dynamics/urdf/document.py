@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm.description import JointLimits
-from ..arm.typed_file import MOST_EFFORT
+from ..arm.typed_file import HIGHEST_EFFORT
 from ..errors import DescriptionError, listed, unreadable, UrdfError
 from ..options import decimal
 from ..typing import Array
@@ -333,7 +333,7 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
         )
     if stated and bounds['lower'] == bounds['upper']:
         doubts.append(f'is limited to the one position {bounds["lower"]:g}.')
-    if MOST_EFFORT < bounds['effort'] < math.inf:
+    if HIGHEST_EFFORT < bounds['effort'] < math.inf:
         doubts.append(f'has an effort limit of {bounds["effort"]:g}, taken for none.')
         bounds['effort'] = math.inf
     try:
