@@ -20,7 +20,9 @@ from std_msgs.msg import Float64MultiArray
 from .messages import full_name, publisher_names, STATE_QOS, taken
 
 _STATUS_TYPE, _CLOCK_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus', 'rosgraph_msgs/msg/Clock'
-_LISTEN_S = 0.5  # how long to listen for another sender of torques after the first joint state [s]
+# How long to listen for other senders after the first joint state [s], and to how many states at
+# least: a node that gets little processor time sees only some of them. At 100 Hz 0.5 s have 50.
+_LISTEN_S, _LISTEN_STATES = 0.5, 50
 # How long a receiver must be found wrong, because its topics are discovered singly: before the
 # first torque, or if it is no real arm's; and if a real arm's comes later [s].
 _DISCOVERY_S, _SOON_S = 2.0, 0.2
@@ -115,8 +117,8 @@ class Clearance:
         """Begin an activation with torques for `target` and joint states on the topic `states`."""
         self.close()
         self._target, self._states, self.listens = target, states, True
-        self._senders = PublisherCounts()
-        self._heard_until: float | None = None
+        self._senders, self._states_taken = PublisherCounts(), 0
+        self._heard_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
         self._refused, self._receivers, self._wrong_since = '', -1, 0.0
         self._subscription = self._node.create_subscription(
@@ -134,8 +136,8 @@ class Clearance:
 
         `number` is None if the middleware does not number messages.
         """
-        if self._heard_until is None:
-            self._heard_until = time.monotonic() + _LISTEN_S
+        self._states_taken += 1
+        self._heard_until = self._heard_until or time.monotonic() + _LISTEN_S
         if number is None or not self._senders.add(number):
             return ''
         names = ', '.join(publisher_names(self._node, self._states))
@@ -158,7 +160,7 @@ class Clearance:
                 f'somebody else commands {self._topic}, and two sources of torque would take '
                 f'turns (publishers listed: {names}); stop the other one, or remap ~/command'
             )
-        elif self.listens and (self._heard_until is None or now < self._heard_until):
+        elif self.listens and (now < self._heard_until or self._states_taken < _LISTEN_STATES):
             return ''
         elif self.listens or receivers != self._receivers or self._wrong_since:
             self._receivers = receivers

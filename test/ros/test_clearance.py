@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """No torque goes to a receiver of another target, or beside another sender."""
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import cycle
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import rclpy
+from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from franka_dynamics.control.settings import TARGETS
+from franka_dynamics.ros import clearance
 from franka_dynamics.ros.clearance import EXPECTED, Receiver, refusal
 from franka_dynamics.ros.messages import publisher_names
 
@@ -127,9 +130,11 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
     probe.until(lambda: other.get_subscription_count() >= listeners, 'the node as a listener')
     said = 'a second node publishes' if kind is JointState else 'somebody else commands'
 
+    # In turn, because a node that waits for the processor gets the newest state alone.
+    turn = cycle((speak, lambda: arm.send(2)))
+
     def told():
-        speak()  # in turn with the states, of which a node that waits gets the newest alone
-        arm.send(2)
+        next(turn)()
         return probe.says(COMMANDS, said)
 
     probe.until(told, said)
@@ -147,6 +152,19 @@ def test_a_later_sender_of_torques_is_shown_and_the_node_goes_on(probe, arm, sta
     count = len(commands)
     arm.until(lambda: len(commands) > count + 100, 'more commands')
     probe.destroy_publisher(other)
+
+
+def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
+    monkeypatch.setattr(clearance, '_LISTEN_S', 0.0)
+    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    with closing(clearance.Clearance(probe, publisher, ReentrantCallbackGroup())) as looking:
+        looking.begin('fci', 'joint_states')
+        for number in range(49):
+            assert not looking.note_state(number)
+        assert not looking.look() and looking.listens
+        looking.note_state(49)
+        # Nobody receives torques here, which is found out once it listens no longer.
+        assert not looking.look() and not looking.listens
 
 
 def test_a_publisher_is_named_once_its_name_is_discovered():
