@@ -49,7 +49,8 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
   return torque;
 }
 
-/// Brings a moving arm to rest by M(q) a, with a = -dq / kBrakeTime within the acceleration limits.
+/// Brings a moving arm to rest by M(q) a, with a = -dq / kBrakeTime within the acceleration limits,
+/// and by the gains, with which it also holds the arm where braking began.
 class Brake
 {
 public:
@@ -59,9 +60,11 @@ public:
 
   /// Compute the brake's torque, `elapsed` seconds after the last one.
   void torque(
-    const Vector & q, const Vector & dq, const TermModel & terms, double elapsed,
-    Vector & tau) noexcept
+    const Vector & q, const Vector & dq, const TermModel & terms, const Settings & gains,
+    double elapsed, Vector & tau) noexcept
   {
+    at_ = begun_ ? at_ : q;
+    begun_ = true;
     terms.inertia(q, dq, tau);
     double energy = 0.0;
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -74,6 +77,9 @@ public:
       slowing[i] = std::min(std::max(-dq[i] / kBrakeTime, -most), most);
     }
     terms.inertia(q, slowing, tau);
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      tau[i] += gains.kp[i] * (at_[i] - q[i]) - gains.kd[i] * dq[i];
+    }
   }
 
 private:
@@ -102,9 +108,9 @@ private:
   }
 
   double time_ = 0.0, first_ = 0.0, gaining_ = 0.0;  // [s], first energy [J], [s]
-  Vector speed_{};  // largest at first [rad/s]
+  Vector speed_{}, at_{};  // largest at first [rad/s], where braking began
   int resting_ = 0;
-  bool at_rest_ = false, driven_ = false;
+  bool begun_ = false, at_rest_ = false, driven_ = false;
 };
 
 /// Settings and models that give a torque for a state and a motion.
@@ -408,7 +414,7 @@ private:
   void slow(double seconds, Vector & tau) noexcept
   {
     Vector slowing, coriolis;
-    brake_.torque(q_, dq_, law_.terms, seconds, slowing);
+    brake_.torque(q_, dq_, law_.terms, law_.settings, seconds, slowing);
     law_.terms.gravity_to_command(q_, tau);
     law_.terms.coriolis(q_, dq_, coriolis);
     add(tau, coriolis);

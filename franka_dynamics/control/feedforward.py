@@ -641,9 +641,10 @@ class Feedforward:
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        terms, brake = self.law.terms, self._brake
+        terms, brake, unexplained = self.law.terms, self._brake, self.torques.beyond_command
+        gains = self.law.kp, self.law.kd
         slowed = brake.torque(
-            state, terms, self.torques.beyond_command, self.states.elapsed, self.states.age
+            state, terms, unexplained, self.states.elapsed, self.states.age, gains
         )
         if self.state is State.BRAKING and brake.driven:
             self._give_up(f'{self.why}; {brake.driven}', Event.DRIVEN)

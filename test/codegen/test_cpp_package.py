@@ -17,9 +17,11 @@ from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFrictio
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.codegen.cpp_vectors import vectors
+from franka_dynamics.control.braking import TIME_CONSTANT_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs
@@ -166,6 +168,25 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(built, joint
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
     # With states that can be used it is braked, and held by what the model says.
     assert usable or controller.cycle(np.array(arm.home), still)[1] == 'braking'
+
+
+def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
+    arm, library = built
+    effort = arm.limit('effort')
+    gains = {'kp': tuple(0.5 * effort), 'kd': tuple(0.02 * effort)}
+    settings = Settings(target='mujoco', **gains)
+    receiver, still = Receiver(library, settings, 'motion'), np.zeros(arm.n)
+    q, moved = np.array(arm.home), np.array(arm.home) + 0.02
+    for given, name in ((q, 'following'), (q * np.nan, 'fault'), (q, 'braking')):
+        assert receiver.cycle(given, still)[1] == name
+    for speed, name in ((0.1, 'braking'), (0.0, 'holding')):
+        dq = np.full(arm.n, speed)
+        for _ in range(50):
+            torque, state = receiver.cycle(moved, dq)
+        slowed = NewtonEulerModel(arm).inverse_dynamics(moved, dq, -dq / TIME_CONSTANT_S)
+        pulls = 0.02 * np.array(gains['kp']) + np.array(gains['kd']) * dq
+        assert state == name
+        np.testing.assert_allclose(torque, slowed - pulls, rtol=0.0, atol=ATOL)
 
 
 def test_friction_of_an_arm_without_a_friction_model_is_refused(core):

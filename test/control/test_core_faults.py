@@ -87,20 +87,22 @@ def test_a_wrong_target_or_load_without_measured_effort_is_held(arm, target, sim
     assert loop.speed < 0.05
 
 
-# With a weak PD alone 40 N would drive the arm to 6 rad/s.
+# With the gains alone 80 N would drive the arm to 2.4 and 5.0 rad/s.
 @pytest.mark.parametrize(
     ('gains', 'force', 'lasts', 'end'),
     [
         (FIRM, 10.0, 0.5, State.RUNNING),
         (FIRM, 60.0, 0.5, State.HOLDING),
+        (FIRM, 80.0, 0.5, State.HOLDING),
         (GENTLE, 40.0, 1.0, State.HOLDING),
+        (GENTLE, 80.0, 0.5, State.HOLDING),
     ],
 )
 def test_contact_of_10_newton_stops_nothing_and_a_push_is_braked_to_rest(gains, force, lasts, end):
     push = Push((0.0, force, 0.0), 0.8, lasts)
     loop = Loop(Settings(target='fci', **gains), push=push, **CARRIED).run(2.5)
     assert loop.controller.state is end
-    assert loop.fastest < 0.08 * force and loop.speed < 0.05  # [rad/s]
+    assert loop.fastest < 0.05 * force and loop.speed < 0.05  # [rad/s]
 
 
 def replacing_effort(loop, effort):
