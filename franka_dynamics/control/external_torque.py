@@ -69,9 +69,13 @@ class MomentumObserver:
         """Reset the estimated external torque to zero."""
         self._external, self._slope = 0.0 * self._external, 0.0 * self._slope
 
-    def go_on_from(self, other: MomentumObserver) -> None:
-        """Continue from the estimate of `other`, the observer before a change of the model."""
-        self._external, self._slope = other._external, other._slope
+    def go_on_from(self, other: MomentumObserver, change: Array) -> None:
+        """
+        Continue from the estimate of `other`, the observer before a change of the model.
+
+        `change` is that of the estimate, in its shape [N m].
+        """
+        self._external, self._slope = other._external + change, other._slope
         self._changed = other._last is not None
 
     def update(

@@ -73,10 +73,10 @@ class Event(str, Enum):
     BEGIN = 'the first torque is allowed'
     STOP = 'a stop is asked for, or the arm does not do what the model says'
     REST = 'the braked arm is at rest'
-    REST_HELD = 'the braked arm is at rest, and a fault is latched'
+    REST_HELD = 'the braked arm is at rest, and is to be held'
     DRIVEN = 'the braked arm gets faster, or does not come to rest'
     LOST = 'joint states cannot be used, or have ceased'
-    BACK = 'joint states can be used again, and a fault is latched'
+    BACK = 'joint states can be used again, and the arm is to be held'
     START = 'the fault is cleared'
     END = 'the resting torque is reached'
 
@@ -93,6 +93,8 @@ TRANSITIONS = {
     (State.HOLDING, Event.START): State.RUNNING,
     (State.HOLDING, Event.STOP): State.STOPPING,
     (State.HOLDING, Event.LOST): State.STOPPING,
+    (State.STOPPING, Event.BEGIN): State.RUNNING,
+    (State.STOPPING, Event.BACK): State.BRAKING,
     (State.STOPPING, Event.END): State.SILENT,
 }
 
@@ -110,7 +112,8 @@ RAMP_S = 0.2  # duration of the ramp of a start and of a change of settings [s]
 TAKEN_S, OPENING_S = 1.0, 0.05
 # A stop goes on while an arm that nobody carries moves, but not FOLLOWED_S [s] without a state.
 FOLLOWED_S = 0.05
-# If a joint moved by more than SHIFTED [rad or m] in silence, the last torque no longer acts.
+# A node's last torque no longer acts if a joint moved by more than SHIFTED [rad or m] in silence,
+# or if another target is told in silence, one of which adds gravity and the other does not.
 SHIFTED = 0.1
 # Gains are refused that would swing with PERIOD_MARGIN times the present period, so that gains
 # that are taken do not wait because the measured period is a little longer.
@@ -210,7 +213,10 @@ class Feedforward:
         self._before: ControlLaw | None = None  # the law before a change, until the next state
         self._last: Array | None = None  # the torque that acts; None: unknown
         self._trial: JointTrial | None = None  # while joints are tried
-        self._final = False  # a fault is latched that only a new object clears
+        self._wanted = True  # whether the user wants torques
+        self.faulty = self._final = False  # a fault is latched; only a new object clears it
+        self._hold = False  # whether the arm is held at rest until `start`
+        self._to_zero = False  # whether the resting torque is zero, whoever carries the arm
         self._good, self._heard, self._heard_at, self._falls = 0, 0.0, 0.0, False
         self.reset()
 
@@ -222,23 +228,23 @@ class Feedforward:
         """
         Forget states, torques, references and faults, as after a reset of a simulation.
 
-        A `final` fault stays. The first torque afterwards may have any step from the last one.
+        A `final` fault and a user's stop stay. The first torque afterwards may have any step from
+        the last one.
         """
         with self._lock:
             self.reference.clear(0.0, 'reset')
             self.state, self.latest, self.sends = State.SILENT, None, False
             self.trouble = 'no joint state has come yet'
             if not self._final:
-                self.started, self.faulty, self.why = True, False, self.trouble
-                self._to_zero = (
-                    False  # whether the resting torque is zero, whoever carries the arm
-                )
+                self.faulty = self._to_zero = False
+                self.why = self.trouble if self._wanted else self.why
+            self._hold = False
             self._waited = 0  # states since no torque begins, though the user did not stop
-            self._hold = False  # whether the arm is held at rest until `start`
             self._q: Array | None = (
                 None  # the latest possible position, also if the clock is set back
             )
-            self._last, self.torque, self._ended_at = None, self.zero, self.zero
+            self._last, self.torque = None, self.zero
+            self._ended_with = False, self.zero  # whether the target added gravity; position
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
             self._forget()
             self.law.terms.restart()
@@ -259,8 +265,8 @@ class Feedforward:
             wrong = self.torques.departs(self.torques.narrow) if held else ''
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
-            self.started, self.faulty = True, False
-            self._hold = self._to_zero = False
+            self._wanted = True
+            self.faulty = self._hold = self._to_zero = False
             self._lost_at.clear()
             self.counts.clear()
             self.largest_share[:] = self.largest_of_bound[:] = 0.0
@@ -275,29 +281,49 @@ class Feedforward:
 
         With `hold` that is a fault: the arm is held at rest until `start` clears it. With
         `to_zero`, a fault as well, the torque goes to zero at once, because the receiver is not
-        the target. After a `final` fault only a new object commands again.
+        the target. After a `final` fault only a new object commands again. A stop that is no
+        fault lets go of an arm that is held, and a fault stays latched.
         """
         with self._lock:
-            active = self.state in ACTIVE
-            self._to_zero = to_zero or self._to_zero
+            fault = hold or to_zero or final
+            why = self._with_reason(reason)
+            self._wanted = self._wanted and fault
+            self.faulty, self._final = self.faulty or fault, self._final or final
+            self._to_zero = self._to_zero or to_zero
             sends = self.state is not State.SILENT
             self._hold = hold and not self._to_zero and (sends or self._hold)
-            self._final = self._final or final
-            self.started, self.faulty = False, hold or self._to_zero or self._final
-            if to_zero and active:
-                self._change(Event.LOST, reason)
+            if to_zero and self.state in ACTIVE:
+                self._change(Event.LOST, why)
             elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
-                self._change(Event.STOP, reason)
+                self._change(Event.STOP, why)
             else:
-                self.why = reason
+                self.why = why
+
+    def _with_reason(self, why: str) -> str:
+        """Return why the core does not command: what ended its torques first, then `why`."""
+        ended = self.faulty or self.state in (State.BRAKING, State.HOLDING)
+        return f'{self.why}; {why}' if ended and why not in self.why else why
+
+    @property
+    def started(self) -> bool:
+        """Whether torques begin as soon as joint states allow it."""
+        return self._wanted and not self.faulty
 
     def change(self, **settings: Any) -> None:
-        """Use other settings from the next step on; raises SettingsError and changes nothing."""
-        with self._lock:
-            self.use(self.prepare(**settings))
+        """
+        Use other settings from the next step on; the torque ramps from the old law's to the new.
+
+        Raises SettingsError, and changes nothing, if they cannot be used, or if torques are sent
+        for another target.
+        """
+        while True:
+            before, law = self.law, self.prepare(**settings)
+            with self._lock:
+                if self.law is before:  # no other thread has changed settings meanwhile
+                    return self._use(law)
 
     def prepare(self, **settings: Any) -> ControlLaw:
-        """Return the law of changed settings for `use`; takes a millisecond."""
+        """Return the law of changed settings, in a millisecond; raises as `change`."""
         law = self._made(self.law.settings.changed(**settings))
         self._refuse_other_target(law)
         return law
@@ -320,21 +346,15 @@ class Feedforward:
                 'again.'
             )
 
-    def use(self, law: ControlLaw) -> None:
-        """
-        Use a law that `prepare` returned; the torque ramps from the old law's to the new.
-
-        Raises SettingsError if torques are sent for another target.
-        """
-        with self._lock:
-            self._refuse_other_target(law)
-            before, state, self.law, lifted = self.law, self.latest, law, None
-            self._before = self._before or before
-            if state is not None and law.settings.payload != before.settings.payload:
-                lifted = law.terms.gravity(state.q) - before.terms.gravity(state.q)
-            self.torques.use(law.terms, lifted, self.states.stamp or 0.0)
-            if law.has_gains != before.has_gains:
-                self.reference.hold(None)  # without gains a person may guide the arm
+    def _use(self, law: ControlLaw) -> None:
+        self._refuse_other_target(law)
+        before, self.law = self.law, law
+        self._before = self._before or before
+        loaded = law.settings.payload != before.settings.payload
+        more = self.torques.use(law.terms, self.latest, loaded=loaded)
+        self._brake.held = self._brake.held - more  # a held arm gets the same torque
+        if law.has_gains and not self._before.has_gains:
+            self.reference.hold(None)  # a person may have guided the arm away
 
     def follow(
         self,
@@ -382,8 +402,8 @@ class Feedforward:
 
     @property
     def ended(self) -> bool:
-        """Whether the core was stopped and sends nothing more."""
-        return self.state is State.SILENT and not self.started
+        """Whether the core was stopped, and sends nothing more until `start`."""
+        return self.state is State.SILENT and not (self.started or self._hold)
 
     @property
     def usable(self) -> bool:
@@ -429,9 +449,11 @@ class Feedforward:
                 silence = now - self._heard if age is None else time + age - self._heard_at
                 return self.tick(now, silence)
             if order:
-                if self.state in ACTIVE:
-                    self._change(Event.LOST, 'the clock of the joint states was set back')
+                if now < self._heard:
+                    self._lost_at.clear()  # how long ago is not known any more
+                torque = self.lose('the clock of the joint states was set back', now)
                 self._forget()
+                return torque
             wrong, faulty = self.states.impossible(q, dq, measured)
             if wrong and self.states.stamp is None and self._applied_when_silent:
                 self.states.refuse_degrees(q)
@@ -448,7 +470,7 @@ class Feedforward:
                 return self.lose(wrong, now, faulty=faulty)
             self._good, self.trouble = self._good + 1, ''
             sent = list(self._commands)
-            if self.state is State.SILENT:
+            if self.state not in ACTIVE:
                 self._may_begin(state)
             torque = self._answer(state, reference, now)  # what is found below changes the next
             self.torques.observe(state, measured, sent, self.states.late)
@@ -494,14 +516,13 @@ class Feedforward:
                 self.counts['stops'] += 1
                 self._lost_at.append(now)
                 often = len(self._lost_at) > MOST_RESTARTS
-                if often and 0.0 <= now - self._lost_at[0] < RESTART_WINDOW_S:
+                if often and now - self._lost_at[0] < RESTART_WINDOW_S:
                     why = f'stopped {len(self._lost_at)} times within a minute: {why}'
                     faulty = True
-            if self.state in (State.BRAKING, State.HOLDING):
-                why = f'{self.why}; {why}'  # the reason of the stop under way stays
             waits = waits or (faulty and not self.faulty)
+            why = self._with_reason(why)
             if faulty:  # the arm is not held by measurements that may be wrong
-                self.started, self.faulty, self._hold = False, True, False
+                self.faulty, self._hold = True, False
             if active:
                 self._change(Event.LOST, why)
             elif waits:
@@ -536,13 +557,15 @@ class Feedforward:
     # 2. May torques begin? ---------------------------------------------------------------------
 
     def _may_begin(self, state: StateTerms) -> None:
-        """Change from SILENT to RUNNING, or to BRAKING if a fault is to be cleared."""
+        """Run once the first torque is allowed, or brake an arm that is to be held."""
         if self._hold and self.usable:
             self._change(Event.BACK, self.why)
         elif self.started:
-            self.why = self._not_yet()
-            if not self.why:
+            not_yet = self._not_yet()
+            if not not_yet:
                 self._begin(state)
+            elif self.state is State.SILENT:
+                self.why = not_yet
 
     def _not_yet(self) -> str:
         """Return why the first torque is not allowed, or ''."""
@@ -569,8 +592,10 @@ class Feedforward:
         If none is measured either, begin at g(q); at zero if the target adds gravity.
         """
         terms = self.law.terms
-        if not self._applied_when_silent and np.abs(state.q - self._ended_at).max() > SHIFTED:
-            self._last = None
+        if self.state is State.SILENT and not self._applied_when_silent:
+            carried, q = self._ended_with
+            if carried != terms.adds_gravity or np.abs(state.q - q).max() > SHIFTED:
+                self._last = None
         if self._last is None:
             acts = terms.gravity(state.q) if self.torques.idle else self.torques.acting
             self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
@@ -611,7 +636,7 @@ class Feedforward:
 
     def _give_up(self, why: str, event: Event = Event.LOST) -> None:
         """End all torques without braking, because states or torques are wrong: a fault."""
-        self.started, self.faulty, self._hold = False, True, False
+        self.faulty, self._hold = True, False
         self._change(event, why)
 
     def _ramped(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
@@ -682,7 +707,8 @@ class Feedforward:
         torque = self._limited(goal, now - self._sent_at, now)
         if np.array_equal(torque, goal) and not self._falls:
             self._change(Event.END, self.why)
-            self._ended_at = self.zero if self._q is None else self._q
+            q = self.zero if self._q is None else self._q
+            self._ended_with = self.law.terms.adds_gravity, q
         return torque
 
     def _resting(self) -> Array:

@@ -78,20 +78,29 @@ class UnexplainedTorque:
         """Take the torque that is not explained for zero, as before the first torque."""
         self._observer.forget_torque()
 
-    def use(self, terms: TermModel, lifted: Array | None, stamp: float) -> None:
+    def use(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
-        Go on with other terms.
+        Go on from a state with other terms; return by how much their gravity torque is larger.
 
-        `lifted`, (n,), is the change of g(q) by a change of payload at `stamp` [N m, s]; None if
-        the payload stays.
+        That is the gravity torque to be commanded, (n,) [N m]. `loaded`: the payload has changed.
         """
+        lifted = more = self._zero
+        if state is not None:
+            gravity, before = terms.gravity(state.q), self._terms.gravity(state.q)
+            lifted = gravity - before
+            more = terms.gravity_to_command(state.q, gravity)
+            more = more - self._terms.gravity_to_command(state.q, before)
         observer = MomentumObserver(terms.true)
-        observer.go_on_from(self._observer)
+        change = np.array((-more, -lifted if self.measured else -more))
+        self.beyond_command = self.beyond_command + change[0]
+        self.beyond_motion = self.beyond_motion + change[1]
+        observer.go_on_from(self._observer, change)
         self._observer, self._terms = observer, terms
         self._friction = self._friction_model()
-        if lifted is not None:
-            before = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = stamp, before + lifted
+        if loaded and state is not None:
+            untaken = self._zero if self._pick_up is None else self._pick_up[1]
+            self._pick_up = state.stamp, untaken + lifted
+        return more
 
     def _friction_model(self) -> FrictionState:
         profile = self._terms.profile

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 import gc
 import logging
 import sys
@@ -41,6 +42,7 @@ from ..control.feedforward import Feedforward, State
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
+    NotStartedError,
 )
 from ..parameter_schema import specs
 from ..typing import Array
@@ -172,7 +174,9 @@ class FeedforwardNode(LifecycleNode):
         self._next_stop_step = self._next_look = time.monotonic()
         self._ending = False
         self._diagnostics.begin(self._topic)
-        # It is started once nothing speaks against a first torque.
+        # Activation clears a fault; torques begin once nothing speaks against a first torque.
+        with suppress(NotStartedError):  # a final fault stays
+            self.controller.start()
         self.controller.stop('listening for other senders and for the receiver')
         self.clearance.begin(self.controller.settings.target, self._topic)
         self.get_logger().info(

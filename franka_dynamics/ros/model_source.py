@@ -130,8 +130,8 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     cross-check, and stops the controller for good if its models disagree; otherwise returns None.
     """
     before = controller.law
-    law = controller.prepare(**vars(settings_from(parameters)))
-    controller.use(law)
+    controller.change(**vars(settings_from(parameters)))
+    law = controller.law
     gravity = law.settings.gravity_vector
     if law.terms.loaded == before.terms.loaded and gravity == before.settings.gravity_vector:
         return None

@@ -72,6 +72,8 @@ ROWS = {
     (State.HOLDING, Event.START): lambda s: s.holding().core.start(),
     (State.HOLDING, Event.STOP): lambda s: s.holding().core.stop('test'),
     (State.HOLDING, Event.LOST): lambda s: s.holding().tick(100),
+    (State.STOPPING, Event.BEGIN): lambda s: s.stopping().give(GOOD_STATES + 1, MOVING),
+    (State.STOPPING, Event.BACK): lambda s: s.stopping(True).give(GOOD_STATES + 1, MOVING),
     (State.STOPPING, Event.END): lambda s: s.stopping().tick(200),
 }
 
@@ -429,6 +431,7 @@ def test_after_a_reset_an_episode_is_bit_equal():
 @pytest.mark.parametrize('ends', ['at rest', 'lost', 'silence'])
 def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
     script = Script(MUJOCO, limits=Limits(max_state_age=0.0, state_timeout=1e3)).stopping()
+    script.core.stop('test')  # or torques would begin again
     for _ in range(300):
         script.give(dq=MOVING).core.tick(script.time)  # ticks come between states
     assert script.core.state is State.STOPPING
@@ -452,6 +455,91 @@ def test_a_torque_that_is_not_finite_ends_braking_that_fails_at_the_same_state(m
     script.give()
     assert script.core.state is State.STOPPING
     assert np.isfinite(script.sent).all()
+
+
+def test_an_arm_that_coasts_is_commanded_again_after_one_bad_state():
+    script = Script().running().give(3, MOVING)
+    script.core.step(script.q * np.nan, MOVING, script.time + 1e-4)
+    for _ in range(2 * GOOD_STATES):
+        script.give(dq=MOVING)
+    assert script.core.state is State.RUNNING
+
+
+def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
+    script = Script().running()
+    for hold, state in ((False, State.SILENT), (True, State.RUNNING)):
+        script.core.start()
+        script.give(GOOD_STATES).core.stop('test', hold=hold)
+        script.give(100).core.reset()
+        script.give(GOOD_STATES)
+        assert script.core.state is state
+
+
+def test_a_clock_set_back_is_a_stop_and_leaves_the_reason_of_a_fault():
+    script = Script().holding()
+    script.time -= 5.0
+    script.give()
+    assert script.core.faulty and script.core.why.startswith('test')
+    assert script.core.counts['stops'] == 1
+
+
+def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
+    for script in (Script().braking(True), Script().holding()):
+        script.core.stop('the user ends')
+        assert script.core.faulty and script.core.why.startswith('test')
+        if script.core.state is State.BRAKING:
+            with pytest.raises(NotStartedError):
+                script.core.start()
+        script.give(300)
+        assert script.core.ended
+        script.core.start()
+        assert not script.core.faulty
+
+
+def test_a_core_that_will_hold_the_arm_again_has_not_ended():
+    script = Script().stopping(True).tick(200)
+    assert script.core.state is State.SILENT and not script.core.ended
+    script.core.stop('the user ends')
+    assert script.core.ended
+
+
+@pytest.mark.parametrize(('before', 'after'), [('mujoco', 'fci'), ('fci', 'mujoco')])
+def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_not(before, after):
+    script = Script(Settings(target=before)).running()
+    script.core.stop('test')
+    script.give(300)
+    script.core.change(target=after)
+    script.core.change(target=before)  # as if nothing had changed
+    script.core.start()
+    script.give(GOOD_STATES)
+    begun = script.sent[-1]
+    script.core.stop('test')
+    script.give(300).core.change(target=after)
+    script.core.start()
+    script.sent.clear()
+    script.give()
+    for torque, target in ((begun, before), (script.sent[0], after)):
+        needed = GRAVITY if target == 'mujoco' else STILL
+        np.testing.assert_allclose(torque, needed, rtol=0.0, atol=1e-9)
+
+
+def test_gains_set_to_none_let_go_of_the_feedback_by_a_ramp():
+    script = Script().running().give(200, 0.2 * MOVING)  # away from where the gains hold the arm
+    script.give(50).core.change(kp=(0.0,), kd=(0.0,))
+    script.give(300)
+    torques = np.array(script.sent[-301:])
+    fed_back = np.abs(torques[-1] - torques[0]).max()
+    assert fed_back > 0.5  # [N m]
+    assert np.abs(np.diff(torques, axis=0)).max() < 1.2 * fed_back / 200
+
+
+def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
+    script = Script().holding().give(100)
+    count = len(script.sent)
+    script.core.change(payload=payload(3.0))
+    script.give(100)
+    steps = np.abs(np.array(script.sent[count:]) - script.sent[count - 1]).max()
+    assert steps < 1e-6
 
 
 def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
@@ -483,15 +571,35 @@ def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, hel
 
 def test_the_target_stays_while_torques_are_sent():
     script = Script(MUJOCO)
-    law = script.core.prepare(target='fci')
-    script.running()
-    for change in (lambda: script.core.use(law), lambda: script.core.change(target='fci')):
+    prepare, script.core.prepare = script.core.prepare, lambda **_: prepared()
+
+    def prepared():
+        law = prepare(target='fci')
+        script.running()  # meanwhile torques begin
+        return law
+
+    for _ in range(2):
         with refuses(SettingsError, 'fci'):
-            change()
+            script.core.change(target='fci')
         assert script.core.settings.target == 'mujoco'
+        script.core.prepare = prepare
     script.core.stop('test')
     script.give(300).core.change(target='fci')
     assert script.core.settings.target == 'fci'
+
+
+def test_of_two_changes_at_once_none_is_lost():
+    script = Script().running()
+    prepare = script.core.prepare
+
+    def slowly(**settings):
+        law, script.core.prepare = prepare(**settings), prepare
+        script.core.change(kp=(50.0,))  # by another thread
+        return law
+
+    script.core.prepare = slowly
+    script.core.change(scale=0.5)
+    assert (script.core.settings.kp, script.core.settings.scale) == ((50.0,), 0.5)
 
 
 def test_the_caller_may_write_into_the_torques_that_it_gets():

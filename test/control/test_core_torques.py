@@ -267,6 +267,7 @@ class HostileWorld:
         self.applied = applied
         self.time, self.now, self.q = 10.0, 10.0, np.array(FER.home)
         self.last, self.last_now, self.last_time = None, self.now, self.time
+        self.carried = False  # by the receiver of the last torque
         for _ in range(25):  # good states first, so that torques are sent
             self.take(1e-3, self.q, np.zeros(7))
 
@@ -275,6 +276,10 @@ class HostileWorld:
         assert (np.abs(torque) <= FER.limit('effort')).all()
         if not (self.core.sends or self.applied):
             return
+        carried, before = self.core.law.terms.adds_gravity, self.carried
+        self.carried = carried
+        if carried != before and not self.applied:
+            self.last = None  # another receiver
         if self.last is not None and np.array_equal(torque, self.last):
             return  # the rate counts from the last change
         if self.last is not None:
