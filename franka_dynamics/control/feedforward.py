@@ -237,7 +237,8 @@ class Feedforward:
             self.trouble = 'no joint state has come yet'
             if not self._final:
                 self.faulty = self._to_zero = False
-                self.why = self.trouble if self._wanted else self.why
+                if self._wanted:
+                    self.why = self.trouble
             self._hold = False
             self._waited = 0  # states since no torque begins, though the user did not stop
             self._q: Array | None = (
