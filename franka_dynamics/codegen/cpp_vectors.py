@@ -173,8 +173,8 @@ def _messages(k: int, wave: Array, effort: Array) -> Iterator[tuple[int, Array]]
     """Yield sender and values of the messages before cycle k."""
     if k < 120 or 400 <= k < 440:
         yield (1 if k < 120 else 2), wave
-    if k in (20, 410):
-        yield (2 if k == 20 else 1), wave
+    if k in (20, 140, 410):
+        yield (1 if k == 410 else 2), wave
     if k in (30, 130):
         yield 1, wave[:-1]
         yield 1, np.where(np.arange(len(wave)) == 1, math.inf, wave)

@@ -104,12 +104,13 @@ def test_a_motion_is_sent_once_and_ends_with_the_node_that_goes(probe, monkeypat
     reports = probe.create_publisher(
         DiagnosticArray, 'feedforward/reference_state', REFERENCE_STATE_QOS
     )
-    went = []
+    went, waits = [], iter(range(3000))
 
     def go():
         probe.spin()
         if motions and not went:
             went.append(probe.destroy_publisher(reports))
+        assert not went or next(waits, None) is not None, 'it waits for a node that has gone'
 
     # A motion of an hour: a wait in proportion to it would outlast the test.
     message = JointTrajectory(points=[JointTrajectoryPoint(time_from_start=Duration(sec=3600))])

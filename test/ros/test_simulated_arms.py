@@ -50,10 +50,14 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
 
 def test_a_signal_ends_an_arm_that_waits_for_a_torque(probe, start_arm):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    states = probe.collect(JointState, 'joint_states')
     simulator = start_arm(lockstep_timeout=60.0, gravity_compensation=True)
     probe.until(publisher.get_subscription_count, 'the arm listens')
     publisher.publish(Float64MultiArray(data=[0.0] * 7))
     probe.until_status('simulator', state='following')
+    before = len(states)
+    publisher.publish(Float64MultiArray(data=[0.0] * 7))
+    probe.until(lambda: len(states) > before, 'the step in which it waits')
     began = time.monotonic()
     simulator.end()
     assert time.monotonic() - began < 30.0  # it does not wait for the torque to the end
