@@ -372,9 +372,8 @@ class IdentifyPayload(PayloadFiles, RecordingOptions, ArmOptions):
 
     without: tuple[str, ...] = option('recordings without the payload', 'BAG', default=MISSING)
     loaded: tuple[str, ...] = option(
-        'the same motion or poses with the payload', 'BAG', flags=('--with',), default=MISSING
+        'the same motion with the payload', 'BAG', flags=('--with',), default=MISSING
     )
-    static: bool = switch('use only poses at rest; finds mass and centre of mass only')
     gravity: tuple[float, float, float] = gravity_option()
     json: Path | None = json_option()
 

@@ -11,7 +11,7 @@ from .actions import IdentifyPayload
 from .payload_from_mesh import write_payload
 from ..arm import ArmDescription
 from ..arm.payload import PAYLOAD_ORDER
-from ..identification.payload import identify_payload, static_samples
+from ..identification.payload import identify_payload
 from ..recordings.plausibility import suspicions
 from ..recordings.preprocessing import Motion, prepare
 from ..report.elements import rounded
@@ -22,9 +22,6 @@ _UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 def run(given: IdentifyPayload) -> int:
     """Print the payload with standard deviations and write the output files."""
-    if given.static:
-        why = '--static, which averages poses at rest: nothing is filtered'
-        given.refuse(why, 'rate', 'cutoff', 'trim')
     arm = given.load_arm()
     with ProgressBar() as bar:
         without = _motions(given, arm, bar, given.without)
@@ -67,8 +64,6 @@ def _motions(
     for bag in bags:
         recording = given.read(bag, arm, bar)
         say_each((f'{bag}: {sentence}' for sentence in suspicions(recording, arm)), 'warning')
-        motions.append(
-            static_samples(recording) if given.static else prepare(recording, given.signal)
-        )
+        motions.append(prepare(recording, given.signal))
     say_each((remark for motion in motions for remark in motion.remarks), 'note')
     return motions

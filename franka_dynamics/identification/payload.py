@@ -24,8 +24,7 @@ from ..arm.payload import payload_array
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import PER_LINK
 from ..errors import IdentificationError
-from ..recordings.preprocessing import Motion, SignalOptions
-from ..recordings.recording import Recording
+from ..recordings.preprocessing import Motion
 from ..typing import Array
 from ..urdf.source import described
 
@@ -56,45 +55,32 @@ class PayloadEstimate:
     payload: Array
     noise: Array
 
-    @classmethod
-    def of(
-        cls,
-        vector: Array,
-        covariance: Array,
-        *,
-        noise: Array,
-        arm_mass: float,
-    ) -> PayloadEstimate:
-        """
-        Return the estimate from a load's ten fitted parameters about the flange's origin.
 
-        `vector` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq.
-        3, `noise` (n,) is the standard deviation of each joint's residual [N m]. Raises
-        IdentificationError unless the mass is above both three of its standard deviations and a
-        millionth of `arm_mass` [kg].
-        """
-        mass, spread = float(vector[9]), float(np.sqrt(covariance[9, 9]))
-        if not mass > max(3.0 * spread, 1e-6 * arm_mass):
-            raise IdentificationError(
-                f'No payload was found: its estimated mass is {mass:.3g} kg with a standard '
-                f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
-                'or is the motion too small?'
-            )
-        values = _about_center(vector)
-        jacobian = np.array(
-            [
-                (_about_center(vector + step) - _about_center(vector - step)) / (2.0 * _STEP)
-                for step in _STEP * np.eye(PER_LINK)
-            ]
-        ).T
-        deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
-        determined = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
-        body = (
-            with_minimum_gyration(LinkInertia.from_parameters(vector), _LEAST_GYRATION_M)
-            if determined
-            else LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
+def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
+    """
+    Return the estimate from a load's ten fitted parameters about the flange's origin.
+
+    `vector` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq. 3.
+    Raises IdentificationError unless the mass is above both three of its standard deviations and a
+    millionth of `arm_mass` [kg].
+    """
+    mass, spread = float(vector[9]), float(np.sqrt(covariance[9, 9]))
+    if not mass > max(3.0 * spread, 1e-6 * arm_mass):
+        raise IdentificationError(
+            f'No payload was found: its estimated mass is {mass:.3g} kg with a standard '
+            f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
+            'or is the motion too small?'
         )
-        return cls(values, deviations, determined, payload_array(body), noise)
+    steps = _STEP * np.eye(PER_LINK)
+    slopes = [(_about_center(vector + one) - _about_center(vector - one)) for one in steps]
+    jacobian = np.transpose(slopes) / (2.0 * _STEP)
+    values = _about_center(vector)
+    deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
+    shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
+    body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
+    if shown:
+        body = with_minimum_gyration(LinkInertia.from_parameters(vector), _LEAST_GYRATION_M)
+    return PayloadEstimate(values, deviations, shown, payload_array(body), noise)
 
 
 def _about_center(vector: Array) -> Array:
@@ -119,13 +105,12 @@ def identify_payload(
     """
     Return the load that was on the flange in the recordings `loaded`, but not in `without`.
 
-    All motions are of the same arm. They are all prepared alike, or all from `static_samples`. If
-    both sets contain the same motion, most errors of the arm's model cancel. `arm` is the arm
-    without the load, or its name or file; the prior standard deviation of its links' masses is 100
-    %, so any published set will do. `gravity` (3,) is in the space frame [m/s^2]. The standard
-    deviations follow from the residuals, whose sums over one second are taken as independent
-    (Liang and Zeger 1986, "Longitudinal data analysis using generalized linear models", Biometrika
-    73(1)).
+    All motions are of the same arm and prepared alike. If both sets contain the same motion, most
+    errors of the arm's model cancel. `arm` is the arm without the load, or its name or file; the
+    prior standard deviation of its links' masses is 100 %, so any published set will do. `gravity`
+    (3,) is in the space frame [m/s^2]. The standard deviations follow from the residuals, whose
+    sums over one second are taken as independent (Liang and Zeger 1986, "Longitudinal data
+    analysis using generalized linear models", Biometrika 73(1)).
 
     Raises IdentificationError if recordings without or with the load are missing, there are too
     few samples, or no significant mass is found.
@@ -166,12 +151,8 @@ def identify_payload(
     each = np.zeros((count, len(theta)))
     np.add.at(each, blocks, scores)
     covariance = inverse @ (each.T @ each * count / (count - PER_LINK) + information) @ inverse
-    return PayloadEstimate.of(
-        theta[p:],
-        covariance[p:, p:],
-        noise=noise,
-        arm_mass=sum(link.mass for link in arm.links),
-    )
+    mass = sum(link.mass for link in arm.links)
+    return _estimate(theta[p:], covariance[p:, p:], noise, mass)
 
 
 def _blocks(motions: Sequence[Motion]) -> NDArray[np.intp]:
@@ -183,38 +164,3 @@ def _blocks(motions: Sequence[Motion]) -> NDArray[np.intp]:
         for k, one in enumerate(motions)
     ]
     return np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()
-
-
-STILL_RAD_PER_S = 0.01  # the arm is at rest if every joint is slower
-_SHORTEST_S = 0.5  # shortest interval at rest
-_SETTLING_S = 0.2  # the arm vibrates for this time after a stop
-
-
-def static_samples(recording: Recording) -> Motion:
-    """
-    Return one sample for each time interval at rest: mean position and effort, zero velocity.
-
-    An interval at rest lasts half a second or longer. The first 0.2 s of an interval at rest are
-    left out of the means. Raises IdentificationError if the arm never stood still for half a
-    second.
-    """
-    resting = (np.abs(recording.dq) < STILL_RAD_PER_S).all(axis=1)
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], resting, [False]]).astype(int)))
-    time = recording.time
-    q, effort, at = [], [], []
-    for first, end in zip(edges[::2], edges[1::2]):
-        chosen = np.arange(first, end)[time[first:end] >= time[first] + _SETTLING_S]
-        if time[end - 1] - time[first] >= _SHORTEST_S and len(chosen):
-            q.append(recording.q[chosen].mean(axis=0))
-            effort.append(recording.effort[chosen].mean(axis=0))
-            at.append(float(time[chosen].mean()))
-    if not q:
-        raise IdentificationError(
-            f'{recording.source}: the arm never stood still for {_SHORTEST_S} s (all joints '
-            f'below {STILL_RAD_PER_S} rad/s); hold it longer in each pose.'
-        )
-    times, poses, torque = np.array(at), np.array(q), np.array(effort)
-    zeros, pieces = np.zeros_like(poses), np.arange(len(poses))
-    return Motion(
-        times, poses, zeros, zeros, torque, torque, pieces, SignalOptions(), recording.remarks
-    )

@@ -103,7 +103,6 @@ MISTAKES = [
     ('identify arm --arm fer bag --prior -1', ('-1.0', 'positive')),
     ('identify arm --arm fer bag --output .', ('folder', 'name of a file')),
     ('identify payload --arm fer --without bag --with same --output p.yaml', ('mass', 'swapped')),
-    ('identify payload --arm fer --without bag --with same --static', ('stood still', '0.5 s')),
     # Motions and meshes.
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
     (f'{PLAN} --fraction 0 --output x.yaml', ('fraction of the limits is 0.0',)),
@@ -120,7 +119,6 @@ node state activate --json
 node play fer --topic states
 view --rate 30
 view no_such_bag --node feedforward
-identify payload --static --without a --with b --rate 30
 bag replay no_such_bag --no-plots --output replay_output
 codegen --arm rpr --gravity 0 0 nan
 codegen --parameters run_time --gravity 0 0 -9.81
