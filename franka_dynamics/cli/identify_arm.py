@@ -63,7 +63,7 @@ def run(given: IdentifyArm) -> int:
         say(refused, style='red')
         return 1
     if given.output:
-        count = len(result.recorded.names)
+        count = len(result.names)
         fitted = f'all {count} bags' if count > 1 else 'all of the bag'
         say(f'arm file: {given.output} (set {IDENTIFIED}, fitted to {fitted}). Next:')
         written = shlex.quote(str(given.output))
@@ -78,7 +78,7 @@ def _write(given: IdentifyArm, result: Identification, bags: list[Bag], *, arm_f
     if given.output and arm_file:
         result.save(given.output, payload=given.payload, anyway=True)
     if given.report:
-        used, scale = {one.name for one in result.recorded.notes}, given.scale(result.model.n)
+        used, scale = {one.name for one in result.notes}, given.scale(result.model.n)
         motions = (
             (name, bag.motion(result.model, scale))
             for name, bag in zip(labels_of(bags), bags)

@@ -26,7 +26,7 @@ import numpy as np
 from .consistent_fit import fit_consistent
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Identification, Improvement, Recorded, Score
+from .results import Identification, Improvement, Score
 from .solve import (
     common_noise,
     deviations,
@@ -36,7 +36,7 @@ from .solve import (
     left_open,
     residuals,
 )
-from .sources import labels_of, require_different, Source, Summarise, Summary
+from .sources import labels_of, require_different, Source, summarise, Summary
 from .sums import Sums
 from .verdict import judge, size
 from ..arm import ArmDescription
@@ -139,7 +139,7 @@ def identify(
     model, unit = asked.torque_model(start), Unit.of(start)
     asked.scale(model.n)  # raises for wrong scales before anything is read
     sources = [*recordings, *tests]
-    read = iter(mapped(Summarise(model, start, asked), sources, labels_of(sources)))
+    read = iter(mapped(partial(summarise, (model, start, asked)), sources, labels_of(sources)))
     used, unseen, failures = _usable(read, sources, len(tests), progress, skip_failures)
     if any(one.signal != used[0].signal for one in used):
         raise IdentificationError(
@@ -177,7 +177,7 @@ def identify(
     )
     base, theta = thetas[:2]
     spread, precision = deviations(every, prior, asked.regularization, noise, base)
-    seconds = [(one.begins, one.sizes, one.note.name) for one in used]
+    seconds = [(*one.seconds, one.note.name) for one in used]
     verdict = judge(every, prior, held if published else (), seconds)
     return Identification(
         model,
@@ -193,14 +193,11 @@ def identify(
         scores,
         Improvement.of(scores[1], scores[2:]),
         verdict,
-        Recorded(
-            tuple(one.note.name for one in used),
-            tuple(ResidualRms.of_squares(one.squares(theta), one.count, unit).E for one in each),
-            unseen,
-            used[0].signal,
-            tuple(one.note for one in used),
-            tuple(failures),
-        ),
+        tuple(one.note for one in used),
+        tuple(ResidualRms.of_squares(one.squares(theta), one.count, unit).E for one in each),
+        unseen,
+        used[0].signal,
+        tuple(failures),
         tuple(_contradictions(used, prior, asked.regularization, every)),
         unit.name,
     )

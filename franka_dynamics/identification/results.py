@@ -106,24 +106,6 @@ class Improvement:
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
-    """
-    The recordings behind an identification.
-
-    `names` and `errors` are each used recording's name and E of the identified arm there. The last
-    `unseen` recordings are test recordings. All were prepared with the options `signal`. `notes`
-    has an entry for each used recording, `failures` a sentence for each unusable bag.
-    """
-
-    names: tuple[str, ...]
-    errors: tuple[float, ...]
-    unseen: int
-    signal: SignalOptions
-    notes: tuple[SourceNote, ...]
-    failures: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class Identification:
     """
     All results of an identification: the fit to all recordings, and errors on unseen parts.
@@ -154,8 +136,16 @@ class Identification:
         Whether the arm is better than the best published set.
     verdict : Verdict
         Whether the recordings are sound, and what they ask.
-    recorded : Recorded
-        The recordings.
+    notes : tuple of SourceNote
+        The recordings; the last `unseen` are test recordings.
+    errors : tuple of float
+        E of the identified arm on each recording.
+    unseen : int
+        Number of test recordings.
+    signal : SignalOptions
+        The options with which all recordings were prepared.
+    failures : tuple of str
+        A sentence for each unusable bag.
     remarks : tuple of str
         Warnings about bags that do not fit together.
 
@@ -174,9 +164,18 @@ class Identification:
     scores: tuple[Score, ...]
     improvement: Improvement
     verdict: Verdict
-    recorded: Recorded
+    notes: tuple[SourceNote, ...]
+    errors: tuple[float, ...]
+    unseen: int
+    signal: SignalOptions
+    failures: tuple[str, ...]
     remarks: tuple[str, ...]
     unit: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the recordings."""
+        return tuple(one.name for one in self.notes)
 
     @property
     def accepted(self) -> bool:
@@ -220,7 +219,7 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
 
     `payload`, on the flange during the recordings, is subtracted from the arm.
     """
-    names = result.recorded.names
+    names = result.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
     score, verdict = result.arm_score, result.verdict
@@ -233,9 +232,7 @@ def identified_arm_text(result: Identification, payload: str | None = None) -> s
         'fitted to all of the data; physically consistent; prior '
         f'about {result.start.inertial_set} of precision {result.options.regularization:g}'
     )
-    suspicions = [
-        f'{note.name}: {text}' for note in result.recorded.notes for text in note.suspicions
-    ]
+    suspicions = [f'{one.name}: {text}' for one in result.notes for text in one.suspicions]
     warnings = [*asks, *result.remarks, *suspicions]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from hashlib import sha256
+from operator import add
 import os
 from pathlib import Path
 
@@ -108,118 +110,100 @@ class Summary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
-    `begins` and `sizes` are each second's begin [s] and residual (`verdict.seconds`), by a fit to
-    this recording, or to its piece, alone. `failure` is the error of an unusable bag, which has no
+    `seconds` are each second's begin [s] and residual (`verdict.seconds`), by a fit to this
+    recording, or to its piece, alone. `failure` is the error of an unusable bag, which has no
     sums.
     """
 
     note: SourceNote
     signal: SignalOptions
     sums: Sums | None = None
-    begins: Array = field(default_factory=lambda: np.zeros(0))
-    sizes: Array = field(default_factory=lambda: np.zeros(0))
+    seconds: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
     failure: FrankaDynamicsError | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Summarise:
+# The model, the arm with the starting set's inertias, and the options of an identification.
+Given = tuple[TorqueModel, ArmDescription, IdentificationOptions]
+
+
+def summarise(given: Given, source: Source, name: str) -> Summary:
     """
-    Function object that checks and summarises a bag, recording or motion, also elsewhere.
+    Return the summary of a checked source; a bag's error is not raised, but stored in it.
 
-    A faulty recording is recognised by the limits and gravity torques of `arm`, which has the
-    inertias of the starting set.
+    A faulty recording is recognised by the limits and gravity torques of the arm in `given`.
     """
+    try:
+        return _summary(given, source, name)
+    except FrankaDynamicsError as error:
+        if not isinstance(source, Bag):
+            raise
+        return Summary(SourceNote(name, '', 0, 0.0, 0), source.signal, failure=error)
 
-    model: TorqueModel
-    arm: ArmDescription
-    options: IdentificationOptions
 
-    def __call__(self, source: Source, name: str) -> Summary:
-        """Return the source's summary; a bag's error is not raised, but stored in the result."""
+def _summary(given: Given, source: Source, name: str) -> Summary:
+    model, arm, options = given
+    signal = SignalOptions()
+    if not isinstance(source, Recording):
+        signal = source.signal if isinstance(source, Bag) else source.options
+    scale, period = options.scale(arm.n), np.inf
+    parts: list[Sums] = []
+    each: list[tuple[Array, Array]] = []
+    remarks: dict[str, None] = {}
+    warnings: list[str] = []
+    digest, messages, samples, end, first_ns = sha256(), 0, 0, 0.0, 0
+    for recording, read in _pieces(source, name, arm):
+        place, end = (end, read), read
+        first_ns = first_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
+        messages += len(recording) - (place[0] > 0.0)  # consecutive pieces share one message
+        digest.update(recording.q.tobytes() + recording.effort.tobytes())
+        start = (int(recording.stamp_ns[0]) - first_ns) * 1e-9
+        where = f'from {start:.0f} s on: ' if place[0] > 0.0 else ''
+        scaled = recording.scaled(scale)
         try:
-            return self._summary(source, name)
-        except FrankaDynamicsError as error:
-            if not isinstance(source, Bag):
+            if isinstance(source, Motion):
+                motion = replace(source, effort=source.effort * scale)
+            else:
+                scaled = without_idle_effort(scaled)
+                motion = prepare(scaled, signal, columns=model.friction.columns)
+        except RecordingError as error:
+            if place == (0.0, 1.0) or (read == 1.0 and not parts):
                 raise
-            return Summary(SourceNote(name, '', 0, 0.0, 0), source.signal, failure=error)
-
-    def _summary(self, source: Source, name: str) -> Summary:
-        scale = self.options.scale(self.arm.n)
-        signal = SignalOptions() if isinstance(source, Recording) else _signal(source)
-        sums: Sums | None = None
-        remarks: dict[str, None] = {}
-        warnings: list[str] = []
-        digest, messages, samples, begin, start_ns = sha256(), 0, 0, 0.0, 0
-        period, begins, sizes = np.inf, [], []
-        for recording, end in _pieces(source, name, self.arm):
-            place, begin = (begin, end), end
-            start_ns = start_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
-            messages += len(recording) - (place[0] > 0.0)  # consecutive pieces share one message
-            digest.update(recording.q.tobytes() + recording.effort.tobytes())
-            start = (int(recording.stamp_ns[0]) - start_ns) * 1e-9
-            where = f'from {start:.0f} s on: ' if place[0] > 0.0 else ''
-            scaled = recording.scaled(scale)
-            try:
-                if isinstance(source, Motion):
-                    motion = replace(source, effort=source.effort * scale)
-                else:
-                    scaled = without_idle_effort(scaled)
-                    motion = prepare(scaled, signal, columns=self.model.friction.columns)
-            except RecordingError as error:
-                if place == (0.0, 1.0) or (end == 1.0 and sums is None):
-                    raise
-                remarks[f'{where}{error} This piece was left out'] = None
-                continue
-            if sums is None:
-                period = period_of(motion)
-            one = Sums.of(self.model, self.arm, motion, period=period, place=place, start=start)
-            sums = one if sums is None else sums + one
-            prior = Prior.towards(self.arm, self.model, one.strongest)
-            time, size = seconds(motion, one, prior)
-            begins.append(time + start)
-            sizes.append(size)
-            remarks |= dict.fromkeys(motion.remarks)
-            warnings += [where + said for said in self._suspicions(name, scaled)]
-            samples += len(motion)
-        duration = (int(recording.stamp_ns[-1]) - start_ns) * 1e-9
-        if isinstance(source, Motion):
-            duration += 2.0 * signal.trim
-        if duration < LEAST_S:
-            raise RecordingError(
-                f'{name} lasts {duration:.1f} s; identification needs at least {LEAST_S:g} s of '
-                'motion. Record longer.'
-            )
-        note = SourceNote(
-            name,
-            recording.topic,
-            messages,
-            duration,
-            samples,
-            tuple(remarks),
-            tuple(warnings[:_MOST_SUSPICIONS]),
-            digest.hexdigest()[:16],
-        )
-        return Summary(note, signal, sums, np.concatenate(begins), np.concatenate(sizes))
-
-    def _suspicions(self, name: str, recording: Recording) -> tuple[str, ...]:
-        """
-        Return warnings that a recording looks faulty.
-
-        Raises RecordingError for positions in degrees and, unless `options.anyway`, for other
-        `faults` that make every result meaningless.
-        """
-        require_radians(recording, self.arm)
-        wrong = faults(recording, self.arm)
-        if wrong and not self.options.anyway:
+            remarks[f'{where}{error} This piece was left out'] = None
+            continue
+        require_radians(scaled, arm)
+        wrong = faults(scaled, arm)
+        if wrong and not options.anyway:
             raise RecordingError(
                 f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with '
                 '--anyway.'
             )
-        return suspicions(recording, self.arm)
-
-
-def _signal(source: Bag | Motion) -> SignalOptions:
-    return source.signal if isinstance(source, Bag) else source.options
+        period = period if parts else period_of(motion)
+        sums = Sums.of(model, arm, motion, period=period, place=place, start=start)
+        time, size = seconds(motion, sums, Prior.towards(arm, model, sums.strongest))
+        parts.append(sums)
+        each.append((time + start, size))
+        remarks |= dict.fromkeys(motion.remarks)
+        warnings += [where + said for said in suspicions(scaled, arm)]
+        samples += len(motion)
+    duration = (int(recording.stamp_ns[-1]) - first_ns) * 1e-9
+    duration += 2.0 * signal.trim * isinstance(source, Motion)
+    if duration < LEAST_S:
+        raise RecordingError(
+            f'{name} lasts {duration:.1f} s; identification needs at least {LEAST_S:g} s of '
+            'motion. Record longer.'
+        )
+    note = SourceNote(
+        name,
+        recording.topic,
+        messages,
+        duration,
+        samples,
+        tuple(remarks),
+        tuple(warnings[:_MOST_SUSPICIONS]),
+        digest.hexdigest()[:16],
+    )
+    begins, sizes = map(np.concatenate, zip(*each))
+    return Summary(note, signal, reduce(add, parts), (begins, sizes))
 
 
 def _pieces(source: Source, name: str, arm: ArmDescription) -> Iterator[tuple[Recording, float]]:

@@ -22,15 +22,15 @@ _HELD = ('fo', 'fz')
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return the results in JSON's types: E, also by bag, in `result.unit`, the rest in SI."""
-    recorded, heads = result.recorded, ('name', 'start', 'base', 'base_deviation', 'consistent')
+    heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
     data: dict[str, Any] = plain(
         {
             'arm': result.start.name,
             'starting_set': result.start.inertial_set,
             'hand': result.start.hand,
-            'recordings': recorded.notes,
-            'left_out': recorded.failures,
-            'signal': recorded.signal,
+            'recordings': result.notes,
+            'left_out': result.failures,
+            'signal': result.signal,
             'options': result.options,
             'scores': result.scores,
             'improvement': {**vars(result.improvement), 'better': result.improvement.better},
@@ -44,8 +44,8 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
             'left_open': dict(zip(result.model.names, result.left_open.tolist())),
             'slip_reaches_rad': result.model.friction.reaches,
-            'residual_of_recordings': dict(zip(recorded.names, recorded.errors)),
-            'unseen_recordings': recorded.names[len(recorded.names) - recorded.unseen :],
+            'residual_of_recordings': dict(zip(result.names, result.errors)),
+            'unseen_recordings': result.names[len(result.names) - result.unseen :],
             'masses': [link.mass for link in result.arm.links],
             'remarks': result.remarks,
         }
@@ -90,12 +90,11 @@ def conclusion(result: Identification) -> str:
 
 def details(result: Identification) -> list[str]:
     """Return sentences on faults and questions, doubtful bags, and links poorly known."""
-    recorded = result.recorded
     return [
-        *(f'left out: {failure}' for failure in recorded.failures),
+        *(f'left out: {failure}' for failure in result.failures),
         *(
             sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
-            for one in recorded.notes
+            for one in result.notes
             for sentence in (*one.suspicions, *one.remarks)
         ),
         *_verdict(result),
@@ -106,7 +105,7 @@ def details(result: Identification) -> list[str]:
 
 def _unseen(result: Identification) -> str:
     """Return the beginning of a sentence on E: what the fits did not use."""
-    unseen, count = result.recorded.unseen, len(result.recorded.names)
+    unseen, count = result.unseen, len(result.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
     return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
@@ -139,7 +138,7 @@ def _poorly_known(result: Identification) -> list[str]:
 def tables(result: Identification) -> list[Table]:
     """Return tables of errors by set, joint, left-out part and recording, and of the links."""
     scores, unit, names = result.scores, result.unit, result.start.joint_names
-    best, recorded = min(result.published, key=lambda one: one.test.E), result.recorded
+    best = min(result.published, key=lambda one: one.test.E)
 
     def heads(*names: str, form: str = '.3f') -> list[Head]:
         return [Head(name, form=form) for name in names]
@@ -164,7 +163,7 @@ def tables(result: Identification) -> list[Table]:
         Table(
             f'E of the identified arm on each recording [{unit}]',
             ['recording', *heads('E')],
-            list(zip(recorded.names, recorded.errors)),
+            list(zip(result.names, result.errors)),
         ),
         Table(
             'links',
@@ -226,7 +225,7 @@ def identification_page(
 
 
 def _method(result: Identification) -> str:
-    signal, model = result.recorded.signal, result.model
+    signal, model = result.signal, result.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '

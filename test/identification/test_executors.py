@@ -3,6 +3,7 @@
 """The same identification in this process, in two processes, and on a Dask cluster."""
 
 from dataclasses import replace
+import functools
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from franka_dynamics.cli.main import INPUT_AT_FAULT, main
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.sources import Bag, Summarise
+from franka_dynamics.identification.sources import Bag, summarise
 from franka_dynamics.recordings.recording import read_recording, write_recording
 
 from ..arms import drawn_around, first_joints
@@ -67,8 +68,8 @@ def assert_same(one, other):
     """Require equal results to the last bit: sums have the same order everywhere."""
     np.testing.assert_array_equal(numbers(one), numbers(other))
     assert [own.name for own in one.scores] == [theirs.name for theirs in other.scores]
-    assert one.recorded.errors == other.recorded.errors
-    assert one.recorded.notes == other.recorded.notes
+    assert one.errors == other.errors
+    assert one.notes == other.notes
 
 
 def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
@@ -76,10 +77,11 @@ def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
     quarter, idle = len(recording) // 4, recording.effort.copy()
     idle[quarter - 10 : 2 * quarter + 10] = 0.0
     write_recording(replace(recording, effort=idle), tmp_path / 'bag')
-    summarise = Summarise(SIMPLE.torque_model(ARM), ARM, SIMPLE)
-    whole = summarise(Bag(str(paths[0]), ARM.joint_names), 'bag')
+    model = SIMPLE.torque_model(ARM)
+    read = functools.partial(summarise, (model, ARM, SIMPLE))
+    whole = read(Bag(str(paths[0]), ARM.joint_names), 'bag')
     for path, left_out in ((paths[0], 0), (tmp_path / 'bag', 1)):
-        pieces = summarise(Bag(str(path), ARM.joint_names, at_once=quarter + 5), 'bag')
+        pieces = read(Bag(str(path), ARM.joint_names, at_once=quarter + 5), 'bag')
         assert pieces.failure is None
         one, other = whole.note, pieces.note
         assert (other.messages, other.duration) == (one.messages, one.duration)
@@ -87,7 +89,7 @@ def test_a_long_bag_is_summarised_piece_by_piece(paths, tmp_path):
         # Each of four pieces is trimmed separately; a piece without effort is left out.
         assert (0.8 - 0.3 * left_out) * one.samples < other.samples < one.samples
         friction = np.stack([FRICTION.viscous, FRICTION.coulomb, FRICTION.offset], axis=1)
-        theta = np.concatenate([summarise.model.base.values(REAL), friction.ravel()])
+        theta = np.concatenate([model.base.values(REAL), friction.ravel()])
         for own, alone in zip(pieces.sums.samples, whole.sums.samples, strict=True):
             assert left_out or own == pytest.approx(alone, rel=0.3)
         size, alone = (
@@ -119,8 +121,8 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     with pytest.raises(RecordingError, match=r'bag2 cannot be read, so it is cut short'):
         identified(bags)
     found = identified(bags, skip_failures=True)
-    assert len(found.recorded.notes) == 2
-    (failure,) = found.recorded.failures
+    assert len(found.notes) == 2
+    (failure,) = found.failures
     assert 'bag2 cannot be read' in failure
 
 

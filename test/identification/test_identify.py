@@ -66,7 +66,7 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified, name, bo
     assert 0.0 < result.improvement.spread < result.improvement.gain
     # The written arm is fitted to the whole recording, so that its error is smaller.
     assert own.train.E < own.test.E
-    assert result.recorded.errors[0] == pytest.approx(own.train.E, rel=1e-9)
+    assert result.errors[0] == pytest.approx(own.train.E, rel=1e-9)
     # The recording is sound, and asks nothing.
     assert result.verdict.sound and not result.verdict.questions and result.remarks == ()
     assert result.accepted and result.arm.inconsistencies() == ()
@@ -110,14 +110,14 @@ def test_unseen_half_of_a_real_arm_is_predicted(motions):
     result = identify(first, FER, [FER], tests=second)
     assert result.arm_score.test.E < 0.38 and result.improvement.better
     assert result.published[0].test.E == pytest.approx(0.458, abs=5e-3)
-    assert result.recorded.unseen == 1
+    assert result.unseen == 1
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
     both = [prepared(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
     result = identify(both, FER, [FER], SIMPLE)
     assert any('contradicts the other' in one for one in result.remarks)
-    assert result.recorded.names == ('recording 1', 'recording 2')
+    assert result.names == ('recording 1', 'recording 2')
 
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():
@@ -143,7 +143,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
     assert result.arm_score.test.E < result.published[0].test.E
-    assert result.recorded.unseen == 2
+    assert result.unseen == 2
 
 
 def test_an_offset_that_could_be_gravity_is_not_taken_from_it():

@@ -22,6 +22,7 @@ from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
 from ..arms import drawn_around, first_joints
+from ..foreign_logs import geared
 from ..slow_work import with_load
 
 FER = load('fer')
@@ -261,6 +262,26 @@ def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
     found = judged(replace(usual, effort=both))
     assert not found.sound or found.questions
     assert {joint for one in found.causes for joint in one.joints} <= {1, 3}
+
+
+def of_a_drawn_arm(name, seed, size, change):
+    """Return the verdict on a changed log of an arm drawn around a shipped one, behind gears."""
+    arm = load(name, hand='none')
+    real = replace(drawn_around(arm, 700 + seed, size=size), friction=None)
+    rubbing = 0.01 * arm.limit('effort')
+    log = geared(real, rubbing, rate=100.0, seed=70 + seed, noise=0.3, widest=0.4)
+    model = IdentificationOptions().torque_model(arm)
+    motion = prepare(log, columns=model.friction.columns)
+    return of_motion(change(motion), model, arm, [arm], 'log')
+
+
+def test_of_drawn_arms_no_third_gain_and_no_second_fault_of_one_joint_is_named():
+    both = np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
+    found = of_a_drawn_arm('fer', 22, 0.15, lambda log: replace(log, effort=log.effort * both))
+    assert {joint for one in found.causes for joint in one.joints} <= {1, 3}
+    # A zero of this joint by 0.4 rad and the drift fit better together than any other pair.
+    found = of_a_drawn_arm('fr3', 10, 0.14, lambda log: drifting(log, 5, 1.3))
+    assert {one.kind for one in found.causes} <= {'drift'}
 
 
 # Residuals without a cause, with it, and with the next best; the limits are 0.8 and 0.9.
