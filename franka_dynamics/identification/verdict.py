@@ -46,9 +46,9 @@ _RESOLVED = 0.25
 # Each column of a fault must lower the residual by 3 % for the fault to count as the better one,
 # and each second of a contact.
 _PER_COLUMN = 1.03
-# Part of a fault that must show beside held inertias of the starting set. Of gains of 0.8 at joints
-# 2 and 4, which a gain of 1.2 at joint 3 explains as well, half shows at a drawn arm and less at
-# two FER; of 99 right names at three drawn arms two show by less than 0.6.
+# Part of a fault that must show beside held inertias of the starting set. A gain of 1.2 at joint 3
+# explains gains of 0.8 at joints 2 and 4 as well; half of it shows at a drawn arm, less at two FER.
+# Of 99 right names at four drawn arms two show by less than 0.6.
 _AGREES = 0.6
 # Gravity is named if its size is that on Earth within a share of _EARTH, with a turn of at least
 # _TURN [rad], or if at most half of it is there. Set on a log of a Rokae AR5-5: 0.9 times all of
