@@ -47,7 +47,7 @@ _RESOLVED = 0.25
 # and each second of a contact.
 _PER_COLUMN = 1.03
 # Part of a fault that must show beside held inertias of the starting set. A gain of 1.2 at joint 3
-# explains gains of 0.8 at joints 2 and 4 as well; half of it shows at a drawn arm, less at two FER.
+# explains gains of 0.8 at joints 2 and 4 as well; half of it shows at a drawn arm, less at FERs.
 # Of 99 right names at four drawn arms two show by less than 0.6.
 _AGREES = 0.6
 # Gravity is named if its size is that on Earth within a share of _EARTH, with a turn of at least
