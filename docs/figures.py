@@ -19,13 +19,13 @@ from franka_dynamics.control import (
     external_torque,
     external_wrench,
     limits,
-    planning,
     receiver,
     reference,
     request,
     settings,
     state_check,
     terms,
+    trajectory,
 )
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.control import unexplained_torque as torques
@@ -85,7 +85,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('an effort of more than {} times the limit', (state_check.EFFORT_SLACK,)),
             ('a velocity beyond {} times the velocity limit', (state_check.SPEED_SLACK,)),
             ('needs states of at most {} ms', (1e3 * core.OLDEST_AT_BEGIN_S,)),
-            ('first point at time zero, more than {} rad away', (planning.MOST_START_DISTANCE,)),
+            ('first point at time zero, more than {} rad away', (reference.MOST_START_DISTANCE,)),
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
                 'below {} N m), or from the commanded one by more than {} % ({} %), for {} ms',
@@ -126,10 +126,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/reference/topics.md': [
             ('at most {} points', (request.MOST_POINTS,)),
-            ('a set-point within {} rad of the arm', (planning.MOST_START_DISTANCE,)),
-            ('for {} s or until the next', (reference.SET_POINT_TIMEOUT_S,)),
+            ('a set-point within {} rad of the arm', (reference.MOST_START_DISTANCE,)),
+            ('for {} s or until the next', (reference.COASTS_S[0],)),
             ('starts {} ms after its arrival', (1e3 * reference.LEADS_S[0],)),
-            ('fades in {} s', (planning.FADES_S[0],)),
+            ('fades in {} s', (trajectory.FADES_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
                 (external_torque.BANDWIDTH, external_torque.DAMPING),
@@ -145,11 +145,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         ],
         'docs/howto/policies.md': [
             ('For the first {} states', (core.GOOD_STATES,)),
-            ('must be within {} rad of where the arm', (planning.MOST_START_DISTANCE,)),
-            ('must be within {} rad of the desired', (planning.MOST_START_DISTANCE,)),
+            ('must be within {} rad of where the arm', (reference.MOST_START_DISTANCE,)),
+            ('must be within {} rad of the desired', (reference.MOST_START_DISTANCE,)),
             ('after {} s the next target', (reference.STREAM_TIMEOUT_S,)),
-            ('by at most {} mrad', (1e3 * planning._MOST_AVERAGED,)),
-            ('fades, in {} s or longer', (planning.FADES_S[0],)),
+            ('by at most {} mrad', (1e3 * trajectory.MOST_AVERAGED,)),
+            ('fades, in {} s or longer', (trajectory.FADES_S[0],)),
         ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from .limits import MOST_RATE
 from .settings import Settings
 from .terms import StateTerms, TermModel
-from .trajectory import ReferencePoint, Trajectory
+from .trajectory import at_rest, ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
 from ..urdf.source import described
@@ -23,6 +24,9 @@ from ..urdf.source import described
 # kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
 # [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
 FRICTION_DAMPING, MOST_PHASE = 0.2, 0.5 * np.pi
+# Shortest time from the end of a motion to an added point at rest [s]; tolerance for an
+# acceleration of zero [rad/s^2].
+_SHORTEST_REST_S, _NO_ACCELERATION = 0.001, 1e-6
 
 
 class ControlLaw:
@@ -126,6 +130,22 @@ class ControlLaw:
         states = (self.terms.at(0.0, point.q, point.dq, point) for point in points)
         efforts = np.array([self.feedforward(*pair) for pair in zip(states, rubs)])
         return np.clip(efforts, -self._effort, self._effort)
+
+    def with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
+        """
+        Return `motion`, made to end without acceleration, and its `trajectory_efforts`.
+
+        joint_trajectory_controller repeats the last point, effort included, until another goal
+        comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
+        M ddq on the arm at rest. It gets one more point at rest at the same position, after the
+        time that the change of torque takes at MOST_RATE.
+        """
+        if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
+            return motion, self.trajectory_efforts(motion)
+        end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
+        efforts = self.trajectory_efforts(motion.then(end + _SHORTEST_REST_S, rest))
+        lasts = np.abs(efforts[-1] - efforts[-2]).max() / MOST_RATE
+        return motion.then(end + max(_SHORTEST_REST_S, lasts), rest), efforts
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:

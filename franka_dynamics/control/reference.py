@@ -5,17 +5,16 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from enum import Enum
 import threading
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .planning import from_state, require_near, spliced, through_points, through_stream
-from .request import MOST_LATENESS_S, Points
-from .trajectory import ReferencePoint, Trajectory
+from .request import checked_points, MOST_LATENESS_S, MOST_LEAD_S, Points, require_on_time
+from .state_check import LEAST_DEGREES
+from .trajectory import at_rest, FADES_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
@@ -23,8 +22,12 @@ from ..typing import Array
 # A motion begins LEADS_S[0] after the latest joint state [s], which leaves time to plan it; if
 # planning took longer, it is planned again with the next lead.
 LEADS_S = (0.02, 0.1, 0.5)
-# A set-point with velocity that is not replaced within SET_POINT_TIMEOUT_S is braked to rest [s].
-SET_POINT_TIMEOUT_S = 0.1
+# A set-point with velocity that is not replaced within COASTS_S[0] is braked to rest; earlier, if
+# the limits demand it [s].
+COASTS_S = (0.1, 0.025, 0.001)
+# Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
+# the feedback torque would begin with a step.
+MOST_START_DISTANCE = 0.1
 # A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MOST_MISSING periods. The period
 # of points that come in a burst is _FASTEST_S [s].
 _MOST_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
@@ -47,34 +50,28 @@ class ReferenceState(str, Enum):
 
 class ReferenceEvent(NamedTuple):
     """
-    A change of a reference's state.
+    A change of a reference's state, or the latest one.
 
-    `number` counts references; a stream is one. `stamp` is the stamp of the latest joint state
-    [s]. `goal` is the last position of the reference, shape (n,) [rad or m], None for a refused
-    reference. `remaining` is the time until the reference ends [s], 0 if `goal` is None. `mark` is
-    the sender's identifier of the reference.
+    `number` counts references; a stream is one. `mark` is the sender's identifier of the
+    reference, which lasts from the stamp `begin` to `end` [s] if no other one begins before.
+    `goal` is its last position, shape (n,) [rad or m], None for a refused reference. `stamp` is
+    the stamp of the latest joint state [s].
     """
-
-    number: int
-    state: ReferenceState
-    stamp: float
-    reason: str = ''
-    goal: Array | None = None
-    remaining: float = 0.0
-    mark: str = ''
-
-
-@dataclass(eq=False)
-class _Followed:
-    """A motion that is followed from `begin` to `end` [s], or until the next one begins."""
 
     number: int
     mark: str
     begin: float
     end: float
-    goal: Array
-    streamed: bool  # as set-points, each of which continues the stream
-    begun: bool = False
+    goal: Array | None
+    streamed: bool = False  # as set-points, each of which continues the stream
+    state: ReferenceState = ReferenceState.ACCEPTED
+    stamp: float = 0.0
+    reason: str = ''
+
+    @property
+    def remaining(self) -> float:
+        """Time until the reference ends [s]."""
+        return max(0.0, self.end - self.stamp)
 
 
 class Reference:
@@ -86,21 +83,20 @@ class Reference:
     velocity and acceleration. A motion that has ended is held at its last position. A refused
     request (ReferenceRefusedError) leaves the present motion as it is.
 
-    `events` reports in order what becomes of each motion, and `counts` how often; the reader of
-    `events` removes them. All positions of `arm` and limits are in rad or m, times in seconds on
-    the clock of the joint states' stamps. `motion` is desired at first, by default nothing.
+    `motion` is the desired motion, which is never changed but replaced; None if nothing is
+    desired. `events` reports in order what becomes of each motion, and `counts` how often; the
+    reader of `events` removes them. All positions of `arm` and limits are in rad or m, times in
+    seconds on the clock of the joint states' stamps.
     """
 
     def __init__(self, arm: ArmDescription, motion: Trajectory | None = None) -> None:
-        self._arm = arm
+        self._arm, self.motion = arm, motion
         self.events: deque[ReferenceEvent] = deque(maxlen=_MOST_EVENTS)
         self.counts = dict.fromkeys(ReferenceState, 0)
         self._numbers = 0
         self._stamp: float | None = None  # of the latest joint state
-        self._motion = motion
-        self._followed: deque[_Followed] = deque()  # in the order of their begins
-        self._stream = _Stream()
-        self._clears = 0  # number of calls of `clear`
+        self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
+        self._stream: list[_Point] = []
         self._lock = threading.Lock()  # held for microseconds
         self._planning = threading.Lock()  # held by the thread that plans
 
@@ -109,18 +105,13 @@ class Reference:
         """Whether a motion is followed or waits to begin."""
         return bool(self._followed)
 
-    @property
-    def motion(self) -> Trajectory | None:
-        """The desired motion, which is never changed but replaced; None if nothing is desired."""
-        return self._motion
-
     def at(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state at the stamp of a joint state [s]; None if there is none."""
         with self._lock:
             self._stamp = stamp
             if self._followed:
                 self._report(stamp)
-            return None if self._motion is None else self._motion.at(stamp)
+            return None if self.motion is None else self.motion.at(stamp)
 
     def hold(self, q: ArrayLike | None) -> None:
         """
@@ -130,18 +121,14 @@ class Reference:
         """
         with self._lock:
             if not self._followed:
-                rest = None if q is None else np.array(q, dtype=float)
-                zero = self._stamp or 0.0
-                self._motion = None if rest is None else Trajectory.resting(rest, zero)
+                self.motion = None if q is None else _resting(q, self._stamp or 0.0)
 
     def clear(self, stamp: float = 0.0, reason: str = '') -> None:
         """End what is followed, for a reason and at a stamp [s], and desire nothing."""
         with self._lock:
             for one in self._followed:
                 self._tell(one, ReferenceState.INTERRUPTED, stamp, reason)
-            self._followed.clear()
-            self._motion, self._stream = None, _Stream()
-            self._clears += 1
+            self._followed, self.motion, self._stream = deque(), None, []
 
     def follow(
         self,
@@ -188,27 +175,31 @@ class Reference:
             or beyond the arm's limits of position, velocity or acceleration.
 
         """
-        points = Points(q, times, dq, ddq, start).checked(self._arm)  # type: ignore[arg-type]
+        points = checked_points(self._arm, q, times, dq, ddq, start)
+        single, streamed = times is None, times is None and dq is None
         with self._planning:
             for lead in LEADS_S:
                 with self._lock:
-                    stamp, before, clears = self._stamp, self._motion, self._clears
-                if stamp is None:
+                    stamp, before, followed = self._stamp, self.motion, self._followed
+                if stamp is None or (before is None and measured is None):
                     raise ReferenceRefusedError(
-                        'The reference came before any joint state; wait until the arm publishes '
-                        'its state.'
+                        'No position is known to begin at; wait for joint states, or hold one.'
                     )
-                points.require_on_time(stamp)
-                present = self._present(stamp, before, measured, points)
-                stream = self._stream.then(stamp, points.q) if points.is_streamed else _Stream()
+                require_on_time(start, stamp, MOST_LATENESS_S if single else MOST_LEAD_S)
+                present = before or _resting(measured, stamp)
+                if measured is not None and (start or 0.0) <= stamp + MOST_LATENESS_S:
+                    desired = present.at(stamp).q
+                    self._require_near(measured, desired, 'The arm stands where it is not desired')
+                stream = _continued(self._stream, stamp, points[0]) if streamed else []
                 planned = self._planned(points, stream, stamp, lead, present)
                 with self._lock:
-                    if self._clears != clears:
+                    if self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
-                    in_time = points.is_set_point or (self._stamp or stamp) <= planned.begin
-                    if in_time and self._motion is before:
+                    # A set-point with velocity begins at its stamp, however late.
+                    in_time = (self._stamp or stamp) <= planned.begin or (single and not streamed)
+                    if in_time and self.motion is before:
                         self._stream = stream
-                        self._begin(planned, present, mark, streamed=points.times is None)
+                        self._begin(planned, present, mark, single)
                         return planned
         raise ReferenceRefusedError(
             f'Planning the reference took more than {LEADS_S[-1]:g} s; this machine is too busy, '
@@ -218,86 +209,88 @@ class Reference:
     def pass_by(self, planned: Trajectory, stamp: float, reason: str, mark: str = '') -> None:
         """Add ACCEPTED, then INTERRUPTED with `reason`, for a motion that is not followed here."""
         with self._lock:
-            one = self._numbered(planned, mark, streamed=False)
+            one = self._new(mark, planned.begin, planned.end, planned.positions[-1])
             self._tell(one, ReferenceState.ACCEPTED, stamp)
             self._tell(one, ReferenceState.INTERRUPTED, stamp, reason)
 
     def refuse(self, stamp: float, reason: str, mark: str = '') -> None:
         """Add the event of a refused reference."""
         with self._lock:
-            self._numbers += 1
-            state = ReferenceState.REFUSED
-            self._put(ReferenceEvent(self._numbers, state, stamp, reason, mark=mark))
+            self._tell(self._new(mark, stamp, stamp, None), ReferenceState.REFUSED, stamp, reason)
 
     # Planning ----------------------------------------------------------------------------------
 
-    def _present(
-        self, stamp: float, motion: Trajectory | None, measured: Array | None, points: Points
-    ) -> Trajectory:
-        """Return the motion that the next one begins from."""
-        if motion is None and measured is None:
+    def _require_near(self, q: Array, other: Array, what: str) -> None:
+        """Refuse positions q that are more than MOST_START_DISTANCE from others, (n,) each."""
+        distance = np.abs(q - other)
+        joint = int(distance.argmax())
+        if not distance[joint] <= MOST_START_DISTANCE:
+            hint = ' (are these degrees?)' if distance[joint] > LEAST_DEGREES else ''
             raise ReferenceRefusedError(
-                'No position is desired to begin at: hold one, or give the measured one.'
+                f'{what}: {self._arm.joint_names[joint]} is {distance[joint]:.3g} rad away '
+                f'({q[joint]:.4g} instead of {other[joint]:.4g}), more than '
+                f'{MOST_START_DISTANCE:g} rad{hint}; give the first point a time by which the arm '
+                'can move there, once the arm stands where it is desired.'
             )
-        motion = motion or Trajectory.resting(np.array(measured, dtype=float), stamp)
-        if measured is not None and (points.start or 0.0) <= stamp + MOST_LATENESS_S:
-            desired = motion.at(stamp).q
-            require_near(self._arm, measured, desired, 'The arm stands where it is not desired')
-        return motion
 
     def _planned(
-        self, points: Points, stream: _Stream, stamp: float, lead: float, present: Trajectory
+        self, points: Points, stream: list[_Point], stamp: float, lead: float, present: Trajectory
     ) -> Trajectory:
         """Return the motion to follow, with the time zero of the present one."""
-        arm, now = self._arm, stamp - present.zero
-        if points.times is None and (points.dq is not None or len(stream.points) == 1):
+        (q, times, dq, ddq, start), arm, zero = points, self._arm, present.zero
+        now, begin = stamp - zero, stamp - zero + lead
+        if times is None and (dq is not None or len(stream) == 1):
             desired = present.at(stamp).q
-            require_near(arm, points.q, desired, 'The set-point is where the arm is not desired')
-        if points.times is None and points.dq is not None:
-            ddq = np.zeros(arm.n) if points.ddq is None else points.ddq
-            state = ReferencePoint(points.q, points.dq, ddq)
-            return from_state(arm, state, now, present.zero, SET_POINT_TIMEOUT_S)
-        if points.times is None:
-            due, q = stream.planned_through()
-            return through_stream(arm, present, now + lead, now + LEADS_S[0] + due, q)
-        start = now + lead if points.start is None else points.start - present.zero
-        begin, times = max(now + lead, start), start + points.times
-        return through_points(arm, present, begin, times, points.q, points.dq, points.ddq)
+            self._require_near(q, desired, 'The set-point is where the arm is not desired')
+        if times is None and dq is not None:
+            state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
+            return Trajectory(np.array([now]), state, zero).coasting(arm, COASTS_S)
+        if times is None:
+            due, q = _grouped(stream)
+            return through_points(arm, present, begin, now + LEADS_S[0] + due, q, True)
+        if len(times) == 0:
+            moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
+            return moving.braked(arm)
+        starts = begin if start is None else start - zero
+        times, begin = starts + times, max(begin, starts)
+        first = max(begin, times[0])
+        if first < begin + FADES_S[0]:
+            # The first point is compared with where the arm will be desired at its time.
+            near = np.array([np.interp(first, times, column) for column in q.T])
+            desired = present.at_times(first)[0]
+            self._require_near(near, desired, 'The reference starts where the arm is not desired')
+        if dq is None:
+            return through_points(arm, present, begin, times, q, False)
+        if ddq is None:
+            ddq = np.asarray(np.gradient(dq, times, axis=0)) if len(times) > 1 else 0.0 * dq
+            ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
+        motion = Trajectory(times, np.stack((q, dq, ddq), axis=1), zero)
+        return motion.braked(arm).joined(arm, present, begin)
 
     # What becomes of each motion ---------------------------------------------------------------
 
-    def _begin(
-        self, planned: Trajectory, present: Trajectory, mark: str, *, streamed: bool
-    ) -> None:
+    def _begin(self, planned: Trajectory, present: Trajectory, mark: str, streamed: bool) -> None:
         """Follow a planned motion from its begin on, and the present one until then."""
-        assert self._stamp is not None
-        self._motion = spliced(present, self._stamp - present.zero, planned)
-        end = max(planned.end, self._stamp + STREAM_TIMEOUT_S) if streamed else planned.end
+        stamp, goal = self._stamp or 0.0, planned.positions[-1]
+        self.motion = present.until(planned, stamp)
+        end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
         while self._followed:
             last = self._followed[-1]
             if streamed and last.streamed:
-                last.end, last.goal = end, planned.positions[-1]
+                self._followed[-1] = last._replace(end=end, goal=goal)
                 return
             if last.begin < planned.begin:
                 break
-            self._followed.pop()
-            self._tell(last, ReferenceState.INTERRUPTED, self._stamp, _REPLACED)
-        self._followed.append(self._numbered(planned, mark, streamed=streamed))
-        self._followed[-1].end = end
-        self._tell(self._followed[-1], ReferenceState.ACCEPTED, self._stamp)
-
-    def _numbered(self, planned: Trajectory, mark: str, *, streamed: bool) -> _Followed:
-        self._numbers += 1
-        goal = planned.positions[-1]
-        return _Followed(self._numbers, mark, planned.begin, planned.end, goal, streamed)
+            self._tell(self._followed.pop(), ReferenceState.INTERRUPTED, stamp, _REPLACED)
+        one = self._new(mark, planned.begin, end, goal, streamed)
+        self._followed.append(self._tell(one, ReferenceState.ACCEPTED, stamp))
 
     def _report(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
         while self._followed:
             one = self._followed[0]
-            if not one.begun and stamp >= one.begin:
-                one.begun = True
-                self._tell(one, ReferenceState.FOLLOWING, stamp)
+            if one.state is ReferenceState.ACCEPTED and stamp >= one.begin:
+                one = self._followed[0] = self._tell(one, ReferenceState.FOLLOWING, stamp)
             replaced = self._followed[1].begin if len(self._followed) > 1 else np.inf
             if stamp < min(one.end, replaced):
                 return
@@ -307,60 +300,63 @@ class Reference:
             else:
                 self._tell(one, ReferenceState.INTERRUPTED, stamp, _REPLACED)
 
-    def _tell(self, one: _Followed, state: ReferenceState, stamp: float, reason: str = '') -> None:
-        left = max(0.0, one.end - stamp)
-        self._put(ReferenceEvent(one.number, state, stamp, reason, one.goal, left, one.mark))
+    def _new(self, *fields: Any) -> ReferenceEvent:
+        self._numbers += 1
+        return ReferenceEvent(self._numbers, *fields)
 
-    def _put(self, event: ReferenceEvent) -> None:
-        self.counts[event.state] += 1
-        self.events.append(event)
+    def _tell(
+        self, one: ReferenceEvent, state: ReferenceState, stamp: float, reason: str = ''
+    ) -> ReferenceEvent:
+        self.counts[state] += 1
+        self.events.append(one._replace(state=state, stamp=stamp, reason=reason))
+        return self.events[-1]
 
 
-@dataclass(frozen=True, eq=False)
-class _Stream:
+def _resting(q: ArrayLike | None, zero: float) -> Trajectory:
+    """Return the motion that rests at q, shape (n,)."""
+    return Trajectory(np.zeros(1), at_rest(np.array([q], dtype=float)), zero)
+
+
+# Streams -----------------------------------------------------------------------------------------
+
+# A point of a stream has number, stamp of arrival [s] and position (n,). Points are meant to be
+# evenly spaced but come with jitter, and some are lost. The number of a point counts the lost ones
+# too; the slope of a line through stamps over numbers is the period. A point is due two periods
+# after the line, so that the motion through it can take the next point into account.
+_Point = tuple[int, float, Array]
+
+
+def _continued(points: list[_Point], stamp: float, q: Array) -> list[_Point]:
+    """Return a stream after one more point, or a new one if the last point is too old."""
+    period = _line(points)[1] if len(points) > 1 else 0.0
+    since = stamp - points[-1][1] if points else np.inf
+    if since > max(STREAM_TIMEOUT_S, _MOST_MISSING * period):
+        return [(0, stamp, q)]
+    steps = max(1, round(since / period)) if period else 1
+    return [*points[1 - _KEPT :], (points[-1][0] + steps, stamp, q)]
+
+
+def _line(points: list[_Point]) -> tuple[Array, float]:
+    """Return when points are due, (k,) [s] after the last arrival, and the stream's period [s]."""
+    numbers, arrivals = np.array([point[:2] for point in points]).T
+    if len(points) == 1:
+        return np.zeros(1), 0.0
+    numbers, arrivals = numbers - numbers[-1], arrivals - arrivals[-1]
+    period = max(float(np.polyfit(numbers, arrivals, 1)[0]), _FASTEST_S)
+    return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
+
+
+def _grouped(points: list[_Point]) -> tuple[Array, Array]:
     """
-    The last points of a stream: number, stamp of arrival [s] and position (n,) of each.
+    Return the points to plan through: times after the last arrival, (k,) [s], and (k, n).
 
-    A stream's points are meant to come evenly, but come with jitter, and some are lost. The number
-    of a point counts the lost ones too; the slope of a line through stamps over numbers is the
-    period. A point is due two periods after the line, so that the motion through it can take the
-    next point into account.
+    The points before the last are averaged in groups that span up to _GROUP_S, with their times,
+    because noise between two close points would be a large acceleration.
     """
-
-    points: tuple[tuple[int, float, Array], ...] = ()
-    period: float = 0.0  # [s]; 0 for a single point
-
-    def planned_through(self) -> tuple[Array, Array]:
-        """
-        Return the points to plan through: times after the last arrival, (k,) [s], and (k, n).
-
-        The points before the last are averaged in groups that span up to _GROUP_S, with their
-        times, because noise between two close points would be a large acceleration.
-        """
-        numbers, arrivals = self._line()
-        last = float(np.mean(arrivals - self.period * numbers)) + self.period * numbers[-1]
-        due = last + self.period * (numbers - numbers[-1] + 2.0)
-        q = np.array([q for _, _, q in self.points])
-        size = max(1, int(_GROUP_S / self.period)) if self.period else 1
-        count = min((len(q) - 1) // size, _PLANNED - 1)
-        inner = slice(-1 - count * size, -1)
-        times = np.append(due[inner].reshape(count, size).mean(axis=1), due[-1])
-        return times, np.vstack((q[inner].reshape(count, size, q.shape[1]).mean(axis=1), q[-1:]))
-
-    def _line(self) -> tuple[Array, Array]:
-        """Return numbers and arrivals, the latter relative to the last arrival [s]."""
-        numbers, arrivals = np.array([point[:2] for point in self.points]).T
-        return numbers, arrivals - arrivals[-1]
-
-    def then(self, stamp: float, q: Array) -> _Stream:
-        """Return the stream after one more point, or a new one if the last point is too old."""
-        if not self.points:
-            return _Stream(((0, stamp, q),))
-        number, before, _ = self.points[-1]
-        since = stamp - before
-        if since > max(STREAM_TIMEOUT_S, _MOST_MISSING * self.period):
-            return _Stream(((0, stamp, q),))
-        steps = max(1, round(since / self.period)) if self.period else 1
-        longer = _Stream((*self.points[1 - _KEPT :], (number + steps, stamp, q)))
-        slope = float(np.polyfit(*longer._line(), 1)[0])
-        return _Stream(longer.points, max(slope, _FASTEST_S))
+    due, period = _line(points)
+    rows = np.column_stack((due, [q for _, _, q in points]))
+    size = max(1, int(_GROUP_S / period)) if period else 1
+    count = min((len(rows) - 1) // size, _PLANNED - 1)
+    inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)
+    rows = np.vstack((inner, rows[-1:]))
+    return rows[:, 0], rows[:, 1:]

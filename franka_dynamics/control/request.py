@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..arrays import checked, Shape
+from ..arrays import checked
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
 
@@ -21,7 +20,6 @@ MOST_LATENESS_S = 0.1
 # A trajectory that starts more than MOST_LEAD_S [s] after the latest joint state is refused,
 # because its stamp comes from another clock. A set-point's bound is MOST_LATENESS_S.
 MOST_LEAD_S = 600.0
-_LONGEST_S = 86400.0
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
 MOST_POINTS = 2000
@@ -33,10 +31,10 @@ class TrajectoryRequest:
     The contents of a trajectory message, with joints in the order of the message.
 
     `times`, shape (k,), are seconds after `start`. `start` [s] is by the clock of the joint
-    states' stamps; None: the motion starts on arrival. `positions`, `velocities`, `accelerations`
-    and `effort` have shape (k, n) [rad or m, per s, per s^2, N m or N], a column for each of
-    `joint_names`; all but the positions are None where the message leaves them out. Efforts are
-    checked, because an effort beyond a limit reveals a faulty sender, but not used.
+    states' stamps; None: the motion starts on arrival. `positions`, `velocities` and
+    `accelerations` have shape (k, n) [rad or m, per s, per s^2], a column for each of
+    `joint_names`; all but the positions are None where the message leaves them out. Without points
+    (k = 0) the request ends the present motion.
     """
 
     joint_names: tuple[str, ...]
@@ -45,116 +43,72 @@ class TrajectoryRequest:
     velocities: Array | None = None
     accelerations: Array | None = None
     start: float | None = None
-    effort: Array | None = None
 
-    @property
-    def ends_motion(self) -> bool:
-        """Whether the request has no points, which ends the present motion and holds the arm."""
-        return len(self.times) == 0
-
-    @property
-    def is_set_point(self) -> bool:
-        """Whether the request is a single point at time zero."""
-        return len(self.times) == 1 and bool(self.times[0] == 0.0)
-
-    def arguments(self, arm: ArmDescription) -> dict[str, Any]:
+    def arguments(self, arm: ArmDescription, *, streams: bool = True) -> dict[str, Any]:
         """
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
-        Raises ReferenceRefusedError unless the request names the arm's joints, once each, and its
-        efforts are within their limits.
+        A single point at time zero is a set-point, without `times`, unless `streams` is false.
+        Raises ReferenceRefusedError unless the request names the arm's joints, once each.
         """
-        if self.ends_motion:
-            return {'q': np.zeros((0, arm.n)), 'times': np.zeros(0)}
+        if len(self.times) == 0:
+            return {'q': np.zeros((0, arm.n)), 'times': self.times}
         expected, given = arm.joint_names, self.joint_names
         if sorted(given) != sorted(expected):
-            missing = [name for name in expected if name not in given]
-            foreign = [name for name in given if name not in expected]
-            lacks = f'; it lacks {", ".join(missing)}' if missing else ''
-            has = f'; it has {listed(foreign)}' if foreign else ''
             raise ReferenceRefusedError(
-                f'The reference must name exactly the joints {", ".join(expected)}, once each, '
-                f'in any order{lacks}{has}.'
+                f'The reference must name exactly the joints {", ".join(expected)}, once each, in '
+                f'any order; it names {listed(given) or "none"}.'
             )
-        order = [given.index(name) for name in expected]
+        order, rows = [given.index(name) for name in expected], {}
+        single = streams and self.times.tolist() == [0.0]
+        fields = self.positions, self.velocities, self.accelerations
+        for name, values in zip(('q', 'dq', 'ddq'), fields):
+            rows[name] = None if values is None else values[:, order][0 if single else slice(None)]
+        return {**rows, 'times': None if single else self.times, 'start': self.start}
 
-        def ordered(name: str) -> Array | None:
-            rows = getattr(self, name)
-            if rows is None:
-                return None
-            return _array(name, rows, (len(self.times), len(given)), finite=False)[:, order]
 
-        q, dq, ddq = map(ordered, ('positions', 'velocities', 'accelerations'))
-        effort, limit = ordered('effort'), arm.limit('effort')
-        # NaN counts as beyond the limit.
-        if effort is not None and not (np.abs(effort) <= limit).all():
-            point, joint = np.argwhere(~(np.abs(effort) <= limit))[0]
+# q, times, dq, ddq and start, as `Reference.follow` takes them.
+Points = tuple[Array, Array | None, Array | None, Array | None, float | None]
+
+
+def require_on_time(start: float | None, stamp: float, most_lead: float) -> None:
+    """Raise ReferenceRefusedError if a start is too early or too late for a stamp [s]."""
+    late = 0.0 if start is None else stamp - start
+    if not -most_lead <= late <= MOST_LATENESS_S:
+        raise ReferenceRefusedError(
+            f'The reference starts {abs(late):.3g} s '
+            f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out to '
+            'begin on arrival, or give it by the clock of the joint states.'
+        )
+
+
+def checked_points(
+    arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: float | None
+) -> Points:
+    """Return points as float arrays; raise ReferenceRefusedError if they are unusable."""
+
+    def array(name: str, rows: Any, shape: tuple[int | None, ...]) -> Any:
+        words = f"The reference's {name}"
+        return None if rows is None else checked(rows, shape, words, ReferenceRefusedError)
+
+    times = array('times', times, (None,))
+    shape = (arm.n,) if times is None else (len(times), arm.n)
+    names = 'positions', 'velocities', 'accelerations'
+    q, dq, ddq = (array(name, rows, shape) for name, rows in zip(names, (q, dq, ddq)))
+    if ddq is not None and dq is None:
+        raise ReferenceRefusedError(
+            'The reference has accelerations but no velocities; a quintic needs both.'
+        )
+    if times is not None and len(times):
+        require_count(len(times))
+        wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
+        if wrong.any():
+            point = int(wrong.argmax())
             raise ReferenceRefusedError(
-                f"The reference's effort of {expected[joint]} at point {point + 1} is "
-                f'{effort[point, joint]:.4g}, beyond its limit of {limit[joint]:g}; leave '
-                'efforts out, they are computed here.'
+                f"The reference's times must increase from point to point and not be negative; "
+                f'point {point + 1} has {times[point]:.6g} s.'
             )
-        points = {'q': q, 'dq': dq, 'ddq': ddq}
-        if self.is_set_point:
-            rows = {name: None if rows is None else rows[0] for name, rows in points.items()}
-            return {**rows, 'start': self.start}
-        return {**points, 'times': self.times, 'start': self.start}
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """
-    The points of a motion, with joints in an arm's order, as `Reference.follow` takes them.
-
-    A set-point has q, shape (n,), and no times; a motion has q, shape (k, n), at `times`, shape
-    (k,) [s], after `start` [s] by the clock of the joint states' stamps (None: now). Velocities
-    `dq` and accelerations `ddq` are None or have the shape of `q`.
-    """
-
-    q: Array
-    times: Array | None = None
-    dq: Array | None = None
-    ddq: Array | None = None
-    start: float | None = None
-
-    @property
-    def is_streamed(self) -> bool:
-        """Whether this is one position of a stream."""
-        return self.times is None and self.dq is None
-
-    @property
-    def is_set_point(self) -> bool:
-        """Whether this is a set-point with velocity, which is followed as it is."""
-        return self.times is None and self.dq is not None
-
-    def checked(self, arm: ArmDescription) -> Points:
-        """Return the points as float arrays; raise ReferenceRefusedError if they are unusable."""
-        times = None if self.times is None else _array('times', self.times, (None,))
-        shape = (arm.n,) if times is None else (len(times), arm.n)
-        q = _array('positions', self.q, shape)
-        dq = None if self.dq is None else _array('velocities', self.dq, shape)
-        ddq = None if self.ddq is None else _array('accelerations', self.ddq, shape)
-        if ddq is not None and dq is None:
-            raise ReferenceRefusedError(
-                'The reference has accelerations but no velocities; a quintic needs both.'
-            )
-        if times is not None and len(times):
-            _require_times(times)
-        return Points(q, times, dq, ddq, self.start)
-
-    def require_on_time(self, stamp: float) -> None:
-        """Raise ReferenceRefusedError if the points are too late or too early for a stamp [s]."""
-        if self.start is None:
-            return
-        late = stamp - self.start
-        if late > MOST_LATENESS_S or -late > (
-            MOST_LATENESS_S if self.times is None else MOST_LEAD_S
-        ):
-            raise ReferenceRefusedError(
-                f'The reference starts {abs(late):.3g} s '
-                f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out '
-                'to begin on arrival, or give it by the clock of the joint states.'
-            )
+    return q, times, dq, ddq, start
 
 
 def require_count(points: int) -> None:
@@ -162,26 +116,4 @@ def require_count(points: int) -> None:
     if not 1 <= points <= MOST_POINTS:
         raise ReferenceRefusedError(
             f'The reference has {points or "no"} points; send between one and {MOST_POINTS}.'
-        )
-
-
-def _array(name: str, rows: ArrayLike, shape: Shape, *, finite: bool = True) -> Array:
-    words = f"The reference's {name}"
-    return checked(rows, shape, words, ReferenceRefusedError, finite=finite)
-
-
-def _require_times(times: Array) -> None:
-    require_count(len(times))
-    if times[-1] > _LONGEST_S:
-        raise ReferenceRefusedError(
-            f'The reference ends {times[-1]:.4g} s after it begins; at most {_LONGEST_S:g} s, a '
-            'day, are followed.'
-        )
-    steps = np.diff(times, prepend=-np.inf)
-    wrong = (steps <= 0.0) | (times < 0.0)
-    if wrong.any():
-        point = int(wrong.argmax())
-        raise ReferenceRefusedError(
-            f"The reference's times must increase from point to point and not be "
-            f'negative; point {point + 1} has {times[point]:.6g} s.'
         )

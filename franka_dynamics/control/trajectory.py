@@ -1,11 +1,15 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Desired states, and motions through them that are checked against an arm's limits."""
+"""
+Motions of quintics within an arm's limits: through points, joined to the present one, braked.
+
+Whatever is beyond a limit is tried again, slower or with other points, and refused in the end
+(ReferenceRefusedError).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +18,23 @@ from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-LIMIT_SLACK = 1e-6  # for motions that just reach a limit, with rounding [rad, rad/s, rad/s^2]
+# Durations, tried in turn, in which a distance fades, or a motion is braked to rest [s].
+FADES_S = tuple(0.15 * 1.2**k for k in range(20))
+# Points beyond a limit, as noisy ones are, are averaged with their neighbours, all but the ends,
+# at most _AVERAGED times. Those of a chunk or a trajectory move by at most MOST_AVERAGED in all
+# [rad or m].
+_AVERAGED, MOST_AVERAGED = 6, 0.02
+# A stream that is joined slowly falls behind: before its points are averaged, only the first
+# _STREAM_FADES durations are tried, and it may use _STREAM_SHARE times the limit of acceleration.
+_STREAM_FADES, _STREAM_SHARE = 5, 2.0
+_SLACK = 1e-6  # for motions that just reach a limit, with rounding [rad, rad/s, rad/s^2]
 # Number of samples at which limits are checked: in all if possible, and in each segment.
-_SAMPLES, _LEAST_PER_SEGMENT, _MOST_PER_SEGMENT = 400, 12, 40
+_SAMPLES, _LEAST_PER_SEGMENT = 400, 12
+_LEAST_SEGMENT_S = 1e-4
+_JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s]
+# Factors and exponents of the powers of t in position, velocity and acceleration.
+_FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
+_EXPONENTS = np.maximum(0, np.arange(6) - np.arange(3)[:, None])
 
 
 class ReferencePoint(NamedTuple):
@@ -26,16 +44,18 @@ class ReferencePoint(NamedTuple):
     dq: Array
     ddq: Array
 
-    @classmethod
-    def at_rest(cls, q: Array) -> ReferencePoint:
-        """Return the desired state at rest at the position q, shape (n,)."""
-        return cls(np.array(q, dtype=float), np.zeros_like(q), np.zeros_like(q))
+
+def at_rest(q: Array) -> Array:
+    """Return the states at rest, (..., 3, n), at positions q, (..., n)."""
+    return np.stack((q, 0.0 * q, 0.0 * q), axis=-2)
 
 
-@dataclass(frozen=True, eq=False)
 class Trajectory:
     """
     A motion through k states, joined by quintics; at rest before the first and after the last.
+
+    It is never changed. `positions`, `velocities` and `accelerations` are those at `times`, (k, n)
+    each; `begin` and `end` are the stamps of the first and the last state [s].
 
     Parameters
     ----------
@@ -49,69 +69,44 @@ class Trajectory:
 
     """
 
-    times: Array
-    states: Array
-    zero: float = 0.0
-
-    @classmethod
-    def resting(cls, q: Array, zero: float = 0.0) -> Trajectory:
-        """Return the motion that rests at q, shape (n,)."""
-        return cls(np.zeros(1), np.array([ReferencePoint.at_rest(q)]), zero)
-
-    @property
-    def positions(self) -> Array:
-        """Positions at `times`, shape (k, n)."""
-        return self.states[:, 0]
-
-    @property
-    def velocities(self) -> Array:
-        """Velocities at `times`, shape (k, n)."""
-        return self.states[:, 1]
-
-    @property
-    def accelerations(self) -> Array:
-        """Accelerations at `times`, shape (k, n)."""
-        return self.states[:, 2]
-
-    @property
-    def begin(self) -> float:
-        """Stamp of the first state [s]."""
-        return self.zero + float(self.times[0])
-
-    @property
-    def end(self) -> float:
-        """Stamp of the last state [s]."""
-        return self.zero + float(self.times[-1])
+    def __init__(self, times: Array, states: Array, zero: float = 0.0) -> None:
+        self.times, self.states, self.zero = times, states, zero
+        self.begin, self.end = zero + float(times[0]), zero + float(times[-1])
+        self.positions, self.velocities, self.accelerations = states.swapaxes(0, 1)
+        h = np.diff(times)[:, None]
+        (q, v, a), (q1, v1, a1) = states[:-1].swapaxes(0, 1), states[1:].swapaxes(0, 1)
+        # What position, velocity and acceleration at the end still lack, scaled by the duration.
+        dq, dv, da = q1 - q - v * h - a * h**2 / 2, (v1 - v - a * h) * h, (a1 - a) * h**2 / 2
+        rows = 10 * dq - 4 * dv + da, 7 * dv - 15 * dq - 2 * da, 6 * dq - 3 * dv + da
+        # The lowest power first, (k + 1, 6, n): rest, the segments, and rest.
+        self._coefficients = np.zeros((len(times) + 1, 6, states.shape[2]))
+        self._coefficients[[0, -1], 0] = self.positions[[0, -1]]
+        scaled = q, v, a / 2, rows[0] / h**3, rows[1] / h**4, rows[2] / h**5
+        self._coefficients[1:-1] = np.stack(scaled, axis=1)
 
     def at(self, stamp: float) -> ReferencePoint:
         """Return the desired state at a stamp [s]."""
-        since = stamp - self.zero
-        segment = int(self.times.searchsorted(since, 'right')) - 1
-        if not 0 <= segment < len(self.times) - 1:
-            return self._ends[segment >= 0]
-        powers = _powers(since - float(self.times[segment]))
-        return ReferencePoint(*(powers @ self._coefficients[segment]))
+        return ReferencePoint(*self.at_times(stamp - self.zero))
 
-    @cached_property
-    def _ends(self) -> tuple[ReferencePoint, ReferencePoint]:
-        """The desired states before the first and after the last time."""
-        first, last = (ReferencePoint.at_rest(self.states[k, 0]) for k in (0, -1))
-        return first, last
+    def at_times(self, times: Any) -> Array:
+        """Return states, (..., 3, n), at times after `zero`, (...) [s]."""
+        k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
+        return _powers(times - self.times[k - 1]) @ self._coefficients[k]
 
-    def at_times(self, times: Array) -> Array:
-        """Return states, (m, 3, n), at m times after `zero`, none before the first [s]."""
-        if len(self.times) == 1:
-            return np.repeat(self.states, len(times), axis=0)
-        inside = np.minimum(times, self.times[-1])
-        segments = self.times.searchsorted(inside, 'right') - 1
-        segments = np.clip(segments, 0, len(self.times) - 2)
-        powers = _powers(inside - self.times[segments])
-        states = np.einsum('dpm,mpn->mdn', powers, self._coefficients[segments])
-        states[times > self.times[-1], 1:] = 0.0
-        return states
+    def then(self, times: Array, states: Array) -> Trajectory:
+        """Return the motion and, after it, segments to states at times after `zero`."""
+        states = np.concatenate((self.states, states))
+        return Trajectory(np.append(self.times, times), states, self.zero)
+
+    def until(self, other: Trajectory, stamp: float) -> Trajectory:
+        """Return this motion from a stamp [s] on, and from its begin on another of equal zero."""
+        later = np.append(self.times[1:], np.inf) > stamp - self.zero
+        kept = later & (self.times < other.times[0] - _LEAST_SEGMENT_S)
+        states = np.concatenate((self.states[kept], other.states))
+        return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
     def require_within(
-        self, arm: ArmDescription, *, share: float = 1.0, until: float = np.inf
+        self, arm: ArmDescription, share: float = 1.0, until: float = np.inf
     ) -> Trajectory:
         """
         Return the motion if it keeps to the arm's limits.
@@ -120,56 +115,168 @@ class Trajectory:
         earlier than `until`, a time after `zero` [s], leaves the limits of position or velocity
         (at its position), or `share` times the limit of acceleration.
         """
-        begins = self.times[:-1][self.times[:-1] < until]
-        each = _SAMPLES // max(1, len(begins))
-        each = min(max(each, _LEAST_PER_SEGMENT), _MOST_PER_SEGMENT)
-        share_of_segment = np.arange(each)[:, None] / each
-        since = share_of_segment * np.diff(self.times)[: len(begins)]
-        inside = np.einsum('dpsk,kpn->dskn', _powers(since), self._coefficients[: len(begins)])
-        ends = self.times <= until
-        times = np.append(begins + since, self.times[ends])
-        q, dq, ddq = np.hstack((inside.reshape(3, -1, arm.n), self.states[ends].swapaxes(0, 1)))
+        h = np.append(np.diff(self.times), 0.0)[self.times < until]
+        samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _LEAST_PER_SEGMENT))
+        since = np.outer(h, samples)
+        states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
+        q, dq, ddq = np.moveaxis(states, 2, 0)
         most = share * arm.limit('acceleration')
-        bounds: dict[str, tuple[Array, tuple[Array, Array]]] = {
-            'position': (q, (arm.limit('lower'), arm.limit('upper'))),
-            'velocity': (dq, arm.velocity_bounds(q)),
-            'acceleration': (ddq, (-most, most)),
-        }
-        for name, (values, (low, high)) in bounds.items():
+        for name, values, low, high in (
+            ('position', q, arm.limit('lower'), arm.limit('upper')),
+            ('velocity', dq, *arm.velocity_bounds(q)),
+            ('acceleration', ddq, -most, most),
+        ):
             # NaN counts as outside.
-            outside = ~((values >= low - LIMIT_SLACK) & (values <= high + LIMIT_SLACK))
-            if outside.any():
-                row, joint = np.argwhere(outside)[0]
-                low, high = (np.broadcast_to(bound, values.shape) for bound in (low, high))
+            for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= _SLACK)):
+                low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 raise ReferenceRefusedError(
-                    f'The reference takes {arm.joint_names[joint]} to a {name} of '
-                    f'{values[row, joint]:.4g} {times[row] - self.times[0]:.3f} s after it '
-                    f'begins; its limits there are {low[row, joint]:.4g} to '
-                    f'{high[row, joint]:.4g}.'
+                    f'The reference takes {arm.joint_names[i]} to a {name} of '
+                    f'{values[k, s, i]:.4g} {self.times[k] + since[k, s] - self.times[0]:.3f} s '
+                    f'after it begins; its limits there are {low:.4g} to {high:.4g}.'
                 )
         return self
 
-    @cached_property
-    def _coefficients(self) -> Array:
-        """Coefficients of the segments' quintics, (k - 1, 6, n), the lowest power first."""
-        h = np.diff(self.times)[:, None]
-        (q, v, a), (q1, v1, a1) = self.states[:-1].swapaxes(0, 1), self.states[1:].swapaxes(0, 1)
-        # What position, velocity and acceleration at the end still lack, scaled by the duration.
-        dq, dv, da = q1 - q - v * h - a * h**2 / 2, (v1 - v - a * h) * h, (a1 - a) * h**2
-        third = (10 * dq - 4 * dv + da / 2) / h**3
-        fourth = (-15 * dq + 7 * dv - da) / h**4
-        fifth = (6 * dq - 3 * dv + da / 2) / h**5
-        return np.stack((q, v, a / 2, third, fourth, fifth), axis=1)
+    def braked(self, arm: ArmDescription, share: float = 1.0) -> Trajectory:
+        """
+        Return the motion, brought to rest if it moves at its last state.
+
+        It may use `share` times the limits of acceleration, the braking the limits themselves.
+        """
+        self.require_within(arm, share)
+        last, end = self.states[-1:], self.times[-1:]
+        q, dq, ddq = last[0]
+        if np.abs(dq).max() <= _SLACK:
+            return self
+
+        def stopped(duration: float) -> Trajectory:
+            # The velocity falls to zero as a cubic of time.
+            rest = at_rest(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
+            Trajectory(end, last).then(end + duration, rest).require_within(arm)
+            return self.then(end + duration, rest)
+
+        return _first_allowed(stopped, FADES_S)
+
+    def coasting(self, arm: ArmDescription, times: Iterable[float]) -> Trajectory:
+        """
+        Return the motion, whose last acceleration then fades to zero, brought to rest.
+
+        It fades in the first of some times [s] for which the limits allow it.
+        """
+        q, dq, ddq = self.states[-1]
+
+        def coasted(h: float) -> Trajectory:
+            end = np.array([[q + h * dq + h**2 * ddq / 3.0, dq + h * ddq / 2.0, 0.0 * ddq]])
+            return self.then(self.times[-1:] + h, end).braked(arm)
+
+        return _first_allowed(coasted, times)
+
+    def joined(
+        self,
+        arm: ArmDescription,
+        present: Trajectory,
+        begin: float,
+        share: float = 1.0,
+        fades: Iterable[float] = FADES_S,
+    ) -> Trajectory:
+        """
+        Return the motion from `begin` [s after zero] on, without a step from the present motion.
+
+        If its first point comes late enough, the arm moves there from its present state. Otherwise
+        the distance between the present motion and this one, with its rates, is added to this one
+        and fades to zero. This motion is within `share` times the limits.
+        """
+        motion, now, early = self, present.at_times(begin), self.times[0] - begin
+        if early > 0.0:
+            first, (q, dq, ddq) = now, self.states[0]
+            if early < FADES_S[0]:  # extended backwards at constant acceleration
+                first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
+            before = Trajectory(np.array([begin]), first[None], self.zero)
+            motion = before.then(self.times, self.states)
+        distance = now - motion.at_times(begin)
+        distance *= np.abs(distance[:2]).max() > _JOINED  # accelerations may step
+
+        def faded(duration: float) -> Trajectory:
+            ends = np.array([begin, begin + duration])
+            times = np.union1d(ends, motion.times[motion.times > begin + _LEAST_SEGMENT_S])
+            times = times[np.diff(times, append=np.inf) > _LEAST_SEGMENT_S]
+            fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
+            states = motion.at_times(times) + fade.at_times(times)
+            faded = Trajectory(times, states, self.zero)
+            return faded.require_within(arm, share, max(ends[1], self.times[0]))
+
+        return _first_allowed(faded, fades)
+
+
+def through_points(
+    arm: ArmDescription, present: Trajectory, begin: float, times: Array, q: Array, streamed: bool
+) -> Trajectory:
+    """
+    Return a motion from `present` through positions q, (k, n), and to rest.
+
+    `begin` and `times`, (k,), are seconds after `present.zero`. The motion begins at `begin`, at
+    its first point if this comes later. A spline stops at the last point or, where it cannot, is
+    braked after it. `streamed` points are the last ones of a stream: the motion is braked after
+    them; if nothing else is within the limits, it leads to the last point and rests there.
+    """
+    before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
+
+    def attempt(option: tuple[Array, bool, float]) -> Trajectory:
+        points, stops, share = option
+        at = times[-len(points) :]
+        motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm, share)
+        fades = FADES_S[:_STREAM_FADES] if streamed and len(points) > 1 else FADES_S
+        return motion.joined(arm, present, begin, share, fades)
+
+    def attempts() -> Iterator[tuple[Array, bool, float]]:
+        for share in (1.0, _STREAM_SHARE) if streamed else (1.0,):
+            points = q.copy()
+            for _ in range(_AVERAGED + 1):
+                if streamed or np.abs(points - q).max() <= MOST_AVERAGED:
+                    for stops in (False,) if streamed else (True, False):
+                        yield points.copy(), stops, share
+                # Each point comes halfway to the line of its neighbours.
+                lines = (after * points[:-2] + before * points[2:]) / (before + after)
+                points[1:-1] = (points[1:-1] + lines) / 2.0
+        if streamed:
+            yield q[-1:], True, _STREAM_SHARE
+
+    return _first_allowed(attempt, attempts())
+
+
+def _spline(times: Array, q: Array, stops: bool) -> Array:
+    """
+    Return the states (k, 3, n) of a cubic spline through positions q, (k, n).
+
+    The first and the last velocity are those of parabolas through three points; the last one is
+    zero if the motion stops there, and with it the acceleration.
+    """
+    if len(times) == 1:
+        return at_rest(q)
+    dq = np.asarray(np.gradient(q, times, axis=0, edge_order=2 if len(times) > 2 else 1))
+    dq[-1] *= not stops
+    h, slope = np.diff(times)[:, None], np.diff(q, axis=0) / np.diff(times)[:, None]
+    right = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
+    # Continuous acceleration gives a tridiagonal system for the inner velocities. Each step of
+    # Jacobi's iteration at least halves the largest error.
+    for _ in range(25):
+        dq[1:-1] = (right - h[1:] * dq[:-2] - h[:-1] * dq[2:]) / (2.0 * (h[1:] + h[:-1]))
+    last = 0.0 if stops else (4.0 * dq[-1] + 2.0 * dq[-2] - 6.0 * slope[-1]) / h[-1]
+    ddq = np.vstack(((6.0 * slope - 4.0 * dq[:-1] - 2.0 * dq[1:]) / h, last + 0.0 * dq[-1]))
+    return np.stack((q, dq, ddq), axis=1)
+
+
+def _first_allowed(make: Callable[[Any], Trajectory], options: Iterable[Any]) -> Trajectory:
+    """Return make(option) for the first option that is not refused; else raise its refusal."""
+    refused = None
+    for option in options:
+        try:
+            return make(option)
+        except ReferenceRefusedError as error:
+            refused = refused or error
+    assert refused is not None, 'there is an option'
+    raise refused
 
 
 def _powers(t: Any) -> Array:
-    """Return the powers of t that give position, velocity, acceleration: shape (3, 6, ...)."""
-    zero = 0.0 * t
-    one = zero + 1.0
-    return np.array(
-        [
-            (one, t, t**2, t**3, t**4, t**5),
-            (zero, one, 2 * t, 3 * t**2, 4 * t**3, 5 * t**4),
-            (zero, zero, 2 * one, 6 * t, 12 * t**2, 20 * t**3),
-        ]
-    )
+    """Return the powers of t that give position, velocity, acceleration: shape (..., 3, 6)."""
+    return np.asarray(_FACTORS * np.power.outer(t, _EXPONENTS))

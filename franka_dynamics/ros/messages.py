@@ -405,7 +405,6 @@ def request_of(message: JointTrajectory) -> TrajectoryRequest:
         velocities=rows['velocities'],
         accelerations=rows['accelerations'],
         start=seconds(message.header.stamp) or None,
-        effort=rows['effort'],
     )
 
 

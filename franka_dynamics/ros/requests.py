@@ -21,7 +21,6 @@ from .parameters import check_changes, values
 from ..control.feedforward import Feedforward
 from ..control.reference import Reference
 from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import with_torques
 from ..errors import FrankaDynamicsError, NotStartedError, ReferenceRefusedError, shortened
 
 _NODE = 'feedforward'
@@ -66,15 +65,15 @@ class Requests:
             # A joint trajectory needs no frame, so the sender may use frame_id to mark a
             # trajectory and recognise the reports about it.
             mark = message.header.frame_id[:_MOST_MARK]
-            request = reference_of(message)
-            planned = _planned(controller, request.arguments(controller.description), mark)
+            arguments = reference_of(message).arguments(controller.description)
+            planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
             self._diagnostics.refused = str(error)
             stamp = 0.0 if controller.latest is None else controller.latest.stamp
             controller.reference.refuse(stamp, str(error), mark)
             return
-        if not request.is_set_point and self._filled.get_subscription_count() > 0:
-            filled, efforts = with_torques(planned, controller.law.trajectory_efforts)
+        if arguments['times'] is not None and self._filled.get_subscription_count() > 0:
+            filled, efforts = controller.law.with_efforts(planned)
             self._filled.publish(
                 motion_message(list(controller.names), filled, efforts, filled.begin)
             )

@@ -32,7 +32,7 @@ from .parameters import declare, values
 from .start import OFF
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import code_of_refusal, fill, GoalError
+from ..control.trajectory_goal import code_of_refusal, fill, INVALID_GOAL, INVALID_JOINTS
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
@@ -50,7 +50,7 @@ _LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends
 class _RefusedError(Exception):
     """The reason why a goal is not followed, with the error code of its result."""
 
-    def __init__(self, sentence: str, code: GoalError = GoalError.INVALID_GOAL) -> None:
+    def __init__(self, sentence: str, code: int = INVALID_GOAL) -> None:
         super().__init__(sentence)
         self.code = code
 
@@ -111,8 +111,8 @@ class TrajectoryActionNode(Node):
         except (FrankaDynamicsError, _RefusedError) as error:
             self.get_logger().warning(f'a goal was aborted: {error}')
             handle.abort()
-            code = getattr(error, 'code', GoalError.INVALID_GOAL)
-            return self._type.Result(error_code=int(code), error_string=str(error))
+            code = getattr(error, 'code', INVALID_GOAL)
+            return self._type.Result(error_code=code, error_string=str(error))
         finally:
             self.under_way -= 1
             if self._followed is motion:
@@ -131,7 +131,7 @@ class TrajectoryActionNode(Node):
         if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
             raise _RefusedError(
                 'The goal has a multi_dof_trajectory; leave it empty, this arm has single joints.',
-                GoalError.INVALID_JOINTS,
+                INVALID_JOINTS,
             )
         give_up = time.monotonic() + self._wait
         while not self._client.server_is_ready():
@@ -191,11 +191,11 @@ class TrajectoryActionNode(Node):
             self._description, settings_from(values(self, live_table('trajectory_action')))
         )
         try:
-            filled = fill(request, law, stamp, q, self._followed)
+            motion, effort, start = fill(request, law, stamp, q, self._followed)
         except ReferenceRefusedError as error:
             code = code_of_refusal(request, self._description, stamp)
             raise _RefusedError(str(error), code) from error
-        return filled.motion, motion_message(self._description.joint_names, *filled)
+        return motion, motion_message(self._description.joint_names, motion, effort, start)
 
     async def _state(self) -> tuple[float, Array]:
         """

@@ -37,7 +37,7 @@ def resting(stamp=NOW):
 def shuffled(motion):
     """Return a motion with its joints in another order."""
     order = [3, 1, 0, 2, 6, 5, 4]
-    arrays = ('positions', 'velocities', 'accelerations', 'effort')
+    arrays = ('positions', 'velocities', 'accelerations')
     given = {name: getattr(motion, name) for name in arrays}
     columns = {name: rows[:, order] for name, rows in given.items() if rows is not None}
     return replace(motion, joint_names=tuple(FER.joint_names[i] for i in order), **columns)
@@ -47,9 +47,6 @@ def test_joints_in_another_order_are_taken_by_their_names():
     asked = shuffled(request()).arguments(FER)
     for name, rows in (('q', request().positions), ('dq', request().velocities)):
         np.testing.assert_array_equal(asked[name], rows)
-    beyond = shuffled(request(effort=1e9 * np.outer([0.0, 1.0, 0.0], np.eye(7)[4])))
-    with pytest.raises(ReferenceRefusedError, match=r'joint5 at point 2 is 1e\+09, .* 12;'):
-        beyond.arguments(FER)
 
 
 def moved(row, joint, by):
@@ -61,10 +58,9 @@ def moved(row, joint, by):
 @pytest.mark.parametrize(
     ('changes', 'names'),
     [
-        ({'joint_names': ('other', *FER.joint_names[1:])}, 'lacks fer_joint1; it has other'),
-        ({'joint_names': FER.joint_names[:1] * 7}, 'lacks fer_joint2'),
-        ({'positions': np.zeros((3, 6))}, r'positions.*\(3, 7\).*\(3, 6\)'),
-        ({'times': np.array([0.0, 1.0, 2.0**31])}, r'2.147e\+09 s'),
+        ({'joint_names': ('other', *FER.joint_names[1:])}, 'names other, fer_joint2'),
+        ({'joint_names': FER.joint_names[:1] * 7}, 'names fer_joint1, fer_joint1'),
+        ({'positions': np.zeros((2, 7))}, r'positions.*\(3, 7\).*\(2, 7\)'),
         ({'times': np.array([0.0, 1.0, 1.0])}, r'point 3 has 1 s'),
         ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
         ({'times': np.array([0.0, np.nan, 2.0])}, 'times.* nan'),
@@ -73,7 +69,6 @@ def moved(row, joint, by):
         ({'start': NOW + 1e9}, r'1e\+09 s ahead'),
         ({'positions': moved(1, 2, np.nan)}, r'positions.* nan at \[1, 2\]'),
         ({'velocities': np.full((3, 7), np.inf)}, r'velocities.* inf at \[0, 0\]'),
-        ({'effort': moved(1, 4, np.nan)}, 'joint5 at point 2 is nan'),
         ({'velocities': None}, 'accelerations but no velocities'),
         ({'positions': moved(2, 3, -2.0)}, 'fer_joint4 to a position of -3'),
         ({'positions': moved(2, 3, 3.0)}, 'fer_joint4 to a position .* -3.072 to -0.0698'),

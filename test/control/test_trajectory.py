@@ -53,12 +53,13 @@ def test_outside_its_times_a_motion_rests_at_its_ends(motion):
     [(0, 3.0, 'position of 3 '), (1, -2.2, 'velocity of -2.2 '), (2, 15.1, 'acceleration of 15')],
 )
 def test_a_state_beyond_a_limit_is_refused_with_joint_and_value(order, value, names):
-    states = np.zeros((1, 3, 7))
-    states[0, 0] = FER.home
-    Trajectory(np.zeros(1), states).require_within(FER)
-    states[0, order, 0] = value
+    states = np.zeros((2, 3, 7))
+    states[:, 0] = FER.home
+    moment = np.array([0.0, 1e-3])
+    Trajectory(moment, states).require_within(FER)
+    states[:, order, 0] = value
     with pytest.raises(ReferenceRefusedError, match=f'fer_joint1 to an? {names}'):
-        Trajectory(np.zeros(1), states).require_within(FER)
+        Trajectory(moment, states).require_within(FER)
     with pytest.raises(ReferenceRefusedError, match='nan'):
         Trajectory(np.zeros(1), np.full((1, 3, 7), np.nan)).require_within(FER)
 
@@ -80,12 +81,14 @@ def test_between_two_states_at_rest_the_highest_speed_is_found():
 def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     # Joint 1 at 2.6 rad/s is within the constant limit of 2.62 rad/s, but 0.1 rad from its stop
     # an FR3 may go no faster than -0.6599 + sqrt(2 * 6 * 0.1) = 0.4356 rad/s.
-    states = np.zeros((1, 3, 7))
-    states[0, 0], states[0, 1, 0] = FR3.home, 2.6
-    Trajectory(np.zeros(1), states).require_within(FR3)
-    states[0, 0, 0] = FR3.limit('upper')[0] - 0.1
+    states = np.zeros((2, 3, 7))
+    states[:, 0], states[:, 1, 0] = FR3.home, 2.6
+    states[1, 0, 0] += 2.6e-3  # a millisecond later
+    moment = np.array([0.0, 1e-3])
+    Trajectory(moment, states).require_within(FR3)
+    states[:, 0, 0] += FR3.limit('upper')[0] - 0.1 - FR3.home[0]
     with pytest.raises(ReferenceRefusedError, match=r'to 0\.4355'):
-        Trajectory(np.zeros(1), states).require_within(FR3)
+        Trajectory(moment, states).require_within(FR3)
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])

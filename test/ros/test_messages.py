@@ -155,7 +155,7 @@ def test_points_that_are_not_alike_are_refused(made, sentence):
 
 
 def test_a_message_without_points_ends_what_is_followed():
-    assert reference_of(message(2, 0, [])).ends_motion
+    assert len(reference_of(message(2, 0, [])).times) == 0
     with pytest.raises(ReferenceRefusedError, match='has no points; send between one and 2000'):
         request_of(message(2, 0, []))  # a goal without points is refused
 
