@@ -9,15 +9,18 @@ the page, which is replaced by the value beside the phrase. A phrase must stand 
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 import re
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.friction_state import LONGEST_GAP_S
+from franka_dynamics.cli.actions import MOUNTS
 from franka_dynamics.control import (
     braking,
     external_torque,
     external_wrench,
+    joint_trial,
     limits,
     receiver,
     reference,
@@ -30,12 +33,13 @@ from franka_dynamics.control import (
 from franka_dynamics.control import feedforward as core
 from franka_dynamics.control import unexplained_torque as torques
 from franka_dynamics.files import write_text
-from franka_dynamics.identification import results, solve, verdict
+from franka_dynamics.identification import results, solve, torque_model, verdict
 from franka_dynamics.identification.options import PRIOR_PRECISION
 from franka_dynamics.parameter_schema import specs
+from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.ros import start
-from franka_dynamics.validation import crosscheck, published, robot_model
+from franka_dynamics.validation import comparison, crosscheck, published, robot_model, urdf_check
 from franka_dynamics.view import scene
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +56,12 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     firm, wrist = load('fr3').limit('effort')[[0, -1]]
     feedforward, simulator = defaults('feedforward'), defaults('simulator')
     filters = SignalOptions()
+    deviations = external_wrench.torque_deviation(load('fr3'))[[0, -1]]
+    noise = (
+        100.0 * torque_model._LARGE_LIMIT_SHARE,
+        torque_model._LARGE_NM,
+        100.0 * torque_model._SMALL_LIMIT_SHARE,
+    )
     narrow, wide, wide_wrist = (
         tuple(100.0 * share for share in pair)
         for pair in (torques.NARROW, torques.WIDE, torques.WIDE_WRIST)
@@ -59,7 +69,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     return {
         'docs/howto/safety.md': [
             ('({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)', (firm, wrist)),
-            ('changes by at most {} N m/s', (limits.MOST_RATE,)),
+            (
+                'changes by at most {} N m/s: {} N m from one message',
+                (limits.MOST_RATE, 1e-3 * limits.MOST_RATE),
+            ),
+            ('until the joint moves by {} mrad', (1e3 * joint_trial.MOVED,)),
             ('the torque ramps up within {} s', (core.RAMP_S,)),
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
@@ -121,6 +135,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/reference/receivers.md': [
             ('after `reference_timeout` ({} s)', (receiver.COMMAND_TIMEOUT_S,)),
             ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
+            ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
             ('sequence numbers are at most {} apart', (receiver._LOST_AT_MOST,)),
             ('The applied torque changes by at most {} N m/s', (limits.MOST_RATE,)),
         ],
@@ -141,10 +156,16 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     external_wrench.SINGULAR_FORCE * external_wrench.LENGTH,
                 ),
             ),
+            (
+                '({} N m at joints 1 to 4 and {} N m at 5 to 7 of a Franka arm), from which',
+                tuple(float(f'{one:.2g}') for one in deviations),
+            ),
             ('under SCHED_FIFO at priority {}', (start.PRIORITY,)),
         ],
         'docs/howto/policies.md': [
             ('For the first {} states', (core.GOOD_STATES,)),
+            ('After {} states without a first torque', (core.LONG_WAIT,)),
+            ('two of its periods and {} ms late', (1e3 * reference.LEADS_S[0],)),
             ('must be within {} rad of where the arm', (reference.MOST_START_DISTANCE,)),
             ('must be within {} rad of the desired', (reference.MOST_START_DISTANCE,)),
             ('after {} s the next target', (reference.STREAM_TIMEOUT_S,)),
@@ -154,9 +175,27 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
             ('low-pass at {} Hz', (filters.cutoff,)),
+            ('all efforts zero for {} s', (preprocessing._IDLE_S,)),
             ('{} s are dropped at each end', (filters.trim,)),
         ],
+        'docs/howto/cpp.md': [
+            ('changed settings (`configure`) are ramps of {} s', (core.RAMP_S,)),
+            ("{} rad beyond the joint's range", (state_check.POSITION_SLACK,)),
+            ('changes by at most {} N m/s, except', (limits.MOST_RATE,)),
+            ("motion's torque begins by a ramp of {} s", (core.RAMP_S,)),
+            ('is braked for longer than {} s', (braking.LONGEST_S,)),
+        ],
+        'docs/howto/gazebo.md': [
+            ('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,)),
+        ],
+        'docs/howto/payloads.md': [
+            (
+                '`hand` (rotated by {}°) or `hand_tcp` ({} mm in front of `hand`)',
+                (math.degrees(MOUNTS['hand'][1]), 1e3 * MOUNTS['hand_tcp'][0]),
+            ),
+        ],
         'docs/howto/fci.md': [
+            ('changes by less than {} N m per cycle', (1e-3 * limits.MOST_RATE,)),
             (
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
                 tuple(robot_model.MOST_GRAVITY_TORQUE[[0, -1]]),
@@ -164,6 +203,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('at {} random states', (robot_model.STATES,)),
         ],
         'docs/howto/check-a-model.md': [
+            (
+                'joint axes within {} m and {} rad of the DH rows',
+                (comparison.TEXT, urdf_check._ROUNDED_ANGLE),
+            ),
             ('The relative difference may be at most {}', (crosscheck.TOLERANCE,)),
             (
                 'within {}, or rounded within {}',
@@ -184,6 +227,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes gradually, over {} s', (core.RAMP_S,)),
         ],
         'docs/troubleshooting.md': [
+            ('changed by more than {} N m within a millisecond', (1e-3 * limits.MOST_RATE,)),
             ('Below `min_input_rate` ({} Hz)', (feedforward['min_input_rate'],)),
         ],
         'docs/theory/friction.md': [
@@ -195,6 +239,20 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
         ],
         'docs/theory/identification.md': [
+            (
+                'with a reach of {} mrad and {} rad',
+                (1e3 * torque_model.SLIP_REACHES[0], torque_model.SLIP_REACHES[1]),
+            ),
+            (
+                'noise is {} % of the torque limit for joints of {} N·m and more, {} %',
+                noise,
+            ),
+            ('normal ones: {} % of the torque limit for joints of {} N·m and more, {} %', noise),
+            (
+                'and a turn of {} rad or more',
+                (verdict._TURN,),
+            ),
+            ('its centre of mass within {} m', (verdict._FARTHEST_M,)),
             ('{} filtered samples count as one', (solve.INDEPENDENT,)),
             ('(`--prior`) is {}', (PRIOR_PRECISION,)),
             (

@@ -26,25 +26,12 @@ _LIMITS = {
 }
 
 
-def random_arm(
-    rng: np.random.Generator,
-    *,
-    joints: int | None = None,
-    convention: Convention | None = None,
-    kinds: tuple[JointKind, ...] = _KINDS,
-) -> ArmDescription:
+def random_arm(rng, *, joints=None, convention=None, kinds=_KINDS):
     """
     Return an arm with random rows, joint kinds (from `kinds`), base, links and rotors.
 
     By default the number of joints, 1 to 8, and the convention are random, too. Lengths a and d
-    lie within +-0.3 m. Every link consists of six random point masses of 0.1 to 0.8 kg, so that it
-    is physical and has no symmetry.
-
-    Returns
-    -------
-    ArmDescription
-        An arm with joint limits, without a hand.
-
+    lie within +-0.3 m.
     """
     n = int(rng.integers(1, 9)) if joints is None else joints
     chosen = tuple(Convention)[int(rng.integers(2))] if convention is None else convention
@@ -55,7 +42,7 @@ def random_arm(
         name='random',
         convention=chosen,
         joints=moving,
-        links=tuple(_link(rng) for _ in range(n)),
+        links=tuple(random_link(rng) for _ in range(n)),
         flange=_row(rng),
         base=base,
         inertial_set='random',
@@ -63,24 +50,25 @@ def random_arm(
     )
 
 
-def _row(rng: np.random.Generator) -> DHRow:
-    return DHRow(
-        a=rng.uniform(-0.3, 0.3),
-        alpha=rng.uniform(-np.pi, np.pi),
-        d=rng.uniform(-0.3, 0.3),
-        theta=rng.uniform(-np.pi, np.pi),
-    )
+def _row(rng):
+    end = np.array((0.3, np.pi, 0.3, np.pi))  # of a, alpha, d, theta
+    return DHRow(*rng.uniform(-end, end))
 
 
-def _joint(rng: np.random.Generator, i: int, kinds: tuple[JointKind, ...]) -> Joint:
+def _joint(rng, i, kinds):
     kind = kinds[int(rng.integers(len(kinds)))]
     return Joint(f'joint{i + 1}', kind, _row(rng), _LIMITS[kind], rng.uniform(0.0, 0.1))
 
 
-def _link(rng: np.random.Generator) -> LinkInertia:
-    masses, points = rng.uniform(0.1, 0.8, 6), rng.uniform(-0.2, 0.2, (6, 3))
-    second = np.einsum('i,ij,ik->jk', masses, points, points)
-    return LinkInertia(masses.sum(), masses @ points, np.trace(second) * np.eye(3) - second)
+def of_points(masses, points):
+    """Return the inertia of point masses: sums of m, m r and m (|r|^2 1 - r r^T)."""
+    inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points))
+    return LinkInertia(masses.sum(), masses @ points, inertia)
+
+
+def random_link(rng):
+    """Return six random point masses of 0.1 to 0.8 kg: a body that is physical, not symmetric."""
+    return of_points(rng.uniform(0.1, 0.8, 6), rng.uniform(-0.2, 0.2, (6, 3)))
 
 
 def make_random_arm(

@@ -6,7 +6,6 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 import os
-import re
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ import yaml
 from franka_dynamics.arm import JointKind, JointLimits, load, strict_yaml, ViscousCoulombFriction
 from franka_dynamics.arm.plausibility import effort_questions
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import DescriptionError, UnknownArmError
+from franka_dynamics.errors import DescriptionError
 from franka_dynamics.resources import share_directory
 
 from ..arms import with_joint
@@ -48,9 +47,6 @@ SLIPPING = {
 }
 LINK = 'inertial_sets.guess.links[1]'
 REMOVED = object()
-NO_MASS = {'mass': 0.0, 'first_moment': [0.1, 0, 0], 'inertia': [0] * 6}
-SIGMOID_OF_ONE = {'model': 'sigmoid', 'amplitude': [1.0], 'slope': [1.0], 'offset': [0.0]}
-CYLINDER = {'shape': 'cylinder', 'radius': 0.1, 'length': 0.5, 'axis': 'z', 'density': 100.0}
 
 
 def changed(path, value=REMOVED):
@@ -67,9 +63,9 @@ def changed(path, value=REMOVED):
     return content
 
 
-def write(tmp_path, content):
+def write(tmp_path, content, name='arm.yaml'):
     """Return the path of a file with a text, or with a content as YAML."""
-    path = tmp_path / 'arm.yaml'
+    path = tmp_path / name
     text = content if isinstance(content, str) else yaml.safe_dump(content)
     path.write_text(text, encoding='utf-8')
     return path
@@ -87,58 +83,6 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
         arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-14, atol=0.0
     )
     assert arm.hand == 'none'
-
-
-@pytest.mark.parametrize(
-    ('path', 'value', 'sentence'),
-    [
-        ('convention', 'craig', "line 1: convention is 'craig'; it must be modified or standard"),
-        ('name', ' ', "name must be a string, not ' '"),
-        ('joints', [], '0 joints and 2 links; an arm needs one link per joint, and at least one'),
-        ('joints.1.name', 'shoulder', "more than one joint named 'shoulder'"),
-        ('joints', 'two', "joints must be a list, not 'two'"),
-        ('joints.0', 'one', "joints[1] must be a mapping, not 'one'"),
-        ('joints.0.dh.a', float('inf'), '(shoulder).dh.a is inf; it must be finite'),
-        ('joints.0.limits.position', [1.0], 'limits.position must be a list of 2 numbers'),
-        ('home', 0.0, 'home must be a list of numbers, not 0.0'),
-        ('joints.1.dh.alpha', -90, 'joints[2] (slide).dh.alpha is -90 rad, more than a turn'),
-        ('joints.1.dh.alpha', 'pi/0', "alpha is 'pi/0', which divides by zero"),
-        ('joints.1.dh.alhpa', 0.1, 'alhpa is not a known field; known here are a, alpha, d, thet'),
-        ('joints.0.limits.position', [1.0, -1.0], 'lower position limit 1.0 of a joint is not be'),
-        ('joints.0.limits.velocity_offset', 0.1, 'belong together; give both or neither'),
-        ('joints.0.limits.effort', 1e9, 'limits.effort is 1e+09; no joint of an arm has mor'),
-        ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1; it cannot be negat'),
-        ('home', [1.5, 0.0], 'home position 1.5 of shoulder is outside its limits, -1 to 1'),
-        ('home', [0.0], 'The home pose has shape (1,), expected (2,)'),
-        ('friction', SIGMOID_OF_ONE, 'friction of toy does not have one number for each of 2 jo'),
-        (
-            'simulated_armature',
-            [0.1],
-            'armature of toy must be finite numbers of shape (2',
-        ),
-        ('simulated_armature', [0.1, -0.2], 'simulated_armature is -0.2; it cannot be negative'),
-        ('friction', {**SLIPPING, 'slip': [[0.1, 0.1], [0.1, 'x']]}, 'friction.slip[2][2] must b'),
-        ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'; there are franka_hand"),
-        ('LINK.inertia', [0.1, 0.2, 0.3], 'LINK.inertia must be a list of 6 numbers, not [0.1'),
-        ('LINK.inertia', [[1, 0, 0], [0, 1], [0, 0, 1]], 'LINK.inertia has rows of different len'),
-        ('LINK.first_moment', [0.1, 0, 0], 'and first_moment: give exactly one of the two'),
-        ('LINK', NO_MASS, 'LINK.first_moment is not zero although the mass is'),
-        ('LINK', {'primitive': CYLINDER, 'mass': 1.0}, 'LINK.mass stands beside a primitive'),
-        ('LINK', {'primitive': {**CYLINDER, 'radius': -0.1}}, 'radius is -0.1; it must be positi'),
-        ('LINK', {'primitive': {**CYLINDER, 'mass': 1.0}}, 'exactly one of mass [kg] and density'),
-        ('joints.0.kind', REMOVED, 'joints[1] (shoulder).kind is missing'),
-        ('friction.model', REMOVED, 'friction.model is missing'),
-        ('LINK.inertia', REMOVED, 'LINK.inertia is missing'),
-        ('inertial_sets.guess.inertia_about', REMOVED, 'say which with inertia_about'),
-    ],
-)
-def test_a_field_at_fault_is_refused_by_file_and_field(tmp_path, path, value, sentence):
-    file = write(tmp_path, changed(path, value))
-    sentence = re.escape(sentence.replace('LINK', LINK))
-    with pytest.raises(DescriptionError, match=sentence) as error:
-        load(file)
-    assert str(error.value).startswith(str(file))
-    assert '\n' not in str(error.value)
 
 
 def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
@@ -159,24 +103,6 @@ def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
 def test_given_an_angle_when_read_then_it_is_in_radians(text, expected, tmp_path):
     arm = load(write(tmp_path, changed('joints.1.dh.alpha', text)))
     assert arm.joints[1].row.alpha == pytest.approx(expected, rel=1e-14, abs=0.0)
-
-
-@pytest.mark.parametrize(
-    ('words', 'sentence'),
-    [
-        ({'arm': 'ur5'}, "no arm 'ur5'; shipped are fer, fr3, fr3v2, fr3v2_1, "),
-        ({'arm': 'fer', 'inertial_set': 'gaz'}, "no inertial set 'gaz'; it has gaz2019, ledezma"),
-        ({'arm': 'fer', 'hand': 'claw'}, "no hand 'claw'; shipped are franka_hand, "),
-    ],
-)
-def test_an_unknown_arm_set_or_hand_lists_those_there_are(words, sentence):
-    with pytest.raises(UnknownArmError, match=sentence):
-        load(**words)
-
-
-def test_a_missing_arm_file_is_refused_by_its_path(tmp_path):
-    with pytest.raises(DescriptionError, match=re.escape(f'{tmp_path}/no.yaml does not exist')):
-        load(tmp_path / 'no.yaml')
 
 
 PUBLISHED = {
@@ -255,44 +181,9 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize(
-    ('text', 'sentence'),
-    [
-        ('mass: 1\nother: 2\nmass: 3\n', r'arm.yaml: line 3: mass is given twice in one mapping'),
-        ('2019: {}\n', r'line 1: the key 2019 is not a string; put it in quotes'),
-        ('a: [1, 2\n', r'arm.yaml cannot be read as YAML: .*may be cut short'),
-        ('a: !!python/object:os.system {}\n', r'cannot be read as YAML'),
-        ('', r'holds no mapping \(it is empty or a bare NoneType\)'),
-        ('[' * 1200, r'cannot be read as YAML'),
-        ('a: 1\n---\nb: 2\n', r'cannot be read as YAML'),
-        (f'name: mine\nmass: {"1" * 5000}\n', r'line 2: a number of 5000 digits'),
-    ],
-)
-def test_a_file_at_fault_is_refused_in_one_sentence(tmp_path, text, sentence):
-    with pytest.raises(DescriptionError, match=sentence) as error:
-        read_mapping(write(tmp_path, text))
-    assert '\n' not in str(error.value)
-
-
-def test_a_folder_or_a_missing_file_is_refused(tmp_path):
-    for path in (tmp_path, tmp_path / 'missing.yaml'):
-        with pytest.raises(DescriptionError, match=f'{path} cannot be read'):
-            read_mapping(path)
-
-
-@pytest.mark.parametrize(
-    ('old', 'new', 'joint'),
-    [
-        ('effort: 87.0', 'effort: 87000.0', 'fer_joint1'),
-        ('effort: 12.0', 'effort: 12000.0', 'fer_joint5'),
-    ],
-)
-def test_effort_limits_in_newton_millimetres_are_asked_for_their_unit(old, new, joint, tmp_path):
+def test_a_strong_arms_effort_limits_are_taken(tmp_path):
     text = (share_directory() / 'config/arms/fer.yaml').read_text(encoding='utf-8')
-    torque = re.escape(new.split()[1].removesuffix('.0'))
-    with pytest.raises(DescriptionError, match=f'arm.yaml: .*{joint}.* {torque} N m.* N mm'):
-        load(write(tmp_path, text.replace(old, new)))
-    strong = load(write(tmp_path, text.replace(old, 'effort: 950.0')))
+    strong = load(write(tmp_path, text.replace('effort: 87.0', 'effort: 950.0')))
     assert strong.limit('effort').max() == 950.0
 
 

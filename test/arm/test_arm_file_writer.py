@@ -10,23 +10,16 @@ import pytest
 from franka_dynamics.arm import (
     available_arms,
     available_sets,
-    DHRow,
     JointLimits,
-    LinkInertia,
     load,
     MaxwellSlipFriction,
     SigmoidFriction,
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import DescriptionError
-from franka_dynamics.resources import share_directory
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.urdf.source import described
-from franka_dynamics.urdf.writer import save
 
-from ..arms import random_arm, with_joint, with_link
+from ..arms import with_joint
 
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact
 N, FER = 7, load('fer')
@@ -99,72 +92,11 @@ def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_p
     assert_every_field_returns(arm, tmp_path)
 
 
-@pytest.mark.parametrize('seed', range(2))
-def test_given_a_random_arm_when_saved_then_every_field_returns(seed, tmp_path):
-    # Tensors of random arms are symmetric only up to rounding; a file has the ten parameters.
-    arm = random_arm(np.random.default_rng(seed), joints=N).map_links(
-        lambda link: LinkInertia.from_parameters(link.parameters())
-    )
-    back = written_and_read(arm, tmp_path)
-    np.testing.assert_allclose(back.base, arm.base, rtol=0.0, atol=ROUNDING)
-    # A file must have an inertial set and a source, so the writer fills them in.
-    filled = {name: getattr(back, name) for name in ('file', 'base', 'source', 'inertial_set')}
-    assert plain(back) == plain(replace(arm, **filled))
-
-
-def test_a_base_at_gimbal_lock_returns_from_a_saved_arm(tmp_path):
-    base = pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.0, np.pi / 2, 0.4))
+@pytest.mark.parametrize('rpy', [(0.0, np.pi / 2, 0.4), (0.3, -1.1, 2.0)])  # gimbal lock, any
+def test_a_turned_base_returns_from_a_saved_arm(rpy, tmp_path):
+    base = pose_from_xyz_rpy((0.1, -0.2, 0.3), rpy)
     back = written_and_read(replace(FER, base=base), tmp_path)
     np.testing.assert_allclose(back.base, base, rtol=0.0, atol=ROUNDING)
-
-
-def test_an_unknown_friction_model_is_refused_naming_the_known():
-    class Sticky:
-        torque = staticmethod(np.zeros_like)
-
-    message = 'Sticky has no form in a file; use one of sigmoid, viscous_coulomb, maxwell_slip'
-    with pytest.raises(DescriptionError, match=message):
-        arm_file_text(replace(FER, friction=Sticky()))
-
-
-def body(*parameters):
-    """Return the FER with another first link."""
-    return with_link(FER, 0, LinkInertia.from_parameters(parameters))
-
-
-@pytest.mark.parametrize(
-    ('arm', 'sentence'),
-    [
-        (with_joint(FER, 0, limits=JointLimits(effort=1e9)), r'joints\[1\] .*effort is 1e\+09'),
-        (with_joint(FER, 0, limits=JointLimits(effort=87e3)), 'fer_joint1 is 87000 N m.* N mm'),
-        (body(*[1.0] * 3, *[0.0] * 6, -1.0), r'links\[1\].mass is -1; it cannot be neg'),
-        (body(*[1.0] * 3, *[0.0] * 3, 0.1, 0.0, 0.0, 0.0), 'first_moment is not zero altho'),
-        (with_joint(FER, 0, rotor_inertia=-1.0), 'rotor_inertia is -1'),
-        (with_joint(FER, 0, name=''), "name must be a string, not ''"),
-        (with_joint(FER, 0, row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
-        (replace(FER, name=''), "name must be a string, not ''"),
-        (replace(FER, rated_load=0.0), 'rated_load is 0; it must be positive'),
-        (replace(FER, rounding=-1.0), 'rounding is -1; it must be positive'),
-        (
-            replace(FER, home=np.full(7, 9.0)),
-            'home position 9 of fer_joint1 is outside',
-        ),
-        (replace(FER, hand='gripper'), "hand is 'gripper'; there are franka_hand"),
-    ],
-)
-def test_what_load_would_refuse_is_not_written(arm, sentence, tmp_path):
-    file = tmp_path / 'arm.yaml'
-    with pytest.raises(DescriptionError, match=sentence) as error:
-        save(arm, file)
-    assert '\n' not in str(error.value)
-    assert not file.exists()
-
-
-@pytest.mark.parametrize('arm', ['fer', share_directory() / 'urdf' / 'fr3.urdf'])
-def test_an_arm_is_saved_and_sampled_by_its_name_or_file(arm, tmp_path):
-    save(arm, tmp_path / 'arm.yaml')
-    assert load(tmp_path / 'arm.yaml').links == described(arm).links
-    assert sample_states(arm, 3).q.shape == (3, 7)
 
 
 @pytest.mark.parametrize(

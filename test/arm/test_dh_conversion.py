@@ -11,7 +11,6 @@ from franka_dynamics.arm import Convention, DHRow, JointKind, load, ViscousCoulo
 from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import DescriptionError
 
 from ..agreement import assert_near
 from ..arms import random_arm, with_joint
@@ -27,12 +26,6 @@ ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error mea
 def test_a_quarter_turn_of_twist_has_exact_zeros(convention, alpha, expected):
     matrix = DHRow(alpha=alpha).transform(convention)
     assert (matrix[2, 2], matrix[2, 1]) == expected
-
-
-@pytest.mark.parametrize('field', ['a', 'alpha', 'd', 'theta'])
-def test_a_row_value_that_is_no_number_is_refused_by_its_field(field):
-    with pytest.raises(DescriptionError, match=f'^{field} of a Denavit-Hartenberg row is nan'):
-        DHRow(**{field: float('nan')})
 
 
 @pytest.mark.parametrize('convention', list(Convention))

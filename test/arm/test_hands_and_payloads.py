@@ -3,7 +3,6 @@
 """Hands and payloads from numbers, our files and Desk's, and older names of shipped arms."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from franka_dynamics.arm.payload import (
     read_payload,
 )
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import DescriptionError, FrankaDynamicsError, InertiaError
+from franka_dynamics.errors import DescriptionError
 
 HAND = """name: mine
 source: weighed
@@ -57,19 +56,17 @@ def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('spelled', 'name'),
-    [('FR3', 'fr3'), ('fr3v2.1', 'fr3v2_1'), ('FR3v2-1', 'fr3v2_1'), ('Panda', 'panda')],
+    ('spelled', 'name', 'joint'),
+    [
+        ('FR3', 'fr3', 'fr3_joint1'),
+        ('fr3v2.1', 'fr3v2_1', 'fr3v2_1_joint1'),
+        ('FR3v2-1', 'fr3v2_1', 'fr3v2_1_joint1'),
+        ('Panda', 'fer', 'panda_joint1'),
+    ],
 )
-def test_an_arm_is_found_however_its_name_is_spelled(spelled, name):
-    arm, expected = load(spelled), load(name)
-    assert (arm.name, arm.joint_names) == (expected.name, expected.joint_names)
-
-
-def test_panda_is_the_fer_by_another_name():
-    panda, fer = load('panda', prefix='left_'), load('fer')
-    assert panda.joint_names == tuple(f'left_panda_joint{i}' for i in range(1, 8))
-    found, expected = (NewtonEulerModel(arm).gravity(fer.home) for arm in (panda, fer))
-    np.testing.assert_array_equal(found, expected)
+def test_an_arm_is_found_however_its_name_is_spelled(spelled, name, joint):
+    arm, expected = load(spelled, prefix='left_'), load(name)
+    assert arm.joint_names[0] == f'left_{joint}' and arm.links == expected.links
 
 
 def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
@@ -86,34 +83,7 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
         np.testing.assert_allclose(found, numbers, rtol=1e-8, atol=1e-12)
     point = LinkInertia.from_center_of_mass(0.2, (0.0, 0.0, 0.05), np.zeros(6))
     assert read_payload('0.2,0,0,0.05') == point
-
-
-@pytest.mark.parametrize(
-    'given, sentence',
-    [
-        *(
-            (given, 'A payload, mass, x, y, z, xx, .* must be finite numbers')
-            for given in ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
-        ),
-        ('1,0,0,0,0.1,0,0,-0.1,0,0.1', 'belongs to no real body'),
-        ('1,0,0,0,2,0,0,2,0,2', 'have at most 1'),
-        ('-1,0,0,0', 'cannot be negative'),
-        ('0,0,0,0', 'has no mass'),
-        ('900,0,0,0.06', 'Are these grams'),
-        ('0.9,0,0,60', 'Are these millimetres'),
-    ],
-)
-def test_given_a_bad_payload_when_read_then_one_bounded_sentence(given, sentence):
-    with pytest.raises(InertiaError, match=sentence) as caught:
-        read_payload(given)
-    assert len(str(caught.value)) < 400
-
-
-def test_the_largest_mass_is_taken_and_a_missing_file_is_refused_by_its_path(tmp_path):
-    assert read_payload('100,0,0,0.06').mass == 100.0
-    for name in ('no.yaml', 'no.json'):
-        with pytest.raises(DescriptionError, match=re.escape(str(tmp_path / name))):
-            read_payload(str(tmp_path / name))
+    assert read_payload('100,0,0,0.06').mass == 100.0  # the largest
 
 
 # xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
@@ -166,76 +136,6 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
     # Desk accepts a point mass, and files with only mass, centerOfMass and inertia.
     point = desk_file(inertia=[0] * 9, id=None, name=None, color=None, transformation=None)
     assert load_hand(point) == LinkInertia.from_center_of_mass(0.9, (0, 0, 0.057), [0] * 6)
-
-
-@pytest.mark.parametrize(
-    ('changes', 'sentence'),
-    [
-        ({'mass': None}, 'mass is missing'),
-        ({'mass': '0.9'}, "mass must be a number or an angle such as '-pi/2', not '0.9'"),
-        ({'mass': 0}, 'mass is 0; leave the file out for no end effector.'),
-        ({'mass': 900}, 'Are these grams'),
-        ({'centerOfMass': [0, 0]}, 'centerOfMass must be a list of 3 numbers'),
-        ({'inertia': [1, 2, 3, 4, 5, 6, 7, 8, 9]}, 'inertia is not symmetric'),
-        ({'inertia': [0.9, 0, 0, 0, 0.1, 0, 0, 0, 0.1]}, 'belongs to no real body'),
-    ],
-)
-def test_a_file_at_fault_is_refused_by_file_and_field(changes, sentence, desk_file):
-    path = desk_file(**changes)
-    for read in (load_hand, read_payload):
-        with pytest.raises(FrankaDynamicsError, match=f'{path}.*{re.escape(sentence)}'):
-            read(path)
-
-
-SECTION = '{}:\n  ros__parameters: {{payload: [{}, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}}\n'
-TWO_NODES = SECTION.format('a', 0.5) + SECTION.format('b', 0.7)
-TWO_MASSES = json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0')
-
-
-def hand_with(old, new):
-    assert old in HAND
-    return HAND.replace(old, new)
-
-
-@pytest.mark.parametrize(
-    ('read', 'name', 'text', 'sentence'),
-    [
-        *(
-            (load_hand, 'bad.yaml', text, f': .*{sentence}')
-            for text, sentence in (
-                (hand_with('0.5', 'heavy'), r'bodies\[1\] \(body\).mass must be a number'),
-                (hand_with('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
-                (hand_with('0.5', '800.0'), 'Are these grams'),
-            )
-        ),
-        *(
-            (read_payload, 'payload.yaml', text, f': .*{sentence}')
-            for text, sentence in (
-                ('{}', 'names no node'),
-                (TWO_NODES, 'names more than one node .a, b.'),
-                (
-                    'a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n',
-                    'A payload, mass, .* must be finite numbers',
-                ),
-            )
-        ),
-        *(
-            (read, 'tool.json', text, f'.*{sentence}')
-            for read in (load_hand, read_payload)
-            for text, sentence in (
-                ('mass: 1', 'no JSON'),
-                ('[' * 200_000, r'no JSON object \(.*recursion'),
-                (TWO_MASSES, 'mass is given'),
-                ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
-            )
-        ),
-    ],
-)
-def test_a_text_at_fault_is_refused_by_its_file(read, name, text, sentence, tmp_path):
-    path = tmp_path / name
-    path.write_text(text)
-    with pytest.raises(FrankaDynamicsError, match=f'{path}{sentence}'):
-        read(str(path))
 
 
 def test_an_inertia_may_be_unsymmetric_by_rounding(desk_file):

@@ -23,6 +23,7 @@ from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import BaseParameterError, FrameError, JointVectorError
 from franka_dynamics.identification.base_parameters import base_parameters
+from franka_dynamics.validation.crosscheck import FORMULATIONS
 
 from ..agreement import assert_close, differences
 from ..codegen.arms import random_arm, with_rotors
@@ -103,6 +104,9 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
             np.asarray(getattr(one, method)(*states[:count])) for one in (own, model)
         )
         assert_close(found, expected, bound)
+    columns = base_parameters(description, TILTED, rotor_inertia=False).columns[2::-1]
+    found, expected = (one.regressor(*states, columns=columns) for one in (own, model))
+    assert_close(found, expected, RTOL)
     wrench = np.array([3.0, -4.0, 5.0, 0.6, -0.7, 0.8])
     for method, bound in (('inverse_dynamics', RTOL), ('forward_dynamics', 1e-9)):
         found, expected = (getattr(one, method)(*states, wrench) for one in (own, model))
@@ -153,16 +157,6 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
         assert np.isnan(found[:count]).all()
         np.testing.assert_allclose(found[count:], clean[count:], rtol=0.0, atol=ATOL_FRANKA)
     np.testing.assert_array_equal(model.inverse_dynamics(*states)[count:], clean[count:])
-
-
-def test_a_regressor_has_the_columns_that_are_named():
-    description = ARMS['skew, standard']
-    states = sample_states(description, COUNT, seed=3)
-    listed = base_parameters(description, TILTED, rotor_inertia=False).columns
-    for columns in (listed, listed[2::-1]):
-        found = BatchModel(description, TILTED).regressor(*states, columns=columns)
-        expected = torque_regressor(description, *states, gravity=TILTED, columns=columns)
-        assert_close(found, expected, RTOL)
 
 
 @pytest.mark.parametrize('columns', [[70], [-1], [3, 3], [0.5]])
@@ -244,12 +238,12 @@ def test_what_cannot_be_traced_is_refused(q):
         TracedModel(load('fer'), __import__('math'))
 
 
-@pytest.mark.parametrize(
-    'given', [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}, {'threads': 0}]
-)
-def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(given):
-    with pytest.raises(JointVectorError, match=next(iter(given))):
-        BatchModel(load('rpr'), **given)
+@pytest.mark.parametrize('kind', [BatchModel, *FORMULATIONS.values()])
+def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(kind):
+    given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
+    for one in [*given, {'threads': 0}] if kind is BatchModel else given:
+        with pytest.raises(JointVectorError, match=next(iter(one))):
+            kind(load('rpr'), **one)
 
 
 def test_a_model_that_has_run_can_be_pickled():

@@ -159,7 +159,7 @@ def test_a_urdf_is_checked_as_an_arm_file_is(urdf, answered):
     assert 'note: joint' in said and 'axis of length 2' in said
 
 
-def test_a_urdf_is_compared_with_its_arm_another_urdf_or_an_arm_file(urdf, answered):
+def test_an_arm_is_compared_with_its_like_another_urdf_or_an_arm_file(urdf, tmp_path, answered):
     # Given an FR3 whose elbow is 1 cm too wide.
     wide, sound = urdf(with_row_shifted(load('fr3'), 3, a=0.01)), urdf(load('fr3'), 'sound.urdf')
     status, said = answered('arm check', wide)
@@ -170,6 +170,9 @@ def test_a_urdf_is_compared_with_its_arm_another_urdf_or_an_arm_file(urdf, answe
     assert status == 1 and WIDE in said and '1 difference' in said
     # A URDF has no friction and no rotors, so these do not count as differences.
     assert answered('arm check fr3 --arm', sound)[0] == 0
+    save(load('fr3'), tmp_path / 'mine.yaml')
+    status, said = answered('arm check', tmp_path / 'mine.yaml')
+    assert status == 0 and ' against fr3 (franka_description, ' in said
 
 
 def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(urdf, answered):
@@ -209,12 +212,6 @@ def test_an_absent_limit_is_null_in_json(figures):
         if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
     )
     assert absent is None
-
-
-def test_an_arm_file_is_compared_with_the_shipped_arm_of_its_name(tmp_path, answered):
-    save(load('fr3'), tmp_path / 'mine.yaml')
-    status, said = answered('arm check', tmp_path / 'mine.yaml')
-    assert status == 0 and ' against fr3 (franka_description, ' in said
 
 
 # Files -------------------------------------------------------------------------------------------

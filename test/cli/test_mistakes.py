@@ -21,7 +21,6 @@ PLAN = 'identify plan --draws 3 --iterations 2 --period 8 --repetitions 400'
 # A command, and what its answer names: the value, and what to write instead.
 MISTAKES = [
     ('--arm fr3 arm show', ('--arm', 'franka-dynamics arm show --arm fr3')),
-    ('arm --arm fr3 show', ('--arm', 'franka-dynamics arm show --arm fr3')),
     ('arm show --hand franka', ("'franka'", 'did you mean franka_hand?')),
     ('arm show --payload 0.5 0 0 0.1', ('--payload 0.5,0,0,0.1',)),
     (
@@ -30,7 +29,6 @@ MISTAKES = [
     ),
     ('arm show --arm fr3 --q 90,0,0,-90,0,90,45', ('fr3_joint1', '--q 1.5708 0 0 -1.57')),
     ('arm show --q 0,0,x', ('zero, home or 7 numbers', 'x')),
-    ('arm show --q up', ('zero, home or 7 numbers', 'up')),
     ('arm show --q 1_0 0 0 0 0 0 0', ('zero, home or 7 numbers', '1_0')),
     ('arm show --arm fer --q 1 2', ('(2,)', '(7,)', 'fer')),
     ('arm show --arm fer --q nan 0 0 0 0 0 0', ('fer_joint1', 'nan')),
@@ -45,11 +43,9 @@ MISTAKES = [
     # Ten more.
     ('arm show --arm --json', ("'--arm'", 'value is missing', '--json')),
     ('help', ("'help'", '--help')),
-    ('arm show --arm fr3 --output x.yaml', ('--output is no option',)),
     ('node set payload -1,0,0,0', ('-1,0,0,0', 'negative')),
     ('bag replay log.csv', ('log.csv', '`bag import`')),
     ('bag replay no_such_bag extra', ('extra', 'no option')),
-    ('identify payload --with loaded', ("'--without'",)),
     ('arm import robot.urdf', ("'--output'",)),
     ('bag replay --hand none no_bag', ('BAG', 'before --hand')),
     ('view fr3', ('fr3', '--arm fr3')),
@@ -60,22 +56,16 @@ MISTAKES = [
     ('sim --real-time-factor half', ('half is not a number from 0.05 to 100',)),
     ('node state --timeout 0', ('0 is not a number from 0.1 to 3600',)),
     ('arm check --gravity 0 0 inf', ('inf is not a finite number',)),
-    ('identify plan --draws 0', ('0 is not a whole number of at least 1',)),
     ('arm check --seed -1', ('-1 is not a whole number of at least 0',)),
-    ('arm check --seed 1.5', ('1.5 is not a whole number of at least 0',)),
     ('arm check --states 1_0', ('1_0 is not a whole number from 1 to 1e+06',)),
     (f'arm check --states {10**20}', ('is not a whole number from 1 to 1e+06',)),
-    ('sim --duration -1', ('-1 is not a number of at least 0.001',)),
     ('demoo', ('did you mean demo?',)),
     ('arm check --robot fer', ('did you mean --arm?',)),
-    ('arm check --jsn', ('did you mean --json?',)),
     ('arm chek', ('did you mean check?',)),
     ('arm show fer', ('did you mean --arm fer?',)),
     ('arm show --arm pandda', ('Did you mean panda?',)),
-    ('arm show --arm frr', ('Did you mean fr3?',)),
     ('arm show --arm ur5', ('panda is the fer',)),
     ('arm check --arm .', ('. is a folder; give',)),
-    ('arm check .', ('. is a folder; give',)),
     ('arm check --hand empty.yaml', ('a hand file starts with name, source',)),
     ('arm check --payload=-1,0,0,0', ('a mass cannot be negative',)),
     # Two descriptions.
@@ -105,11 +95,9 @@ MISTAKES = [
     ('identify payload --arm fer --without bag --with same --output p.yaml', ('mass', 'swapped')),
     # Motions and meshes.
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
-    (f'{PLAN} --fraction 0 --output x.yaml', ('fraction of the limits is 0.0',)),
     (f'{PLAN} --start 0 0 --output x.yaml', ('start', '(2,)', '(7,)')),
     (f'{PLAN} --table 0.6 --output x.yaml', ('start pose', 'table')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),
-    ('payload-from-mesh tool.stl --density -2', ('--density', '-2')),
 ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from franka_dynamics.cli import actions
 from franka_dynamics.cli._click import verbs
 from franka_dynamics.cli._options import new_bag, picture_option
 from franka_dynamics.cli.main import COMMAND, main, WORDS
@@ -26,6 +27,14 @@ def test_help_is_a_screen_with_every_word_and_action(capsys):
     assert set(WORDS) <= {line.split()[0] for line in lines if line}
     said = ' '.join(lines).split()
     assert {word for words in VERBS for word in words.split()} <= set(said)
+
+
+def test_every_action_has_words():
+    kinds = {
+        one for one in vars(actions).values() if getattr(one, '__module__', '') == actions.__name__
+    }
+    last = {one for one in kinds if isinstance(one, type) and not one.__subclasses__()}
+    assert {verb.kind for verb in VERBS.values()} == last
 
 
 @pytest.mark.parametrize('verb', VERBS)

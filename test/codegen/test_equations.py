@@ -217,8 +217,3 @@ def test_stacks_of_a_trees_states_run_as_a_batch_row_by_row():
         assert_close(own, other)
     assert_close(batch.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
     assert_close(batch.flange_pose(q), tree.poses(q)[..., tree.tool_body, :, :] @ tree.tool)
-
-
-def test_equations_can_be_printed():
-    # Subexpressions are shared: written out, these have more characters than a disk holds.
-    assert len(repr(customised_equations('fer'))) < 100_000

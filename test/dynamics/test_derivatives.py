@@ -9,7 +9,6 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
 from franka_dynamics.dynamics.derivatives import differentiate, linearize, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -131,12 +130,3 @@ def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
         ('iajk,jk->ia', by.wrench, after.wrenches - before.wrenches),
     ):
         np.testing.assert_allclose(np.einsum(name, part, change), whole, rtol=0.0, atol=1e-12)
-
-
-def test_an_arm_is_taken_for_its_tree():
-    arm = load('fer')
-    tree, q, tau = BodyTree.from_description(arm), arm.home, np.ones(7)
-    np.testing.assert_array_equal(linearize(arm, q, q, tau).A, linearize(tree, q, q, tau).A)
-    found, expected = (differentiate(one, q, q, q).tau.full for one in (arm, tree))
-    np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(tree_motion(arm, q, q, q).tau, tree_motion(tree, q, q, q).tau)

@@ -6,10 +6,12 @@ import numpy as np
 import pinocchio as pin
 from scipy.linalg import expm
 
-from franka_dynamics.arm import JointKind, LinkInertia
+from franka_dynamics.arm import JointKind
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
 from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
 from franka_dynamics.spatial import exp3, joint_twist
+
+from ..arms import random_link
 
 COMPLEX_STEP = 1e-30  # far below rounding of the real part, far above underflow
 
@@ -18,12 +20,6 @@ def random_pose(rng):
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = exp3(rng.normal(size=3)), rng.uniform(-0.4, 0.4, 3)
     return pose
-
-
-def random_link(rng):
-    masses, points = rng.uniform(0.1, 0.8, 6), rng.uniform(-0.2, 0.2, (6, 3))
-    second = np.einsum('i,ij,ik->jk', masses, points, points)
-    return LinkInertia(masses.sum(), masses @ points, np.trace(second) * np.eye(3) - second)
 
 
 def random_twist(rng, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)):

@@ -52,12 +52,17 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
 def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys):
     pytest.importorskip('mujoco')
     with scripts.loaded(scripts.example('with_and_without')) as module:
-        assert module.main(['--stiffness', '200']) == 0
-    printed = r'is (\S+) mm rms off its path with PD, (\S+) mm'
-    (found,) = re.findall(printed, capsys.readouterr().out)
+        assert module.main(['--stiffness', '40', '200', '600']) == 0
     readme = (scripts.ROOT / 'README.md').read_text(encoding='utf-8')
-    (stated,) = re.findall(r'\| 200[^|]* \| (\S+) mm \| (\S+) mm', readme)
-    np.testing.assert_allclose(np.float64(found), np.float64(stated), rtol=0.1)
+    found, stated = (
+        np.array(re.findall(pattern, text), float)
+        for pattern, text in (
+            (r'kp (\d+) .* is (\S+) mm .* PD, (\S+) mm .*: (\S+) times', capsys.readouterr().out),
+            (r'\| (\d+)[^|]* \| (\S+) mm \| (\S+) mm \| (\S+) times less', readme),
+        )
+    )
+    assert found.shape == (3, 4)
+    np.testing.assert_allclose(found, stated, rtol=0.1)
     picture = scripts.ROOT / 'docs' / 'images' / 'with_and_without.gif'
     assert picture.stat().st_size < 1.5e6
     with pytest.importorskip('PIL.Image').open(picture) as image:

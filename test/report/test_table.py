@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table in a terminal and on a page: no number is cut, and no text is taken as markup."""
 
-from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
+from franka_dynamics.arm import JointKind
 from franka_dynamics.report.table import Cell, Head, plain, Table
 
 HOSTILE = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'
@@ -48,30 +47,19 @@ def test_foreign_text_is_shown_as_it_is():
 
 
 def test_what_numpy_and_dataclasses_hold_becomes_json():
-    @dataclass
-    class Verdict:
-        better: object
-        spread: object
-        path: Path
-
-    class Kind(Enum):
-        REVOLUTE = 'revolute'
-
-    value = {
-        'verdict': Verdict(np.False_, np.float64('inf'), Path('a/b')),
-        'kind': Kind.REVOLUTE,
+    given = {
+        'kind': JointKind.REVOLUTE,
         'array': np.array([[1.0, np.nan], [3.0, 4.0]]),
-        'count': np.int64(3),
+        'numbers': (np.False_, np.float64('inf'), np.int64(3)),
         'head': Head('q', 'rad'),
-        'nothing': (None, True),
+        'others': (Path('a/b'), None, True),
     }
-    assert plain(value) == {
-        'verdict': {'better': False, 'spread': None, 'path': 'a/b'},
+    assert plain(given) == {
         'kind': 'revolute',
         'array': [[1.0, None], [3.0, 4.0]],
-        'count': 3,
+        'numbers': [False, None, 3],
         'head': {'name': 'q', 'unit': 'rad', 'form': ''},
-        'nothing': [None, True],
+        'others': ['a/b', None, True],
     }
     with pytest.raises(TypeError, match='object has no form in JSON'):
         plain(object())

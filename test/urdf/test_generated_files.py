@@ -19,7 +19,7 @@ from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import mjcf_text, urdf_text
-from franka_dynamics.urdf.xacro_writer import _link, exported_arms, generated_files, robot_text
+from franka_dynamics.urdf.xacro_writer import exported_arms, generated_files, robot_text
 from franka_dynamics.validation.pinocchio_urdf import reading_differences
 
 FILES = generated_files()
@@ -162,14 +162,6 @@ def test_links_have_the_joints_numbers_if_the_base_can_have_the_number_before(fi
     tree = ElementTree.fromstring(urdf_text(replace(rpr, joints=joints)))
     names = [link.get('name') for link in tree.findall('link')]
     assert base in names and flange in names and not [one for one in names if '-' in one]
-
-
-def test_a_link_massless_in_one_set_has_mass_in_the_others_alone():
-    inertial = ElementTree.fromstring('<inertial><mass value="1.0"/></inertial>')
-    link = _link(ElementTree.Element('link', name='a_link1'), {'one': inertial, 'other': None})
-    (condition,) = link
-    assert condition.tag.endswith('if') and "'one'" in condition.get('value')
-    assert list(condition) == [inertial]
 
 
 def test_joints_of_unknown_limits_are_read_by_pinocchio():
