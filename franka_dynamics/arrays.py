@@ -97,7 +97,8 @@ def checked(
 
     """
     try:
-        array = np.array(given, dtype=float, order='C')
+        is_text = np.asarray(given).dtype.kind in 'SU'  # NumPy would take '40' for 40
+        array = np.array(np.nan if is_text else given, dtype=float, order='C')
     except (TypeError, ValueError):
         array = np.array(np.nan)
     lengths, found = list(shape), array.shape

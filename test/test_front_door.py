@@ -121,8 +121,13 @@ def test_the_rated_load_holds_for_payloads_of_load_and_of_settings_together():
             fd.load('fr3', payload=heavy)
     core = fd.Feedforward(fd.load('fr3', payload=(2.0, 0.0, 0.0, 0.0)))
     core.change(payload=(1.0, 0.0, 0.0, 0.0))
-    with pytest.raises(fd.FrankaDynamicsError, match=r'1\.5 kg beside the 2 kg'):
+    with pytest.raises(fd.FrankaDynamicsError, match=r'1\.5 kg beside 2 kg'):
         core.change(payload=(1.5, 0.0, 0.0, 0.0))
+    # A hand counts, too: 0.7126 kg.
+    handed = fd.load('fr3', hand='franka_hand')
+    fd.Feedforward(handed, payload=(2.28, 0.0, 0.0, 0.0))
+    with pytest.raises(fd.FrankaDynamicsError, match=r'2\.3 kg beside 0\.7126 kg'):
+        fd.Feedforward(handed, payload=(2.3, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize('payload', [PAYLOAD[:5], (0.5, 0.0, np.nan, 0.1), (-1.0, 0, 0, 0), 'x'])

@@ -163,6 +163,7 @@ def load(
             inertial_set=chosen,
             source=inertial.source,
             hand=inertial.hand,
+            carried=0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass,
             rounding=inertial.rounding or 0.0,
             file=str(path),
             repairs=inertial.repairs,
@@ -195,8 +196,9 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
         listed = load_hand(description.hand)
         description = description.with_payload(LinkInertia.zero() - listed, name=NO_HAND)
     if hand == NO_HAND:
-        return description
-    return description.with_payload(load_hand(hand), name=hand)
+        return replace(description, carried=0.0)
+    body = load_hand(hand)
+    return replace(description.with_payload(body, name=hand), carried=body.mass)
 
 
 def is_urdf(arm: object) -> bool:

@@ -151,7 +151,8 @@ class ArmDescription(ArmFields):
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     carried : float
-        Mass of the payload that the arm was loaded with [kg]; not stored in arm files.
+        Mass of the hand and the payload that the arm was loaded with [kg]; not stored in arm
+        files.
     simulated_friction : FrictionModel or None
         Friction for simulations only, in place of a missing `friction`. It is never commanded nor
         subtracted from measured torques: it was identified from commanded torques, which lack the
@@ -334,9 +335,7 @@ class ArmDescription(ArmFields):
     def require_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` [kg] and `carried` exceed the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
-            beside = (
-                f' beside the {self.carried:g} kg that it was loaded with' if self.carried else ''
-            )
+            beside = f' beside {self.carried:g} kg of hand and payload' if self.carried else ''
             raise InertiaError(
                 f"The payload's mass is {mass:g} kg{beside}, more than the rated load of "
                 f'{self.name} ({self.rated_load:g} kg).'

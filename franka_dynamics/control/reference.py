@@ -223,14 +223,13 @@ class Reference:
     def _require_near(self, q: Array, other: Array, what: str) -> None:
         """Refuse positions q that are more than MOST_START_DISTANCE from others, (n,) each."""
         distance = np.abs(q - other)
-        joint = int(distance.argmax())
-        if not distance[joint] <= MOST_START_DISTANCE:
-            hint = ' (are these degrees?)' if distance[joint] > LEAST_DEGREES else ''
+        i = int(distance.argmax())
+        if not distance[i] <= MOST_START_DISTANCE:
+            hint = ' (are these degrees?)' if distance[i] > LEAST_DEGREES else ''
             raise ReferenceRefusedError(
-                f'{what}: {self._arm.joint_names[joint]} is {distance[joint]:.3g} rad away '
-                f'({q[joint]:.4g} instead of {other[joint]:.4g}), more than '
-                f'{MOST_START_DISTANCE:g} rad{hint}; give the first point a time by which the arm '
-                'can move there, once the arm stands where it is desired.'
+                f'{what}: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away ({q[i]:.4g} '
+                f'instead of {other[i]:.4g}), more than {MOST_START_DISTANCE:g} rad{hint}; give '
+                'the first point a time by which the arm can move there.'
             )
 
     def _planned(
@@ -328,7 +327,7 @@ _Point = tuple[int, float, Array]
 
 def _continued(points: list[_Point], stamp: float, q: Array) -> list[_Point]:
     """Return a stream after one more point, or a new one if the last point is too old."""
-    period = _line(points)[1] if len(points) > 1 else 0.0
+    period = _line(points)[1] if points else 0.0
     since = stamp - points[-1][1] if points else np.inf
     if since > max(STREAM_TIMEOUT_S, _MOST_MISSING * period):
         return [(0, stamp, q)]
@@ -339,10 +338,9 @@ def _continued(points: list[_Point], stamp: float, q: Array) -> list[_Point]:
 def _line(points: list[_Point]) -> tuple[Array, float]:
     """Return when points are due, (k,) [s] after the last arrival, and the stream's period [s]."""
     numbers, arrivals = np.array([point[:2] for point in points]).T
-    if len(points) == 1:
-        return np.zeros(1), 0.0
     numbers, arrivals = numbers - numbers[-1], arrivals - arrivals[-1]
-    period = max(float(np.polyfit(numbers, arrivals, 1)[0]), _FASTEST_S)
+    slope = np.polyfit(numbers, arrivals, 1)[0] if len(points) > 1 else 0.0
+    period = max(float(slope), _FASTEST_S if len(points) > 1 else 0.0)
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 

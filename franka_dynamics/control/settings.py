@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array, payload_body, PAYLOAD_ORDER
+from ..arrays import checked
 from ..dynamics.model import GRAVITY
-from ..errors import InertiaError, listed, SettingsError, shortened
-from ..parameter_schema import check, ParameterSpec, specs
+from ..errors import InertiaError, SettingsError, shortened
+from ..parameter_schema import check, specs
+from ..typing import Array
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,14 @@ class TargetProfile:
     rotor_inertia: float = 0.0
 
 
-TARGETS = {
-    profile.name: profile
-    for profile in (
-        TargetProfile('fci', True, True, rotor_inertia=0.05),
-        TargetProfile('franka_gazebo', True, False),
-        TargetProfile('gz_ros2_control', False, False),
-        TargetProfile('mujoco', False, False, rotor_inertia=0.05),
-    )
-}
+_PROFILES = (
+    TargetProfile('fci', True, True, rotor_inertia=0.05),
+    TargetProfile('franka_gazebo', True, False),
+    TargetProfile('gz_ros2_control', False, False),
+    TargetProfile('mujoco', False, False, rotor_inertia=0.05),
+)
+TARGETS = {profile.name: profile for profile in _PROFILES}
 DEFAULT_TARGET = 'fci'
-
-
-def target_profile(name: str) -> TargetProfile:
-    """Return the target profile called `name`; raise SettingsError for an unknown name."""
-    if name not in TARGETS:
-        raise SettingsError(f'There is no target {name!r}; the choices are {", ".join(TARGETS)}.')
-    return TARGETS[name]
 
 
 # Largest gravity component [m/s^2]: any planet an arm stands on, with a margin for a moving base.
@@ -72,6 +63,7 @@ _MOST_GAIN = 1e4
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
 # m.
 MOST_STIFFNESS, MOST_DAMPING = 25.0, 3.0
+_PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,7 @@ class Settings:
     target: str = DEFAULT_TARGET
     terms: Terms = field(default_factory=Terms)
     gravity_vector: tuple[float, ...] = GRAVITY  # in the base frame [m/s^2]
-    payload: tuple[float, ...] = (0.0,) * len(PAYLOAD_ORDER)
+    payload: tuple[float, ...] = (0.0,) * 10
     payload_known_to_robot: bool = True
     kp: tuple[float, ...] = (0.0,)  # [N m/rad or N/m]
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
@@ -119,26 +111,22 @@ class Settings:
             raise SettingsError(
                 f'terms must be fd.Terms(...), got {shortened(repr(self.terms), 80)}.'
             )
-        given: Any = self.payload
-        if isinstance(given, LinkInertia):
-            given = payload_array(given)
-        try:
-            numbers = [] if given is None else [float(one) for one in given]
-        except (TypeError, ValueError):
-            raise SettingsError(
-                f'payload must be numbers ({", ".join(PAYLOAD_ORDER)}, or the first four); got '
-                f'{shortened(repr(self.payload), 80)}.'
-            ) from None
-        if given is None or len(numbers) == 4:
-            numbers += [0.0] * (len(PAYLOAD_ORDER) - len(numbers))
-        object.__setattr__(self, 'payload', tuple(numbers))
+        given: Any = (0.0,) * 10 if self.payload is None else self.payload
+        numbers = payload_array(given) if isinstance(given, LinkInertia) else given
+        numbers = checked(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
+        if len(numbers) == 4:
+            numbers = np.append(numbers, np.zeros(6))
+        object.__setattr__(self, 'payload', tuple(numbers.tolist()))
 
     @property
     def profile(self) -> TargetProfile:
-        """Return the profile of the target, which is the receiver of the torques."""
-        return target_profile(self.target)
+        """The profile of the target, which is the receiver of the torques."""
+        if self.target not in TARGETS:
+            choices = ', '.join(TARGETS)
+            raise SettingsError(f'There is no target {self.target!r}; the choices are {choices}.')
+        return TARGETS[self.target]
 
-    def gains(self, n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def gains(self, n: int) -> tuple[Array, Array]:
         """Return kp and kd as arrays of shape (n,); a single number applies to all joints."""
         return per_joint('kp', self.kp, n), per_joint('kd', self.kd, n)
 
@@ -149,105 +137,65 @@ class Settings:
         Raises SettingsError unless the payload is ten finite numbers that `payload_body` accepts:
         a physical body (or zeros), neither too heavy nor too far from the flange.
         """
-        values = np.asarray(self.payload, dtype=float)
-        if values.shape != (len(PAYLOAD_ORDER),) or not np.isfinite(values).all():
-            raise SettingsError(
-                f'payload must be ten finite numbers ({", ".join(PAYLOAD_ORDER)}); got '
-                f'[{listed(self.payload)}].'
-            )
         try:
-            return payload_body(values)
+            return payload_body(checked(self.payload, (10,), _PAYLOAD, SettingsError))
         except InertiaError as error:
             raise SettingsError(str(error)) from error
 
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
-        target_profile(self.target)
-        payload = self.payload_inertia()
+        profile, name = self.profile, description.file or description.name
         try:
-            description.require_load(payload.mass)
+            description.require_load(self.payload_inertia().mass)
         except InertiaError as error:
             raise SettingsError(str(error)) from error
-        gravity = np.asarray(self.gravity_vector, dtype=float)
-        if (
-            gravity.shape != (3,)
-            or not np.isfinite(gravity).all()
-            or np.abs(gravity).max() > MOST_GRAVITY
-        ):
+        gravity = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
+        low, high = EARTH if profile.receiver_adds_gravity else (0.0, np.inf)
+        if not low <= np.linalg.norm(gravity) <= high or np.abs(gravity).max() > MOST_GRAVITY:
             raise SettingsError(
-                f'gravity_vector must be three numbers of at most {MOST_GRAVITY} m/s^2 in the '
-                f'base frame, such as {list(GRAVITY)}; got '
-                f'[{listed(self.gravity_vector)}].'
-            )
-        norm = float(np.linalg.norm(gravity))
-        if self.profile.receiver_adds_gravity and not EARTH[0] <= norm <= EARTH[1]:
-            raise SettingsError(
-                f'gravity_vector {list(self.gravity_vector)} has a length of {norm:.4g} m/s^2; '
-                f'target {self.target} compensates gravity itself, and only its direction in the '
-                f'base frame can differ ({EARTH[0]} to {EARTH[1]} m/s^2 in all).'
+                f'gravity_vector is {gravity.tolist()}, of length {np.linalg.norm(gravity):.4g}; '
+                f'it must be gravity in the base frame, such as {list(GRAVITY)}: each at most '
+                f'{MOST_GRAVITY} m/s^2, and of length {EARTH[0]} to {EARTH[1]} m/s^2 for a target '
+                'that compensates gravity itself, as fci does.'
             )
         off = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
-        if (off[2].any() and self.profile.receiver_adds_gravity) or (
-            off.any() and gravity[:2].any()
-        ):
+        if (off[2].any() and profile.receiver_adds_gravity) or (off.any() and gravity[:2].any()):
             # The model takes the gravity vector in the space frame, the robot in the base frame.
             raise SettingsError(
-                f'the arm file {description.file or description.name} rotates the base, and then '
-                f'gravity_vector {list(self.gravity_vector)} with target {self.target} cannot be '
-                'used. Leave the base unrotated in the file, and set gravity_vector to gravity in '
-                'the base frame.'
+                f'the arm file {name} rotates the base, and then gravity_vector '
+                f'{gravity.tolist()} with target {self.target} cannot be used. Leave the base '
+                'unrotated in the file, and set gravity_vector to gravity in the base frame.'
             )
         self._require_gains(description)
-        for spec in _ranges():
-            check(spec, getattr(self, spec.name))
+        for spec in (*specs('torque'), *specs('motion')):
+            if spec.kind == 'double':
+                check(spec, getattr(self, spec.name))
         if self.terms.friction and description.friction is None:
-            simulated = (
-                '; for a simulated arm with friction give the controller '
-                'dataclasses.replace(arm, friction=arm.simulated_friction)'
-                if description.simulated_friction is not None
-                else ''
-            )
             raise SettingsError(
-                f'terms.friction is on, but {description.file or description.name} has no '
-                'friction model; add one to the arm file (identify writes it) or switch it off'
-                f'{simulated}.'
+                f'terms.friction is on, but {name} has no friction model; add one to the arm file '
+                '(identify writes it) or switch it off; a simulated arm may have one as '
+                'arm.simulated_friction, for dataclasses.replace(arm, friction=...).'
             )
-        if self.terms.friction and self.profile.receiver_adds_friction:
+        if self.terms.friction and profile.receiver_adds_friction:
             raise SettingsError(
                 f'terms.friction is on, but the target {self.target} compensates friction '
                 'itself; adding it twice can drive the arm by itself. Switch it off.'
             )
 
     def _require_gains(self, description: ArmDescription) -> None:
-        effort = description.limit('effort')
-        for name, gain, share in zip(
-            ('kp', 'kd'), self.gains(description.n), (MOST_STIFFNESS, MOST_DAMPING)
-        ):
+        effort, names = description.limit('effort'), description.joint_names
+        shares = MOST_STIFFNESS, MOST_DAMPING
+        for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
             most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
-            if (gain < 0.0).any() or (gain > most).any():
-                joint = int(np.flatnonzero((gain < 0.0) | (gain > most))[0])
-                known = np.isfinite(effort[joint])
-                bound = f' ({share:g} times its torque limit)' if known else ''
+            for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:
                 raise SettingsError(
-                    f'{name} must be within 0 and {most[joint]:g} at '
-                    f'{description.joint_names[joint]}{bound}; got {gain[joint]:g}.'
+                    f'{name} must be within 0 and {most[joint]:g} at {names[joint]} ({share:g} '
+                    f'times its torque limit, if that is known); got {gain[joint]:g}.'
                 )
 
 
-@functools.cache
-def _ranges() -> tuple[ParameterSpec, ...]:
-    """Return the declarations of the live parameters whose value is a single number."""
-    found = (*specs('torque'), *specs('motion'))
-    return tuple(spec for spec in found if spec.kind == 'double')
-
-
-def per_joint(name: str, values: tuple[float, ...], n: int) -> NDArray[np.float64]:
+def per_joint(name: str, values: Any, n: int) -> Array:
     """Return one value per joint, (n,); raise SettingsError unless given 1 or n finite numbers."""
-    gain = np.atleast_1d(np.asarray(values, dtype=float))
-    gain = np.repeat(gain, n) if gain.shape == (1,) else gain
-    if gain.shape != (n,) or not np.isfinite(gain).all():
-        raise SettingsError(
-            f'{name} must be one finite number for all joints, or {n} of them, one per joint; got '
-            f'[{listed(np.ravel(values).tolist())}].'
-        )
-    return gain
+    shape = (n,) if np.size(values) != 1 else np.shape(values)
+    words = f'{name} (one number for all joints, or one for each of {n})'
+    return np.resize(checked(values, shape, words, SettingsError), n)

@@ -82,7 +82,7 @@ def load(
         return description
     body = as_payload(payload)
     description.require_load(body.mass)
-    return replace(description.with_payload(body), carried=body.mass)
+    return replace(description.with_payload(body), carried=description.carried + body.mass)
 
 
 def _from_urdf(
