@@ -196,6 +196,6 @@ class Settings:
 
 def per_joint(name: str, values: Any, n: int) -> Array:
     """Return one value per joint, (n,); raise SettingsError unless given 1 or n finite numbers."""
-    shape = (n,) if np.size(values) != 1 else np.shape(values)
     words = f'{name} (one number for all joints, or one for each of {n})'
-    return np.resize(checked(values, shape, words, SettingsError), n)
+    gain = checked([values] if np.isscalar(values) else values, (None,), words, SettingsError)
+    return checked(np.resize(gain, n) if len(gain) == 1 else gain, (n,), words, SettingsError)
