@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
+import logging
 import threading
 from typing import Any, NamedTuple
 
@@ -34,8 +35,13 @@ _MOST_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
 # Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
+# Chunks of points at least _SLOW_S [s] apart that replace another motion are asked about when
+# _MOST_SLOW come in a row: at 10 to 100 Hz points are 10 to 100 ms apart.
+_SLOW_S, _MOST_SLOW = 10.0, 3
 _MOST_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
+
+_LOG = logging.getLogger(__name__)
 
 
 class ReferenceState(str, Enum):
@@ -93,7 +99,7 @@ class Reference:
         self._arm, self.motion = arm, motion
         self.events: deque[ReferenceEvent] = deque(maxlen=_MOST_EVENTS)
         self.counts = dict.fromkeys(ReferenceState, 0)
-        self._numbers = 0
+        self._numbers = self._slow = 0  # references; slow chunks in a row
         self._stamp: float | None = None  # of the latest joint state
         self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
         self._stream: list[_Point] = []
@@ -177,6 +183,15 @@ class Reference:
         """
         points = checked_points(self._arm, q, times, dq, ddq, start)
         single, streamed = times is None, times is None and dq is None
+        gaps = np.diff([] if points[1] is None else points[1])
+        slow = self.active and len(gaps) and gaps.min() >= _SLOW_S
+        self._slow = self._slow + 1 if slow else 0
+        if self._slow == _MOST_SLOW:
+            _LOG.warning(
+                'Chunks of points %g s or more apart replace each other: are their times '
+                'milliseconds? Give seconds.',
+                _SLOW_S,
+            )
         with self._planning:
             for lead in LEADS_S:
                 with self._lock:

@@ -120,9 +120,10 @@ class FrankaReach(gymnasium.Env):
         The info says why the controller stopped the arm (`stopped`), if it did; the episode is
         truncated then. If the arm cannot follow a target within its limits, it goes on to the one
         before, and the info says why (`refused`). Raises JointVectorError unless the action has a
-        number per joint.
+        number per joint, or for degrees.
         """
         action = self.arm.joint_vector(action, 'action')
+        self.controller.states.refuse_degrees(action)
         away = np.clip(action - self._target, -_FURTHEST, _FURTHEST)
         target = np.clip(self._target + away, self._low, self._high)
         info: dict[str, Any] = {}

@@ -269,6 +269,15 @@ def test_chunks_of_a_policy_replace_each_other_and_none_is_refused(noise):
     assert np.abs(error).max() < 0.005 + 6.0 * noise
 
 
+@pytest.mark.parametrize(('unit', 'asked'), [(1.0, 0), (1e3, 1)])
+def test_chunks_whose_times_are_milliseconds_are_asked_about_once(unit, asked, caplog):
+    reference, times = held(), np.arange(1, 9) / 30.0
+    for k in range(20):
+        reference.follow(swing(0.1 * k + times, 0.05)[0], unit * times)
+        reference.at(0.1 * (k + 1))
+    assert caplog.text.count('milliseconds') == asked
+
+
 def test_a_chunk_whose_points_must_move_far_to_be_followed_is_refused():
     points = HOME + 0.15 * np.array([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])[:, None]
     with pytest.raises(ReferenceRefusedError, match=r'fr3_joint1 to an? '):

@@ -99,6 +99,8 @@ def test_any_actions_are_survived_and_a_wrong_one_is_refused():
         assert not truncated, info
     with pytest.raises(JointVectorError, match='action'):
         environment.unwrapped.step(np.zeros(6))
+    with pytest.raises(JointVectorError, match='degrees'):
+        environment.step(np.degrees(environment.unwrapped.arm.home))
     # An arm that its controller stops ends the episode.
     environment.unwrapped.controller.stop('a test', hold=True)
     *_, terminated, truncated, info = environment.step(environment.unwrapped.arm.home)
