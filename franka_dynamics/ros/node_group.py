@@ -88,7 +88,7 @@ class NodeGroup:
         lockstep_rate: float | None = None,
     ) -> None:
         """
-        Start a simulated arm, then the node that holds it; `ros.observer.is_held` says when.
+        Start a simulated arm, then the node that holds it; the arm's typed status says when.
 
         `plant` and `node` are their parameters. With `lockstep_rate` [steps/s at most] simulated
         time waits for each torque.

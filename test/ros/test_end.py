@@ -4,11 +4,12 @@
 
 import json
 from pathlib import Path
+from select import select
 import signal
 
 import pytest
 
-from ..processes import background, run_python, until
+from ..processes import background, run_python, TIMEOUT_S, until
 
 ENDING = Path(__file__).parent / 'ending.py'
 
@@ -74,6 +75,7 @@ print('goes on', flush=True)
 
 def test_a_log_that_nobody_reads_stops_nothing_and_one_that_is_read_is_whole():
     with background('-c', FLOODED) as process:
+        assert select([process.stdout], [], [], TIMEOUT_S)[0], 'it is stopped'
         assert process.stdout.readline() == 'goes on\n'
         process.stderr.close()
     few = FLOODED.replace('600', '30')

@@ -56,7 +56,6 @@ def test_a_signal_ends_an_arm_that_waits_for_a_torque(probe, start_arm):
     publisher.publish(Float64MultiArray(data=[0.0] * 7))
     probe.until_status('simulator', state='following')
     before = len(states)
-    publisher.publish(Float64MultiArray(data=[0.0] * 7))
     probe.until(lambda: len(states) > before, 'the step in which it waits')
     began = time.monotonic()
     simulator.end()
