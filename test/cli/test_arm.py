@@ -170,9 +170,9 @@ def test_an_arm_is_compared_with_its_like_another_urdf_or_an_arm_file(urdf, tmp_
     assert status == 1 and WIDE in said and '1 difference' in said
     # A URDF has no friction and no rotors, so these do not count as differences.
     assert answered('arm check fr3 --arm', sound)[0] == 0
-    save(load('fr3'), tmp_path / 'mine.yaml')
+    save(load('fer'), tmp_path / 'mine.yaml')
     status, said = answered('arm check', tmp_path / 'mine.yaml')
-    assert status == 0 and ' against fr3 (franka_description, ' in said
+    assert status == 0 and ' against fer (gaz2019, ' in said
 
 
 def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(urdf, answered):

@@ -123,14 +123,6 @@ def test_bounds_are_learnt_into_a_parameter_file(tmp_path, write, answered):
     assert guard['joint_factors'][:3] == [1.0, 1.0, 1.0]
 
 
-def test_efforts_in_amperes_are_scaled(recording, write, figures):
-    constants = np.array([11.0, -9.0, 8.0, 6.0, 2.5, 2.0, 1.5])
-    amperes = write(recording, effort=recording.effort / constants)
-    torques = figures(QUICK, write(recording))['fits']
-    scaled = figures(QUICK, amperes, '--effort-scale', *constants)['fits']
-    assert scaled[0]['filtered']['E'] == pytest.approx(torques[0]['filtered']['E'], rel=1e-9)
-
-
 def test_a_fault_is_named_first_with_what_to_do(fer_recording, write, answered, figures):
     effort = fer_recording.effort * np.where(np.arange(7) == 3, 1.3, 1.0)
     bag = write(fer_recording, effort=effort)
