@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Output files appear complete or not at all."""
+"""Output files appear complete or not at all; installed files are found."""
 
 from contextlib import contextmanager
 import os
@@ -10,10 +10,12 @@ import sys
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.errors import OutputError
+from franka_dynamics import resources as share
+from franka_dynamics.errors import DescriptionError, OutputError
 from franka_dynamics.files import complete_or_absent, write_text
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.report.elements import figure_of_size, save
+from franka_dynamics.resources import share_directory
 
 from .processes import run_python
 
@@ -118,3 +120,31 @@ def test_on_a_full_disk_a_verb_names_the_file_and_leaves_no_folder(words, file, 
     (sentence,) = errors.splitlines()
     assert (status, file in sentence) == (2, True), sentence
     assert list(tmp_path.iterdir()) == []
+
+
+def place(monkeypatch, package):
+    package.mkdir(parents=True)
+    monkeypatch.setattr(share, '__file__', str(package / 'share.py'))
+
+
+@pytest.mark.parametrize(
+    ('lib', 'share'),
+    [
+        ('checkout', 'checkout'),
+        ('lib/python3.12/site-packages', 'share/franka_dynamics'),
+        ('local/lib/python3.12/dist-packages', 'share/franka_dynamics'),
+    ],
+)
+def test_the_data_files_are_beside_the_package_or_below_its_prefix(
+    monkeypatch, tmp_path, lib, share
+):
+    place(monkeypatch, tmp_path / lib / 'franka_dynamics')
+    (tmp_path / share / 'config').mkdir(parents=True)
+    (tmp_path / share / 'package.xml').touch()
+    assert share_directory() == tmp_path / share
+
+
+def test_modules_without_data_say_how_to_install_them(monkeypatch, tmp_path):
+    place(monkeypatch, tmp_path / 'franka_dynamics')
+    with pytest.raises(DescriptionError, match='Install the package with colcon or pip'):
+        share_directory()

@@ -12,13 +12,10 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.recordings.recording import write_recording
-
-pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-
 from franka_dynamics.cli import bag_record
 from franka_dynamics.cli.actions import BagRecord
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.ros.recording_session import Progress
 
 

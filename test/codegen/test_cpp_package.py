@@ -6,7 +6,11 @@ from contextlib import nullcontext
 import ctypes
 from dataclasses import replace
 import functools
+import os
+from pathlib import Path
+import random
 import re
+import subprocess
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,7 +30,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs
 
-from .cpp_core import ATOL, compiled, needs_compiler, packed, PAYLOAD, Receiver
+from .cpp_core import ATOL, compiled, compiled_program, needs_compiler, packed, PAYLOAD, Receiver
 
 pytestmark = needs_compiler
 # Largest allowed values of the settings; the C++ package has its own.
@@ -301,3 +305,33 @@ def test_two_packages_do_not_overwrite_each_others_plugins():
 def test_a_package_that_cannot_be_built_is_refused(arm, name, named):
     with pytest.raises(DescriptionError, match=named):
         cpp_package(load(arm), name)
+
+
+SOURCE = Path(__file__).parent / 'nonsense.cpp'
+# `make fuzz` tries more inputs, and different ones each time.
+FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
+CYCLES, SEED = 100 * int(FUZZ or 400), random.randrange(2**32) if FUZZ else 0
+
+
+def output(program, *words):
+    """Run a program that must not end by a sanitizer; return the numbers of its lines."""
+    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=580)
+    assert done.returncode == 0 and not done.stderr, f'{words}: {done.stderr[:3000]}'
+    return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize('arm', ['fr3', 'fer', 'fr3v2'] if FUZZ else ['fr3'])
+def test_commands_stay_finite_and_within_limit_and_rate_whatever_comes_in(arm, tmp_path):
+    files = cpp_package(ARMS[arm], 'my_arm')
+    program = compiled_program(files, SOURCE, tmp_path, sanitizers='address,undefined')
+    feedforward, receiver = output(program, SEED, CYCLES)
+    for commands, *wrong in (feedforward, receiver):
+        assert commands > CYCLES / 4, f'seed {SEED}'
+        assert wrong == [0, 0, 0], f'not finite, too large, too fast: {wrong}, seed {SEED}'
+
+
+def test_a_command_read_beside_its_writing_is_whole(tmp_path):
+    files = cpp_package(ARMS['fr3'], 'my_arm')
+    program = compiled_program(files, SOURCE, tmp_path, sanitizers='thread')
+    ((read, mixed),) = output(program, 'threads', CYCLES)
+    assert read > 0 and mixed == 0

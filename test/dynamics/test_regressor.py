@@ -1,6 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Torques linear in the parameters, against Pinocchio's regressor; arms from such vectors."""
+"""Torques linear in the parameters, arms from such vectors, and inertia in {S}."""
+
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
@@ -16,10 +18,11 @@ from franka_dynamics.dynamics.regressor import (
     with_parameter_vector,
 )
 from franka_dynamics.dynamics.sampling import sample_states
+from franka_dynamics.dynamics.space_inertia import space_inertias
 from franka_dynamics.errors import BaseParameterError, InertiaError
 
 from ..agreement import refuses
-from ..arms import make_random_arm
+from ..arms import make_random_arm, of_points
 
 # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
 OURS = [4, 5, 7, 6, 8, 9, 1, 2, 3, 0]
@@ -75,3 +78,27 @@ def test_a_bad_arm_vector_is_refused_by_name(vector, sentence):
 def test_names_are_those_of_a_number_of_links_or_of_an_arm():
     assert parameter_names(load('rpr')) == parameter_names(3) == parameter_names(np.int64(3))
     assert len(parameter_names(load('rpr'), rotor_inertia=True)) == 33
+
+
+ATOL = 1e-13  # tensors near 10 kg m^2
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3', 'rpr'])
+def test_space_tensors_are_those_of_the_moved_point_masses(name):
+    rng = np.random.default_rng(0)
+    arm = load(name, hand='none')
+    clouds = [(rng.uniform(0.1, 1.0, 6), rng.uniform(-0.3, 0.3, (6, 3))) for _ in arm.links]
+    arm = replace(arm, links=tuple(of_points(*cloud) for cloud in clouds))
+    q = rng.uniform(-1.5, 1.5, arm.n)
+    poses = PinocchioModel(arm).frames(q)
+    for link, (masses, points), pose in zip(space_inertias(arm, q), clouds, poses):
+        moved = points @ pose[:3, :3].T + pose[:3, 3]
+        center = masses @ moved / masses.sum()
+        for actual, expected in (
+            (link.mass, masses.sum()),
+            (link.center_of_mass, center),
+            (link.about_frame_origin, of_points(masses, moved - pose[:3, 3]).inertia),
+            (link.about_center_of_mass, of_points(masses, moved - center).inertia),
+            (link.about_space_origin, of_points(masses, moved).inertia),
+        ):
+            np.testing.assert_allclose(actual, expected, rtol=0.0, atol=ATOL)

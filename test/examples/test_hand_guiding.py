@@ -7,8 +7,6 @@ import pytest
 
 from franka_dynamics.control.terms import FULL_FRICTION_FROM
 
-pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-
 
 @pytest.fixture(scope='module')
 def found(example):

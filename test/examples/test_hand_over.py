@@ -5,8 +5,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-
 
 @pytest.fixture(scope='module')
 def found(example):

@@ -10,8 +10,6 @@ import pytest
 
 import franka_dynamics as fd
 
-pytest.importorskip('mujoco')
-
 
 def of_menageries_kind(path):
     """Write an FR3 with the joint friction and the rotor inertias of Menagerie's; return path."""

@@ -3,9 +3,6 @@
 """The sampling controller reaches in MuJoCo's physics, within the arm's limits."""
 
 import numpy as np
-import pytest
-
-pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
 
 
 def test_the_sampled_control_takes_mujocos_arm_to_its_goal(example, monkeypatch):

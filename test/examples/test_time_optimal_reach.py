@@ -12,9 +12,6 @@ from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.urdf.writer import save
 
-pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
-pytest.importorskip('clarabel', reason='the [identify] extra is not installed')
-
 # With 30 intervals instead of 40. A plan that ignores Coriolis terms or the load ends hundreds of
 # mrad away.
 NEAR_RAD = 0.01

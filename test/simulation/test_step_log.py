@@ -8,12 +8,9 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.errors import RecordingError
-from franka_dynamics.simulation.demo_figures import demo_figures
-
-pytest.importorskip('mujoco')
-
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.simulation.demo_figures import demo_figures
 from franka_dynamics.simulation.step_log import read_steps, StepLog
 
 FER = load('fer')

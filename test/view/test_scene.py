@@ -1,7 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrows and meshes, as the page shows them."""
+"""Arrows, meshes and the table of torques, as the page shows them; terms of a recorded motion."""
 
+from dataclasses import replace
 import re
 
 import numpy as np
@@ -9,17 +10,26 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind
+from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
 from franka_dynamics.view.scene import (
+    COLUMNS,
     COMMANDED,
+    CORIOLIS,
     EXTERNAL,
+    GRAVITY,
+    INERTIA,
     LEAST_TORQUE,
+    MEASURED,
+    share_of_limit,
+    torque_table,
     ViewState,
 )
-from franka_dynamics.view.window import Window
+from franka_dynamics.view.window import Playback, Window
 
 from ..optional import needs
 
@@ -135,3 +145,58 @@ def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
         window.show(ViewState(0.0, Q, {COMMANDED: 86.9 * np.eye(7)[1]}))
         colours = [tuple(handle.color) for handle in scene._handles]
         assert colours.count(colours[2]) == 1 and colours.count(colours[3]) == 6
+
+
+def cells(state):
+    rows = re.findall('<tr>(.*?)</tr>', torque_table(state, FER))
+    return [re.findall('<td.*?>(.*?)</td>', row) for row in rows[1:]]
+
+
+def test_torques_stand_in_their_columns():
+    state = ViewState(1.0, FER.home, {MEASURED: np.arange(7.0), COMMANDED: -np.arange(7.0)})
+    rows = cells(state)
+    expected = {**dict.fromkeys(COLUMNS, '–'), MEASURED: '3.0', COMMANDED: '-3.0'}
+    assert rows[3][1:-1] == [f'{FER.home[3]:.2f}', *expected.values()]
+    assert '-0.0' not in rows[0]
+
+
+def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
+    six, zero = np.full(7, -6.0), np.zeros(7)
+    shares, told = [6.0 / 87.0] * 4 + [0.5] * 3, 4 * ['7 %'] + 3 * ['50 %']
+    for torques, expected, last in (
+        ({MEASURED: zero, COMMANDED: six}, shares, told),
+        ({GRAVITY: zero, MEASURED: six}, shares, told),
+        ({GRAVITY: six}, np.nan, 7 * ['–']),
+    ):
+        state = ViewState(0.0, FER.home, torques)
+        found = share_of_limit(state, FER)
+        np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
+        assert [row[-1] for row in cells(state)] == last
+
+
+# Another formulation of the same terms: 1e-13 measured.
+ATOL_NM = 1e-11
+
+
+def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
+    push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
+    recording = simulate(FER, duration=8.0)
+    motion = prepare(recording)
+    playback = Playback(FER, motion, GRAVITY_VECTOR)
+    i = len(motion) // 2
+    state = playback.state(float(motion.time[i] - motion.time[0]))
+    model, (q, dq, ddq) = PinocchioModel(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
+    np.testing.assert_allclose(state.q, q, rtol=0.0, atol=0.0)
+    for name, expected in (
+        (GRAVITY, model.gravity(q)),
+        (CORIOLIS, model.coriolis(q, dq)),
+        (INERTIA, model.mass_matrix(q) @ ddq),
+        (MEASURED, motion.effort[i]),
+    ):
+        np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
+    pushed = prepare(replace(recording, effort=recording.effort + push))
+    after, before = (
+        one.state(3.0).torques[EXTERNAL]
+        for one in (Playback(FER, pushed, GRAVITY_VECTOR), playback)
+    )
+    np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1

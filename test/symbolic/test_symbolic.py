@@ -1,9 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Symbolic kinematics against the numeric formulations, entry by entry."""
+"""Symbolic kinematics and M, C, g against the recursion; text and LaTeX that read back."""
 
+import ast
 from dataclasses import replace
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -13,13 +15,15 @@ from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.errors import FrameError
+from franka_dynamics.symbolic import derivations, rendering
+from franka_dynamics.symbolic.chain import Kinematics, position
+from franka_dynamics.symbolic.derivations import kinematics
+from franka_dynamics.symbolic.rendering import as_latex, as_text, Formula, Section
+
+from ..arms import random_arm
 
 sp = pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
 
-from franka_dynamics.symbolic.chain import Kinematics, position  # noqa: E402
-from franka_dynamics.symbolic.derivations import kinematics  # noqa: E402
-
-from ..arms import random_arm  # noqa: E402
 
 ATOL = 1e-14  # lengths below 2 m, some twenty products
 FER = load('fer')
@@ -112,3 +116,82 @@ def test_formulas_are_said_to_be_in_the_space_frame_only_where_the_base_is_at_it
 def test_an_unknown_reference_frame_is_refused():
     with pytest.raises(FrameError, match="'BODY'"):
         kinematics(load('rpr'), 'BODY')
+
+
+ATOL_NM = 1e-12  # torques up to 100 N m; 2e-14 was measured
+
+
+def run_text(text, q, dq):
+    """Execute printed equations at a state; return M, C and g."""
+    n = len(q)
+    names = {f'q{i + 1}': q[i] for i in range(n)} | {f'dq{i + 1}': dq[i] for i in range(n)}
+    exec(text, names)
+    each = range(1, n + 1)
+    M, C = (np.array([[names[f'{letter}{i}{j}'] for j in each] for i in each]) for letter in 'MC')
+    return M, C, np.array([names[f'g{i}'] for i in each])
+
+
+# Slides, a tilted base, oblique twists and rotors.
+FIVE = [
+    random_arm(np.random.default_rng(seed), joints=5, convention=convention)
+    for seed, convention in enumerate(Convention)
+]
+
+
+@pytest.mark.parametrize('arm', [load('fer', hand='franka_hand'), load('fr3'), *FIVE])
+def test_an_arms_printed_equations_agree_with_the_recursion(arm):
+    text, model = as_text(derivations.equations(arm)), NewtonEulerModel(arm)
+    for q, dq in np.random.default_rng(0).uniform(-1.5, 1.5, (5, 2, arm.n)):
+        expected = model.mass_matrix(q), model.coriolis_matrix(q, dq), model.gravity(q)
+        for found, reference in zip(run_text(text, q, dq), expected):
+            np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL_NM)
+
+
+a, b, c, d = sp.symbols('a b c d')
+
+
+def test_a_wide_matrix_reads_back_from_its_text():
+    long = sum(sp.symbols('a0:40'))
+    matrix = sp.Matrix([[long, 1], [2, long]])
+    text = as_text([Section('wide', ('a sentence',), (Formula('M', matrix),))])
+    read = sp.sympify(ast.unparse(ast.parse(text).body[0].value))
+    assert sp.Matrix([list(row) for row in read]) == matrix
+
+
+REPORTS = {
+    'step_by_step': lambda: derivations.step_by_step(load('rpr')),
+    'rpr': derivations.rpr_report,
+}
+
+
+@pytest.mark.parametrize('report', REPORTS)
+def test_groups_environments_and_tags_of_a_derivation_close(report):
+    sections = REPORTS[report]()
+    latex, opened = as_latex(sections), []
+    for kind, environment in re.findall(r'\\(begin|end)\{([a-z*0-9]+)\}', latex):
+        if kind == 'begin':
+            opened.append(environment)
+        else:
+            assert opened.pop() == environment
+    assert report == 'rpr' or r'axes of \{0\}' in latex
+    plain = latex.replace(r'\{', '').replace(r'\}', '')
+    assert not opened and plain.count('{') == plain.count('}')
+    assert latex.rstrip().endswith(r'\end{document}')
+    assert latex.count(r'\bigl(') == latex.count(r'\bigr)')
+
+
+@pytest.mark.parametrize(
+    'expression',
+    [
+        a + b * c + a * d - b * d - 2 * a * b * c + d**3,
+        -(a + b * c - d) * (c - d * a + b * c + d * b - a * c + 3),
+        (a + b * c + a * d - b * d - 2 * a * b * c) ** 2 / 2 - d,
+    ],
+)
+def test_a_long_expression_goes_on_below_in_short_lines_that_say_the_same(expression, monkeypatch):
+    monkeypatch.setattr(rendering, 'LINE_WIDTH', 20)
+    parts = rendering.parts_of(expression)
+    assert len(parts) > 1
+    assert sp.expand(sp.Add(*parts) - expression) == 0
+    latex = as_latex([Section('', (), (Formula('x', expression),))])
+    assert latex.count(r'&\quad ') == len(parts) - 1

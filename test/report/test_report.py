@@ -1,0 +1,194 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables, pages and pictures: published rows, numbers whole, foreign text as it is."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from franka_dynamics.arm import JointKind, LinkInertia, load
+from franka_dynamics.arm.inertia import tensor_from_six
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
+from franka_dynamics.errors import JointVectorError
+from franka_dynamics.report.arm import arm_tables, dh_rows, inertia_rows, origins
+from franka_dynamics.report.bodies import ellipsoid_axes
+from franka_dynamics.report.elements import (
+    figure_of_size,
+    heading,
+    page,
+    paragraph,
+    picture,
+    rounded,
+)
+from franka_dynamics.report.frames import frames_figure
+from franka_dynamics.report.table import Cell, Head, plain, Table
+
+# [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
+ORIGINS = np.transpose(
+    (
+        (0, 0, 0, 0.0825, 0, 0, 0.088, 0.088),
+        (0, 0, 0, 0, 0, 0, 0, 0),
+        (0.333, 0.333, 0.649, 0.649, 1.033, 1.033, 1.033, 0.926),
+    )
+)
+
+
+def test_given_the_fer_when_listed_then_rows_are_frankas():
+    rows = dh_rows(load('fer'))
+    half = np.pi / 2
+    assert [row['a'] for row in rows] == [0, 0, 0, 0.0825, -0.0825, 0, 0.088, 0]
+    assert [row['d'] for row in rows] == [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107]
+    assert [row['alpha'] for row in rows] == [0, -half, half, half, -half, half, half, 0]
+    assert rows[-1]['kind'] == 'fixed'
+
+
+def test_a_joints_coordinate_stands_beside_what_it_moves():
+    arm = load('rpr')  # its second joint is prismatic
+    rows = arm_tables(arm, inertia_rows(arm, None), None)[0].rows
+    assert [row[-3] for row in rows] == ['0', '0.3 + q2', '0', '0']
+    assert [row[-1] for row in rows] == ['q1', 'pi/2', '-pi/2 + q3', '0']
+
+
+@pytest.mark.parametrize('name', ['fer', 'fr3'])
+def test_origins_at_zero_are_those_of_the_derivations_figure(name):
+    np.testing.assert_allclose(origins(load(name), np.zeros(7)), ORIGINS, rtol=0.0, atol=1e-14)
+
+
+def test_steiner_relates_the_space_rows_two_reference_points():
+    arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
+    for row, point in zip(inertia_rows(arm, q), origins(arm, q)):
+        lever = row.center_of_mass - point
+        expected = tensor_from_six(row.inertia_at_center_of_mass) + row.mass * (
+            lever @ lever * np.eye(3) - np.outer(lever, lever)
+        )
+        np.testing.assert_allclose(tensor_from_six(row.inertia), expected, rtol=0.0, atol=1e-13)
+
+
+HOSTILE = '<script>alert("&")</script>'
+
+
+def test_hostile_text_stays_text_on_a_page():
+    texts = heading(HOSTILE), paragraph(HOSTILE), paragraph(HOSTILE, 'bad')
+    table = Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]])
+    image = picture(figure_of_size((1.0, 1.0)), HOSTILE)
+    # The page is also XML, whose strict parser checks the tags.
+    tree = ElementTree.fromstring(page(HOSTILE, [*texts, image, table]))
+    assert not list(tree.iter('script'))
+    assert ''.join(tree.itertext()).count(HOSTILE) == 9
+    (image,) = tree.iter('img')
+    assert image.get('alt') == HOSTILE
+
+
+@pytest.mark.parametrize(
+    'value, deviation, texts',
+    [
+        (1.23456, 0.0234, ('1.235', '0.023')),
+        (-1.23456, 0.5, ('-1.23', '0.50')),
+        (0.00012345, 0.00000678, ('0.0001234', '0.0000068')),
+        (1234.5, 56.0, ('1234', '56')),
+        (1234.5, 567.0, ('1230', '570')),
+        (0.5, 0.0996, ('0.50', '0.10')),
+        (0.9999, 0.0996, ('1.00', '0.10')),
+        (-0.001, 0.1, ('0.00', '0.10')),
+        (3.14159265, 0.0, ('3.142', '0')),
+        (3.14159265, float('nan'), ('3.142', 'nan')),
+        (3.14159265, float('inf'), ('3.142', 'inf')),
+    ],
+)
+def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
+    assert rounded(value, deviation) == texts
+
+
+MARKUP = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'
+
+
+def shown(table, width):
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
+
+
+@pytest.mark.parametrize('width', [40, 80, 120])
+def test_words_are_folded_before_numbers_and_nothing_is_lost(width):
+    rng = np.random.default_rng(3)
+    numbers = rng.uniform(-1000.0, 1000.0, (3, 9))
+    heads = ['set, hand', *(Head(f'a_long_joint_name_{i}', 'N m', '.3f') for i in range(9))]
+    table = Table('rms', heads, [['name ' * 6, *row] for row in numbers])
+    lines = shown(table, width)
+    assert max(map(len, lines.splitlines())) <= width
+    assert lines.count('.') == numbers.size
+    assert width < 120 or all(f' {number:.3f} ' in lines for number in numbers.ravel())
+
+
+@pytest.mark.parametrize('width', [40, 80])
+def test_a_number_with_its_deviation_is_printed_whole_and_aligned_to_the_right(width):
+    rows = [['a', '-123456 ± 120000'], ['b', '7 ± 12']]
+    lines = shown(Table('t', ['name', 'N m'], rows), width).splitlines()
+    ends = [line.index(text) + len(text) for line in lines for _, text in rows if text in line]
+    assert len(ends) == 2 and ends[0] == ends[1]
+
+
+def test_foreign_text_is_shown_as_it_is():
+    table = Table(MARKUP, [MARKUP, Head('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
+    assert shown(table, 300).count(MARKUP) == 4
+
+
+def test_what_numpy_and_dataclasses_hold_becomes_json():
+    given = {
+        'kind': JointKind.REVOLUTE,
+        'array': np.array([[1.0, np.nan], [3.0, 4.0]]),
+        'numbers': (np.False_, np.float64('inf'), np.int64(3)),
+        'head': Head('q', 'rad'),
+        'others': (Path('a/b'), None, True),
+    }
+    assert plain(given) == {
+        'kind': 'revolute',
+        'array': [[1.0, None], [3.0, 4.0]],
+        'numbers': [False, None, 3],
+        'head': {'name': 'q', 'unit': 'rad', 'form': ''},
+        'others': ['a/b', None, True],
+    }
+    with pytest.raises(TypeError, match='object has no form in JSON'):
+        plain(object())
+
+
+@pytest.mark.parametrize('name', ['fer', 'rpr'])
+def test_lines_and_dots_are_the_models_origins_axes_and_centers(name):
+    arm = load(name, hand='none')
+    q = np.random.default_rng(0).uniform(-0.3, 0.3, arm.n)
+    (axes,) = frames_figure(arm, q).axes
+    poses = np.concatenate([arm.base[None], PinocchioModel(arm).frames(q)])
+    joined, *others = (np.array(line.get_data_3d()).T for line in axes.lines)
+    np.testing.assert_allclose(joined, poses[:, :3, 3], rtol=0.0, atol=1e-12)
+    ways = [line[1] - line[0] for line in others if len(line) == 2]
+    directions = np.array(ways) / np.linalg.norm(ways, axis=1)[:, None]
+    expected = np.concatenate([poses[:, :3, axis] for axis in range(3)])
+    np.testing.assert_allclose(directions, expected, rtol=0.0, atol=1e-12)
+    (dots,) = axes.collections
+    masses = np.array([link.mass for link in arm.links])
+    mean = masses @ np.array(dots._offsets3d).T / masses.sum()
+    np.testing.assert_allclose(mean, PinocchioModel(arm).center_of_mass(q), rtol=0.0, atol=1e-12)
+
+
+def test_frames_at_one_place_share_a_label():
+    (axes,) = frames_figure(load('fer'), np.zeros(7)).axes
+    labels = [text.get_text().strip() for text in axes.texts]
+    assert labels == ['{0}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', 'flange']
+
+
+def test_a_pose_of_another_arm_is_refused():
+    with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected'):
+        frames_figure(load('fer'), np.zeros(3))
+
+
+def test_a_solid_ellipsoids_own_half_axes_come_back():
+    a, b, c = 0.3, 0.2, 0.1
+    moments = 0.2 * 2.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
+    body = LinkInertia.from_center_of_mass(2.0, (0.1, 0.2, 0.3), np.diag(moments))
+    half_axes, directions = ellipsoid_axes(body)
+    np.testing.assert_allclose(half_axes, [a, b, c], rtol=1e-12, atol=0.0)
+    np.testing.assert_allclose(np.abs(directions), np.eye(3), rtol=0.0, atol=1e-12)
