@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 import re
 
+import pytest
 import yaml
 
 from franka_dynamics.arm import load
@@ -54,3 +55,10 @@ def test_the_cpp_example_listens_to_topics_that_the_node_publishes():
     assert topics == ['mass_matrix', 'coriolis_matrix', 'gravity']
     for topic in topics:
         assert f'| `~/{topic}` | sensor_msgs/JointState |' in PAGE
+
+
+def test_the_terms_topics_are_on_the_page():
+    pytest.importorskip('rclpy')
+    from franka_dynamics.ros.term_publishers import _ARRAYS
+
+    assert {f'/feedforward/{name}' for name in _ARRAYS} <= TOPICS

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""ArmDescription: inconsistent arms are refused; velocity bounds and physical consistency."""
+"""ArmDescription and its DH rows: equality, velocity bounds, densities; other rows, same arm."""
 
 from dataclasses import replace
 
@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import (
+    Convention,
+    DHRow,
+    JointKind,
     LinkInertia,
     load,
+    ViscousCoulombFriction,
 )
+from franka_dynamics.arm.dh_conversion import in_modified_convention, with_joint_reversed
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.sampling import sample_states
 
-from ..arms import with_link
+from ..agreement import assert_near
+from ..arms import random_arm, with_joint, with_link
 
 
 def test_fr3_velocity_bounds_near_limits_are_frankas_formula():
@@ -73,3 +80,73 @@ def test_states_are_drawn_for_a_name():
     for found, expected in zip(sample_states('fer', 3), sample_states(load('fer'), 3)):
         np.testing.assert_array_equal(found, expected)
     assert sample_states('fer', 0).q.shape == (0, 7)
+
+
+ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error measured
+
+
+@pytest.mark.parametrize(
+    ('alpha', 'expected'),
+    [(0.0, (1.0, 0.0)), (np.pi / 2, (0.0, 1.0)), (np.pi, (-1.0, 0.0)), (-np.pi / 2, (0.0, -1.0))],
+)
+@pytest.mark.parametrize('convention', Convention)
+def test_a_quarter_turn_of_twist_has_exact_zeros(convention, alpha, expected):
+    matrix = DHRow(alpha=alpha).transform(convention)
+    assert (matrix[2, 2], matrix[2, 1]) == expected
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+@pytest.mark.parametrize('kind', JointKind)
+@pytest.mark.parametrize('joint', range(3))
+def test_a_reversed_joint_reverses_its_torque(convention, kind, joint):
+    rng = np.random.default_rng(joint)
+    arm = random_arm(rng, joints=3, convention=convention, kinds=(kind,))
+    turned, sign = with_joint_reversed(arm, joint), np.where(np.arange(3) == joint, -1.0, 1.0)
+    states, gravity = sample_states(arm, 10, joint), rng.normal(size=3) * 9.81
+    other = [stack * sign for stack in states]
+    before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
+    assert_near(after.inverse_dynamics(*other) * sign, before.inverse_dynamics(*states), ATOL)
+    tips = [model.frames(q)[:, -1, :3, 3] for model, q in ((before, states.q), (after, other[0]))]
+    np.testing.assert_allclose(*tips, rtol=0.0, atol=ATOL)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_rows_made_modified_keep_torques_and_flange(seed):
+    rng = np.random.default_rng(seed)
+    arm = random_arm(rng, convention=Convention.STANDARD)
+    arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
+    other = in_modified_convention(arm)
+    assert other.convention is Convention.MODIFIED
+    states = sample_states(arm, 10, seed)
+    assert_near(
+        NewtonEulerModel(other).inverse_dynamics(*states),
+        NewtonEulerModel(arm).inverse_dynamics(*states),
+        ATOL,
+    )
+    poses, others = (NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
+    np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
+
+
+RUBBING = ViscousCoulombFriction(*np.linspace(0.1, 0.7, 21).reshape(3, 7))
+
+
+@pytest.mark.parametrize(
+    ('name', 'friction'),
+    [('friction', load('fer').friction), ('friction', RUBBING), ('simulated_friction', RUBBING)],
+)
+def test_a_reversed_joint_rubs_the_other_way_and_has_its_home_there(name, friction):
+    arm, dq = replace(load('fer'), **{name: friction}), np.linspace(-2.0, 2.0, 7)
+    turned, sign = with_joint_reversed(arm, 3), np.where(np.arange(7) == 3, -1.0, 1.0)
+    found = getattr(turned, name).torque(sign * dq)
+    np.testing.assert_allclose(found, sign * friction.torque(dq), rtol=0.0, atol=1e-14)
+    np.testing.assert_array_equal(turned.home, sign * arm.home)
+    assert (turned.limit('lower')[3], turned.limit('upper')[3]) == (0.0698, 3.0718)
+
+
+@pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])
+def test_states_lie_within_a_limit_at_one_end(lower, upper):
+    arm = load('rpr')
+    arm = with_joint(arm, 0, limits=replace(arm.joints[0].limits, lower=lower, upper=upper))
+    drawn = sample_states(arm, 500).q[:, 0]
+    assert lower <= drawn.min() and drawn.max() <= upper
+    assert 2.0 < np.ptp(drawn) < 10.0

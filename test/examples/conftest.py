@@ -1,14 +1,20 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The example that a test file is named after."""
+"""Each example as a module, under its name."""
 
 import pytest
 
 from .. import scripts
 
 
-@pytest.fixture(scope='module')
-def example(request):
-    """Return the example as a module."""
-    with scripts.loaded(scripts.example(request.path.stem.removeprefix('test_'))) as module:
-        yield module
+def _loading(name):
+    @pytest.fixture(scope='module', name=name)
+    def example():
+        with scripts.loaded(scripts.example(name)) as module:
+            yield module
+
+    return example
+
+
+for _path in (scripts.ROOT / 'examples').glob('[0-9][0-9]_*.py'):
+    globals()[f'_{_path.stem}'] = _loading(_path.stem[3:])

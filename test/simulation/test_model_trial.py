@@ -1,18 +1,23 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The trial: drawn inertias, vibration, and which controller has the smallest tracking error."""
+"""The demonstration's parts: drawn inertias, vibration, the log of steps, the figures."""
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.trajectory import Trajectory
+from franka_dynamics.errors import RecordingError
+from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation import model_trial
 from franka_dynamics.simulation.arm_simulation import (
     ArmSimulation,
     SimulationSettings,
     VIBRATION_BANDS,
 )
+from franka_dynamics.simulation.demo_figures import demo_figures
 from franka_dynamics.simulation.model_trial import draw_plant, run_trial
+from franka_dynamics.simulation.step_log import read_steps, StepLog
 
 from ..optional import needs
 
@@ -59,3 +64,59 @@ def test_an_identified_model_follows_better_than_a_published_one(monkeypatch):
     gravity, published, identified = (np.linalg.norm(error) for _, error in errors.values())
     assert published < 0.75 * gravity
     assert identified < 2.0 / 3.0 * published
+
+
+FER = load('fer')
+EPOCH = 1.7e9
+
+
+def test_steps_come_back_as_they_were_read(tmp_path):
+    arm = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, position_noise=1e-4))
+    log, readings = StepLog(tmp_path / 'steps'), []
+    for step in range(50):
+        reading = arm.read()
+        log.write(EPOCH + reading.time, reading)
+        arm.step(np.full(7, 0.1 * step))
+        readings.append(reading)
+    log.close()
+    # The last row is cut in the middle, as of an arm that was killed.
+    with (tmp_path / 'steps').open('ab') as file:
+        file.write(bytes(28))
+    steps = read_steps(tmp_path / 'steps', FER.joint_names)
+    told = np.array([(one.position, one.velocity, one.effort) for one in readings])
+    np.testing.assert_array_equal((steps.q, steps.dq, steps.effort), told.swapaxes(0, 1))
+    # A double holds the time since 1970 to a quarter of a microsecond, as do the published stamps.
+    np.testing.assert_allclose(np.diff(steps.stamp_ns), 10**6, atol=500)
+
+
+def test_no_step_is_said_in_a_sentence(tmp_path):
+    (tmp_path / 'steps').write_bytes(b'')
+    with pytest.raises(RecordingError, match='holds no step'):
+        read_steps(tmp_path / 'steps', FER.joint_names)
+
+
+def planted_steps(error):
+    """Return steps of 3 s: held with a drift, then a motion followed with an error [rad]."""
+    time = np.arange(3000) * 1e-3
+    position = np.where(time < 1.0, 1e-5 * time, 1e-5 + (time - 1.0) / 10.0)
+    position[time > 1.0] -= error
+    columns = np.repeat(position[:, None], 7, axis=1)
+    stamps = np.round(1e9 * (EPOCH + time)).astype(np.int64)
+    return Recording('', '', FER.joint_names, stamps, columns, 0.0 * columns, columns)
+
+
+@pytest.mark.parametrize('error', [1e-3, 3e-2])
+def test_planted_drift_and_error_are_found(error):
+    times = EPOCH + np.array([1.0, 3.0])
+    still = np.zeros((2, 7))
+    positions = 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7)
+    motion = Trajectory(times, np.stack((positions, still + 0.1, still), axis=1))
+    figures = demo_figures(planted_steps(error), (0.2, 0.9), (motion, motion))
+    assert figures.drift == pytest.approx(0.7e-5, rel=1e-2)
+    assert figures.with_feedforward.rms == pytest.approx(error, rel=1e-3)
+
+
+def test_a_motion_without_steps_is_refused():
+    late = Trajectory(np.array([5.0, 6.0]), np.zeros((2, 3, 7)), EPOCH)
+    with pytest.raises(RecordingError, match='No step of the arm is from'):
+        demo_figures(planted_steps(0.0), (0.2, 0.9), (late, late))
