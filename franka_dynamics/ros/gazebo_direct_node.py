@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
@@ -25,7 +26,7 @@ from std_msgs.msg import Float64
 from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .messages import JointStateReader, PUBLISHER_QOS, state_message, STATE_QOS
-from .node_process import executor_of, run_node, StopRequest
+from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
 from .parameters import declare
 from ..control.receiver import COMMAND_TIMEOUT_S, TorqueReceiver
@@ -103,7 +104,8 @@ class GazeboDirectNode(Node):
 
     def run(self, stop: StopRequest) -> int:
         """Pass on Gazebo's states, and torques to Gazebo, until a signal; return exit code."""
-        with executor_of(self) as executor:
+        with EventsExecutor() as executor:
+            executor.add_node(self)
             while not stop.requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_S)
         return 0

@@ -57,10 +57,8 @@ def launch_description(
 
     declared = [
         DeclareLaunchArgument(
-            name, default_value=default, description=said, choices=list(choices[0])
+            name, default_value=default, description=said, choices=choices[0] if choices else None
         )
-        if choices
-        else DeclareLaunchArgument(name, default_value=default, description=said)
         for name, (default, said, *choices) in arguments.items()
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])

@@ -83,24 +83,15 @@ class JointReading(NamedTuple):
     """
     The state of the arm's joints from one message; arrays of shape (n,), SI units.
 
-    `effort` is None if the message has none, or only zeros, or only NaN.
+    `stamp` is the message's stamp [s], `stamp_message` the same as a ROS message. `effort` is None
+    if the message has none, or only zeros, or only NaN.
     """
 
-    sec: int
-    nanosec: int
+    stamp: float
+    stamp_message: Time
     position: Array
     velocity: Array
     effort: Array | None
-
-    @property
-    def stamp(self) -> float:
-        """The message's stamp [s]."""
-        return self.sec + 1e-9 * self.nanosec
-
-    @property
-    def stamp_message(self) -> Time:
-        """The joint state's stamp as a ROS message, for messages computed from the joint state."""
-        return Time(sec=self.sec, nanosec=self.nanosec)
 
 
 def seconds(stamp: Time | Duration) -> float:
@@ -314,8 +305,8 @@ class JointStateReader:
         order = self._order
         efforts = np.frombuffer(effort)[order] if len(effort) else None
         return JointReading(
-            stamp.sec,
-            stamp.nanosec,
+            seconds(stamp),
+            stamp,
             np.frombuffer(position)[order],
             np.frombuffer(velocity)[order],
             # Efforts become Python numbers, because numpy warns about some NaN patterns that a

@@ -8,12 +8,14 @@ rclpy assigns a whole node to one executor. A NodePart makes an executor serve o
 node's callback groups. On one thread a request with 100 parameters delays a torque by 23 ms and a
 trajectory of 2000 points by 63 ms, which would stop the arm; on two threads the delays are 1.5 and
 3.1 ms (benchmarks/services.py, medians of 3, load 7 on two cores).
+
+The EventsExecutor takes less time per message than other executors. In some releases its `spin`
+runs no callbacks; `spin_once` does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 import gc
 import math
 import os
@@ -253,22 +255,6 @@ def run_node(
         gc.unfreeze()
 
 
-@contextmanager
-def executor_of(node: Any) -> Iterator[Any]:
-    """
-    Yield an executor that serves a node or a NodePart.
-
-    The EventsExecutor takes less time per message than other executors. In some releases
-    EventsExecutor.spin runs no callbacks; spin_once does.
-    """
-    executor = EventsExecutor()
-    executor.add_node(node)
-    try:
-        yield executor
-    finally:
-        executor.shutdown()
-
-
 def run_lifecycle(node: Any, stop: StopRequest) -> int:
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
@@ -280,7 +266,8 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     activate at autostart.
     """
     services: ServiceThread | None = None
-    with executor_of(node.control_part) as cycles:
+    with EventsExecutor() as cycles:
+        cycles.add_node(node.control_part)
         try:
             node.should_stop = lambda: stop.requested
             if node.get_parameter('autostart').value:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from rclpy.experimental import EventsExecutor
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -31,7 +32,7 @@ from .messages import (
     state_message,
     WARN,
 )
-from .node_process import executor_of, run_node, StopRequest
+from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm, made_of, table
 from .parameters import declare
 from .start import OFF
@@ -115,7 +116,8 @@ class SimulatorNode(Node):
         gc.collect()
         gc.freeze()
         deadline = time.perf_counter()
-        with executor_of(self) as executor:
+        with EventsExecutor() as executor:
+            executor.add_node(self)
             while not stop.requested and rclpy.ok():
                 deadline = self._step(executor, deadline, stop)
         return 0
