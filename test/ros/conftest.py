@@ -173,7 +173,7 @@ class Probe(Node):
         self._statuses: dict[str, Status | None] = {}
         # By this topic a node takes it for a simulated arm, which may receive its torques.
         self.create_publisher(DiagnosticStatus, '~/status', 1)
-        self.diagnostics: dict[str, tuple[int, str, dict[str, str]]] = {}
+        self.diagnostics: dict[str, Status] = {}
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def close(self) -> None:
@@ -202,12 +202,7 @@ class Probe(Node):
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for entry in message.status:
-            self.diagnostics[entry.name] = (
-                entry.level[0],
-                entry.message,
-                {p.key: p.value for p in entry.values},
-            )
+        self.diagnostics.update((one.name, one) for one in map(read_status, message.status))
 
     def status(self, node: str) -> Status | None:
         """Return the latest typed status on a node's ~/status; None until one has come."""
@@ -239,8 +234,13 @@ class Probe(Node):
 
     def says(self, subject: str, text: str) -> bool:
         """Return whether the latest diagnostics of a subject contain a text."""
-        _, message, pairs = self.diagnostics.get(subject, (0, '', {}))
-        return text in message or text in ' '.join(pairs.values())
+        one = self.diagnostics.get(subject)
+        return one is not None and text in ' '.join((one.message, *one.values.values()))
+
+    def told(self, subject: str, key: str) -> str:
+        """Return a value of the latest diagnostics of a subject, '' until they have come."""
+        one = self.diagnostics.get(subject)
+        return '' if one is None else one.values[key]
 
     def until_says(self, subject: str, text: str) -> None:
         self.until(lambda: self.says(subject, text), f'{subject}: {text}')

@@ -119,4 +119,4 @@ def test_the_wrench_and_its_covariance_come_with_frame_and_labels(probe, arm, st
     assert wrenches[-1].header.frame_id == 'fer_link0'
     assert covariances[-1].name[:2] == ['fx/fx', 'fx/fy'] and len(covariances[-1].effort) == 36
     probe.until_says('feedforward: External wrench', 'standard deviation at most')
-    assert probe.diagnostics['feedforward: External wrench'][2]['singular'] == 'False'
+    assert probe.told('feedforward: External wrench', 'singular') == 'False'

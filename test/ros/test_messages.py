@@ -39,7 +39,7 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
     for names in (WANTED, WANTED[::-1], ['b_joint1', WANTED[2], '', *WANTED[:2]], WANTED):
         values = np.arange(3.0 * len(names)).reshape(3, -1)
         reading = reader.read(joint_state(names, values))
-        assert (reading.sec, reading.nanosec) == (1, 2)
+        assert (reading.stamp_message.sec, reading.stamp_message.nanosec) == (1, 2)
         expected = values[:, [list(names).index(name) for name in WANTED]]
         actual = [reading.position, reading.velocity, reading.effort]
         np.testing.assert_array_equal(actual, expected)

@@ -52,7 +52,7 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     world.probe.until(slow, 'the stop, and terms')
     # Diagnostics may arrive before the last command, which was sent earlier.
     world.arm.send(20, step_ns=PERIOD_NS)
-    sent = world.probe.diagnostics[COMMANDS][2]['published']
+    sent = world.probe.told(COMMANDS, 'published')
 
     def ask(**state):
         """Send a state until both of its terms have come; return its stamp [s]."""
@@ -101,4 +101,4 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     assert 'torques were added to it, but it is not followed' in reports[1].values['reason']
     world.probe.forget()
     world.probe.until_says(COMMANDS, 'silent')
-    assert world.probe.diagnostics[COMMANDS][2]['published'] == sent
+    assert world.probe.told(COMMANDS, 'published') == sent

@@ -90,9 +90,11 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     probe.until_status(NODE, state='silent')
 
     def counted():
-        pairs = probe.diagnostics.get('feedforward: Command', (0, '', {}))[2]
         expected = {'accepted': '2', 'finished': '1', 'interrupted': '1', 'refused': '1'}
-        return all(pairs.get(f'references {state}') == n for state, n in expected.items())
+        return all(
+            probe.told('feedforward: Command', f'references {state}') == n
+            for state, n in expected.items()
+        )
 
     arm.until(counted, 'the counts in diagnostics')
     assert len(planned) == 2  # the third motion was refused
@@ -130,7 +132,7 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, comma
     probe.until(step, 'commands in slow time')
     # When simulated time stands still, then the diagnostics say so, and the node does not stop.
     probe.until_says('feedforward: Joint states', 'no joint state on')
-    stops = probe.diagnostics['feedforward: Command'][2]['stops']
+    stops = probe.told('feedforward: Command', 'stops')
     count = len(commands)
 
     def again():
@@ -140,4 +142,4 @@ def test_commands_go_on_through_slow_and_paused_simulated_time(probe, arm, comma
     probe.until(again, 'commands after the pause')
     probe.forget()
     probe.until(lambda: 'feedforward: Command' in probe.diagnostics, 'diagnostics')
-    assert probe.diagnostics['feedforward: Command'][2]['stops'] == stops
+    assert probe.told('feedforward: Command', 'stops') == stops

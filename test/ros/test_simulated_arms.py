@@ -34,7 +34,7 @@ def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes
     )
 
     def missed():
-        return int(probe.diagnostics['simulator: Simulated arm'][2]['steps without a new command'])
+        return int(probe.told('simulator: Simulated arm', 'steps without a new command'))
 
     probe.until_says('simulator: Simulated arm', 'the brakes are open')
     before, stopped = missed(), time.monotonic()
