@@ -3,20 +3,21 @@
 """
 The core: joint states in, torques out. It alone decides whether a torque may go out.
 
-`Feedforward.step` takes one joint state through five parts, in the order of this file:
+`Feedforward.step` takes one joint state through six parts, in the order of this file:
 
 1. Can the state be used?                        `StateCheck`, `lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
-3. Run, or brake.                                `_answer`, `_braked`
-4. Limit the torque and its rate, and send it.   `_limited`, `_stop_step`
-5. Is a torque or a speed beyond its bound?      `_judge`, `_misbehaves`
+3. Run, or brake.                                `_desired`, `_braked`
+4. Limit the torque and its rate, and send it.   `_sent_torque`, `_stop_step`
+5. What do the joints get that the model does not explain?   `UnexplainedTorque`
+6. Does the arm do what it is told?              `_misbehaves`
 
-A state is judged once its torque is sent, so that judging does not delay the torque; what is
-found changes the next torque. `unexplained_torque` finds the torque that the model does not
-explain, `state_check` whether a state is possible, `braking` the braking torque, `reference` the
-desired motion, `control_law` the torque.
+Parts 5 and 6 follow the torque, so that they do not delay it; what they find changes the next
+torque. `state_check` finds whether a state is possible, `control_law` the torque of the model and
+the gains, `reference` the desired motion, `braking` the braking torque.
 
-The five states, and all that leads from one to another, stand in TRANSITIONS. `status` gives
+The five states, and all that leads from one to another, stand in TRANSITIONS. Beside the state
+there is only what the user wants (`start`, `stop`) and the latched fault, if any. `status` gives
 the reason of the present state, and what makes torques begin again.
 """
 
@@ -57,7 +58,7 @@ _LOG = logging.getLogger(__name__)
 class State(str, Enum):
     """States of the core."""
 
-    SILENT = 'silent'  # a node sends no torque; a loop gets the resting torque
+    SILENT = 'silent'  # no torque is sent; `step` returns the resting torque to a loop
     RUNNING = 'running'
     BRAKING = 'braking'  # the arm is brought to rest
     HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
@@ -98,29 +99,33 @@ TRANSITIONS = {
     (State.STOPPING, Event.END): State.SILENT,
 }
 
-HELD_S = 0.02  # how long a bound on torque must be exceeded [s]: elastic gears ripple
-# Allowed share of the velocity limit: without a moving reference, and if the reference moved
-# (faster than MOVES [rad/s]) within the last FOLLOWING_S [s]; judged after FAST_S [s].
-SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 0.003
+# A torque beyond its bound stops the arm after HELD_S [s], because elastic gears ripple; a speed
+# beyond its bound after FAST_S [s]. A joint may reach SPEED_FREE times its velocity limit, and
+# SPEED_FOLLOWING times if the reference moved faster than MOVES [rad/s] within FOLLOWING_S [s].
+HELD_S, FAST_S = 0.02, 0.003
+SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES = 0.6, 1.15, 0.5, 0.05
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
-# OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate.
-GOOD_STATES, OLDEST_AT_BEGIN_S = 20, 0.015
-LONG_WAIT = 200  # states after which the log says why no torque begins, unless the user stopped
-RAMP_S = 0.2  # duration of the ramp of a start and of a change of settings [s]
-# A receiver may take the first torque up to TAKEN_S [s] late, while brakes hold the arm; they open
-# within OPENING_S [s] after that. Until then the bounds on torque do not count.
+# OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If there is no torque after
+# LONG_WAIT states, though the user did not stop, the log says why.
+GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
+RAMP_S = 0.2  # in which the torque goes from the last one or the old law's to the law's [s]
+# The brakes of an arm may open only once its receiver takes torques, which may be TAKEN_S [s]
+# after the first one is sent; opening takes OPENING_S [s]. Until both are over, the arm rests
+# whatever is sent, and no torque is judged.
 TAKEN_S, OPENING_S = 1.0, 0.05
-# A stop goes on while an arm that nobody carries moves, but not FOLLOWED_S [s] without a state.
+# If the target adds no gravity, a moving arm would fall once it gets no torque. Therefore a stop
+# does not end while the arm moves, unless no state has come for FOLLOWED_S [s].
 FOLLOWED_S = 0.05
-# A node's last torque no longer acts if a joint moved by more than SHIFTED [rad or m] in silence,
-# or if another target is told in silence, one of which adds gravity and the other does not.
+# A silent node's last torque may go on acting at the receiver, and is then where the next torque
+# begins. It acts no more if a joint has moved by more than SHIFTED [rad or m].
 SHIFTED = 0.1
-# Gains are refused that would swing with PERIOD_MARGIN times the present period, so that gains
-# that are taken do not wait because the measured period is a little longer.
+# Gains are refused if they would swing with states PERIOD_MARGIN times as far apart as now. The
+# first torque is refused with the measured period itself, which varies a little.
 PERIOD_MARGIN = 1.05
 CLEARING = 'clear the fault by start()'  # how a status says it
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
+LATEST = 64  # number of sent torques that are kept, because states may be that many torques old
 
 
 class Status(NamedTuple):
@@ -171,8 +176,6 @@ class Feedforward:
         Measured and commanded torque beyond what the motion needs.
     trouble : str
         Why the latest joint state cannot be used; '' if it can.
-    torque : ndarray, shape (n,)
-        The torque that `step` or `tick` returned last [N m].
     sends : bool
         Whether that torque is new and to be applied; a node publishes it only then.
 
@@ -193,31 +196,32 @@ class Feedforward:
         self.description = arm = described(arm)
         if soft_gains is not None:
             settings = dict(zip(('kp', 'kd'), weak_gains(arm, soft_gains))) | settings
-        self._send = send
+        if not 0.5e-3 <= period <= 0.01:
+            raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
         self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._velocity = arm.limit('effort'), arm.limit('velocity')
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
         longest = max(LONGEST_STEP_S, period) if applied_when_silent else LONGEST_STEP_S
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
-        self.reference, self._brake, self._lock = Reference(arm), Brake(arm), threading.RLock()
-        if not 0.5e-3 <= period <= 0.01:
-            raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
+        self._send, self._lock = send, threading.RLock()
         self.states = StateCheck(arm, self.limits, period)
         self.law = self._made(Settings().changed(target=target, **settings))
         self.torques = UnexplainedTorque(arm, self.limits, self.law.terms)
+        self.reference, self._brake = Reference(arm), Brake(arm)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
-        self.latest: StateTerms | None = None
-        self._before: ControlLaw | None = None  # the law before a change, until the next state
-        self._last: Array | None = None  # the torque that acts; None: unknown
-        self._trial: JointTrial | None = None  # while joints are tried
         self._wanted = True  # whether the user wants torques
-        self.faulty = self._final = False  # a fault is latched; only a new object clears it
-        self._hold = False  # whether the arm is held at rest until `start`
-        self._to_zero = False  # whether the resting torque is zero, whoever carries the arm
-        self._good, self._heard, self._heard_at, self._falls = 0, 0.0, 0.0, False
+        # A fault is latched; only a new object clears it; it has the arm held at rest; it has the
+        # torque go to zero, because the receiver is not the target.
+        self.faulty = self._final = self._hold = self._to_zero = False
+        self._replaced: ControlLaw | None = None  # the law before a change, until the next state
+        self._ramp: Array | None = None  # beside the law's torque [N m]; None: begins at the last
+        self._ramp_at = 0.0  # stamp at which the ramp began
+        self._trial: JointTrial | None = None  # while joints are tried
+        self._good = 0  # number of usable states in a row
+        self._arrived = 0.0, 0.0  # when the last state came, by the clocks of `now` and stamps
         self.reset()
 
     TICK_S, LONGEST_BRAKING_S = LONGEST_STEP_S, LONGEST_S
@@ -233,7 +237,8 @@ class Feedforward:
         """
         with self._lock:
             self.reference.clear(0.0, 'reset')
-            self.state, self.latest, self.sends = State.SILENT, None, False
+            self.state, self.sends = State.SILENT, False
+            self.latest: StateTerms | None = None
             self.trouble = 'no joint state has come yet'
             if not self._final:
                 self.faulty = self._to_zero = False
@@ -241,13 +246,11 @@ class Feedforward:
                     self.why = self.trouble
             self._hold = False
             self._waited = 0  # states since no torque begins, though the user did not stop
-            self._q: Array | None = (
-                None  # the latest possible position, also if the clock is set back
-            )
-            self._last, self.torque = None, self.zero
-            self._ended_with = False, self.zero  # whether the target added gravity; position
-            self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
+            self._sent = deque[Array](maxlen=LATEST)  # the last one acts, if there is one
+            self._ended_with = False, self.zero  # whether the target added gravity, and q
+            self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)  # when states were lost [s]
             self._forget()
+            self.states.q = None
             self.law.terms.restart()
 
     def start(self) -> None:
@@ -286,29 +289,18 @@ class Feedforward:
         fault lets go of an arm that is held, and a fault stays latched.
         """
         with self._lock:
-            fault = hold or to_zero or final
+            fault, silent = hold or to_zero or final, self.state is State.SILENT
             why = self._with_reason(reason)
             self._wanted = self._wanted and fault
             self.faulty, self._final = self.faulty or fault, self._final or final
             self._to_zero = self._to_zero or to_zero
-            sends = self.state is not State.SILENT
-            self._hold = hold and not self._to_zero and (sends or self._hold)
+            self._hold = hold and not self._to_zero and (self._hold or not silent)
             if to_zero and self.state in ACTIVE:
                 self._change(Event.LOST, why)
             elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
                 self._change(Event.STOP, why)
             else:
                 self.why = why
-
-    def _with_reason(self, why: str) -> str:
-        """Return why the core does not command: what ended its torques first, then `why`."""
-        ended = self.faulty or self.state in (State.BRAKING, State.HOLDING)
-        return f'{self.why}; {why}' if ended and why not in self.why else why
-
-    @property
-    def started(self) -> bool:
-        """Whether torques begin as soon as joint states allow it."""
-        return self._wanted and not self.faulty
 
     def change(self, **settings: Any) -> None:
         """
@@ -350,11 +342,11 @@ class Feedforward:
     def _use(self, law: ControlLaw) -> None:
         self._refuse_other_target(law)
         before, self.law = self.law, law
-        self._before = self._before or before
+        self._replaced = self._replaced or before
         loaded = law.settings.payload != before.settings.payload
         more = self.torques.use(law.terms, self.latest, loaded=loaded)
         self._brake.held = self._brake.held - more  # a held arm gets the same torque
-        if law.has_gains and not self._before.has_gains:
+        if law.has_gains and not self._replaced.has_gains:
             self.reference.hold(None)  # a person may have guided the arm away
 
     def follow(
@@ -402,6 +394,11 @@ class Feedforward:
             return Status(self.state, self.why, remedy, self.faulty)
 
     @property
+    def started(self) -> bool:
+        """Whether torques begin as soon as joint states allow it."""
+        return self._wanted and not self.faulty
+
+    @property
     def ended(self) -> bool:
         """Whether the core was stopped, and sends nothing more until `start`."""
         return self.state is State.SILENT and not (self.started or self._hold)
@@ -410,6 +407,11 @@ class Feedforward:
     def usable(self) -> bool:
         """Whether enough good joint states came in a row."""
         return self._good >= GOOD_STATES
+
+    @property
+    def torque(self) -> Array:
+        """The torque that `step` or `tick` returned last, (n,) [N m]."""
+        return self._sent[-1] if self._sent else self.zero
 
     # One joint state ---------------------------------------------------------------------------
 
@@ -443,15 +445,15 @@ class Feedforward:
             if self._waited == LONG_WAIT:
                 _LOG.warning('%s', self.status)
             order = self.states.order(time)
-            if order == 'late' and waits and self.started:
-                self.why = f'the time of joint states does not go on ({time:g} s again)'
             if order == 'late':
-                # By the clock of the stamps, if it is known: simulated time may have begun anew.
-                silence = now - self._heard if age is None else time + age - self._heard_at
-                return self.tick(now, silence)
-            if order:
-                if now < self._heard:
-                    self._lost_at.clear()  # how long ago is not known any more
+                if waits and self.started:
+                    self.why = f'the time of joint states does not go on ({time:g} s again)'
+                # In simulated time, silence is counted by that clock, as far as it is known.
+                silence = None if age is None else time + age - self._arrived[1]
+                return self.tick(now, now - self._arrived[0] if silence is None else silence)
+            if order == 'set back':
+                if now < self._arrived[0]:
+                    self._lost_at.clear()  # how long ago that was is not known any more
                 torque = self.lose('the clock of the joint states was set back', now)
                 self._forget()
                 return torque
@@ -462,7 +464,7 @@ class Feedforward:
                 self.latest = None
                 return self.lose(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age)
-            self._heard, self._heard_at, self._q = now, time + (age or 0.0), q
+            self._arrived = now, time + (age or 0.0)
             reference, terms = self.reference.at(time), self.law.terms
             if terms.friction is not None:
                 terms.friction.follow(time, q)
@@ -470,10 +472,10 @@ class Feedforward:
             if wrong:
                 return self.lose(wrong, now, faulty=faulty)
             self._good, self.trouble = self._good + 1, ''
-            sent = list(self._commands)
+            sent = list(self._sent)
             if self.state not in ACTIVE:
                 self._may_begin(state)
-            torque = self._answer(state, reference, now)  # what is found below changes the next
+            torque = self._answer(state, reference, now)
             self.torques.observe(state, measured, sent, self.states.late)
             if self.state is State.RUNNING:
                 self._judge(state, reference)
@@ -490,14 +492,13 @@ class Feedforward:
         with self._lock:
             share = 1.0
             if silence is None:
-                silence = now - self._heard
+                silence = now - self._arrived[0]
             elif self.limits.max_state_age > 0.0:
                 share = max(0.0, 1.0 - self.states.age / self.limits.max_state_age)
             patience = max(share * self.limits.state_timeout, 3.0 * self.states.period)
             if self.state in ACTIVE and silence > patience:
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
-            self._falls = self._falls and silence <= FOLLOWED_S
-            return self._unanswered(now)
+            return self._unanswered(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
 
@@ -508,52 +509,41 @@ class Feedforward:
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
         with self._lock:
-            self._good, self.trouble, self._falls, self._over_s = 0, why, False, 0.0
+            self._good, self.trouble, self._over_s = 0, why, 0.0
             self.states.forget_drift()
             self.counts['unusable states'] += 1
-            waits = self.state is State.SILENT and self.started
-            active = self.state in ACTIVE
-            if active:
+            if self.state in ACTIVE:
                 self.counts['stops'] += 1
                 self._lost_at.append(now)
                 often = len(self._lost_at) > MOST_RESTARTS
                 if often and now - self._lost_at[0] < RESTART_WINDOW_S:
                     why = f'stopped {len(self._lost_at)} times within a minute: {why}'
                     faulty = True
-            waits = waits or (faulty and not self.faulty)
-            why = self._with_reason(why)
-            if faulty:  # the arm is not held by measurements that may be wrong
-                self.faulty, self._hold = True, False
-            if active:
-                self._change(Event.LOST, why)
-            elif waits:
+                self._end(why, faulty=faulty)
+            elif faulty and not self.faulty:
+                self.why, self.faulty = why, True
+            elif self.state is State.SILENT and self.started:
                 self.why = why
-            return self._unanswered(now)
+            self._hold = self._hold and not faulty
+            return self._unanswered(now, math.inf)
 
-    def _unanswered(self, now: float) -> Array:
+    def _unanswered(self, now: float, silence: float) -> Array:
         """Return the torque where no state is answered: the next one of a stop, or the last."""
         if self.state is State.STOPPING:
-            return self._stop_step(now)
+            return self._stop_step(now, silence)
         self.sends = False
         return self.torque.copy()
 
     def _forget(self) -> None:
-        """Forget all joint states."""
+        """Forget all joint states, and what was found from them."""
         self.states.forget()
-        self._good = 0
-        self._heard = self._heard_at = 0.0  # when the last state came, by two clocks
-        self._sent_at = -math.inf
-        # The torques of the latest states, some of which are late; the last one may still act.
-        acting = [] if self._last is None else [self._last]
-        self._commands: deque[Array] = deque(acting, maxlen=64)
         self.torques.forget()
-        self._over_s = self._fast_s = 0.0
-        self._falls = False  # whether the arm moved at the last state of a stop
+        self._good, self._arrived = 0, (0.0, 0.0)
+        self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
+        self._sent = deque(list(self._sent)[-1:], maxlen=LATEST)
+        self._over_s = self._fast_s = 0.0  # time beyond the bounds on torque, and on speed
         self._moved_at = -math.inf  # stamp at which the reference moved last
-        self._take_deadline = -math.inf  # stamp at which the receiver must have taken a torque
-        self._begins = False  # whether the next torque begins a ramp at the last one
-        self._before = None
-        self._ramp, self._ramp_at = self.zero, -math.inf  # torque beside the law's, and since when
+        self._take_deadline = -math.inf  # stamp until which the receiver may take a first torque
 
     # 2. May torques begin? ---------------------------------------------------------------------
 
@@ -580,10 +570,13 @@ class Feedforward:
                 'clocks differ'
             )
         swings = self.law.swings(self.states.period, age)
-        carried = self.law.terms.adds_gravity
-        held = self.torques.idle or self.limits.held_until_commanded
-        if swings or not self.torques.measured or (held and not carried):
+        if swings or not self.torques.measured:
             return swings
+        # Before the first torque brakes hold an arm that does not carry itself: no torque is
+        # measured then, or one that says nothing.
+        braked = self.torques.idle or self.limits.held_until_commanded
+        if braked and not self.law.terms.adds_gravity:
+            return ''
         return self.torques.departs(self.torques.narrow)
 
     def _begin(self, state: StateTerms) -> None:
@@ -594,75 +587,68 @@ class Feedforward:
         """
         terms = self.law.terms
         if self.state is State.SILENT and not self._applied_when_silent:
-            carried, q = self._ended_with
-            if carried != terms.adds_gravity or np.abs(state.q - q).max() > SHIFTED:
-                self._last = None
-        if self._last is None:
+            added, q = self._ended_with
+            if added != terms.adds_gravity or np.abs(state.q - q).max() > SHIFTED:
+                self._sent.clear()  # another receiver, or the arm was moved
+        if not self._sent:
             acts = terms.gravity(state.q) if self.torques.idle else self.torques.acting
-            self._last = self._limiter.clipped(self.zero if terms.adds_gravity else acts)
+            self._sent.append(self._limiter.clipped(self.zero if terms.adds_gravity else acts))
         self.torques.forget_torque()
         self._run(Event.BEGIN)
         self._over_s, self._take_deadline = -OPENING_S, state.stamp + TAKEN_S
         if self.limits.try_joints:
             self._trial = JointTrial(self.description, self.torques.wide[0])
 
-    # 3. Run, or brake --------------------------------------------------------------------------
-
     def _run(self, event: Event) -> None:
         self._over_s = self._fast_s = 0.0
         self._moved_at, self._trial = -math.inf, None
+        self._ramp = self._replaced = None
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
-        self._begins, self._before = True, None
         self._change(event, '')
+
+    # 3. Run, or brake --------------------------------------------------------------------------
 
     def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
         """Return the torque for a usable state."""
-        if self.state is State.RUNNING:
-            if self.law.has_gains and reference is None and self._trial is None:
-                self.reference.hold(state.q)
-            desired = self._ramped(state, reference) if self._trial is None else self._tried(state)
-        elif self.state in ACTIVE:
-            desired = self._braked(state)
-        elif self.state is State.SILENT:
-            if not self._applied_when_silent:
-                return self._unanswered(now)
-            desired = self._resting()
+        desired = self._desired(state, reference)
         if self.state in ACTIVE and not np.isfinite(desired).all():
-            self._give_up('the computed torque is not finite')
-        if self.state is State.STOPPING:
-            moves = bool(np.abs(state.dq).max() > REST_SPEED)
-            self._falls = moves and not self.law.terms.adds_gravity
-            return self._stop_step(now)
-        return self._limited(desired, self.states.elapsed, now)
+            self._end('the computed torque is not finite', faulty=True)
+        sends = self.state in ACTIVE or self._applied_when_silent
+        if self.state is State.STOPPING or not sends:
+            return self._unanswered(now, 0.0)
+        return self._sent_torque(desired, self.states.elapsed, now)
 
-    def _give_up(self, why: str, event: Event = Event.LOST) -> None:
-        """End all torques without braking, because states or torques are wrong: a fault."""
-        self.faulty, self._hold = True, False
-        self._change(event, why)
+    def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
+        """Return the torque that the present state of the core asks for; it may end that state."""
+        if self.state is State.RUNNING and self._trial is not None:
+            return self._tried(state, self._trial)
+        if self.state is State.RUNNING:
+            if self.law.has_gains and reference is None:
+                self.reference.hold(state.q)
+            return self._ramped(state, reference)
+        return self._braked(state) if self.state in ACTIVE else self._resting()
 
     def _ramped(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """Return the torque of the law, reached by a ramp after a start or a change of the law."""
-        desired, before, self._before = self.law.torque(state, reference), self._before, None
+        desired, old, self._replaced = self.law.torque(state, reference), self._replaced, None
         left = max(0.0, 1.0 - (state.stamp - self._ramp_at) / RAMP_S)
-        if self._begins and self._last is not None:
-            self._ramp = self._last - desired
-        elif before is not None:
-            old = before.terms.at(state.stamp, state.q, state.dq, reference)
-            self._ramp = left * self._ramp + before.torque(old, reference) - desired
+        if self._ramp is None:
+            before = self.torque
+        elif old is not None:
+            terms = old.terms.at(state.stamp, state.q, state.dq, reference)
+            before = old.torque(terms, reference) + left * self._ramp
         else:
             return desired + left * self._ramp
-        self._begins, self._ramp_at = False, state.stamp
-        return desired + self._ramp
+        self._ramp, self._ramp_at = before - desired, state.stamp
+        return before
 
-    def _tried(self, state: StateTerms) -> Array:
+    def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
-        trial = self._trial
-        assert trial is not None
         torque = trial.torque(state, self.law.terms, self.states.elapsed, self.states.age)
         if trial.joint == len(self.names):
-            self._trial, self._begins = None, True
+            self._trial = self._ramp = None
         if trial.wrong:
-            self._give_up(trial.wrong)
+            self._end(trial.wrong, faulty=True)
         return self.law.feedforward(state, self.zero) + torque
 
     def _braked(self, state: StateTerms) -> Array:
@@ -673,10 +659,21 @@ class Feedforward:
             state, terms, unexplained, self.states.elapsed, self.states.age, gains
         )
         if self.state is State.BRAKING and brake.driven:
-            self._give_up(f'{self.why}; {brake.driven}', Event.DRIVEN)
+            self._end(brake.driven, faulty=True, event=Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
         return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
+
+    def _end(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
+        """End all torques without braking; a fault lets go of the arm: measurements are wrong."""
+        why = self._with_reason(why)
+        self.faulty, self._hold = self.faulty or faulty, self._hold and not faulty
+        self._change(event, why)
+
+    def _with_reason(self, why: str) -> str:
+        """Return why the core does not command: what ended its torques first, then `why`."""
+        ended = self.faulty or self.state in (State.BRAKING, State.HOLDING)
+        return f'{self.why}; {why}' if ended and why not in self.why else why
 
     def _change(self, event: Event, why: str) -> None:
         """Change the state as TRANSITIONS says, and log it."""
@@ -690,10 +687,11 @@ class Feedforward:
 
     # 4. Limit the torque and its rate ----------------------------------------------------------
 
-    def _limited(self, desired: Array, elapsed: float, now: float) -> Array:
+    def _sent_torque(self, desired: Array, elapsed: float, now: float) -> Array:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
-        torque = self._last = self.torque = self._limiter.limit(desired, self._last, elapsed)
-        self._commands.append(torque)
+        last = self._sent[-1] if self._sent else None
+        torque = self._limiter.limit(desired, last, elapsed)
+        self._sent.append(torque)
         self.sends, self._sent_at = True, max(self._sent_at, now)
         if self._send is not None:
             self._send(torque)
@@ -702,24 +700,26 @@ class Feedforward:
         np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
         return torque.copy()  # the caller may write into it
 
-    def _stop_step(self, now: float) -> Array:
+    def _stop_step(self, now: float, silence: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
-        goal = self._resting()
-        torque = self._limited(goal, now - self._sent_at, now)
-        if np.array_equal(torque, goal) and not self._falls:
+        goal, state = self._resting(), self.latest
+        torque = self._sent_torque(goal, now - self._sent_at, now)
+        moves = state is not None and np.abs(state.dq).max() > REST_SPEED
+        known = moves and not self.trouble and silence <= FOLLOWED_S
+        if np.array_equal(torque, goal) and (self.law.terms.adds_gravity or not known):
             self._change(Event.END, self.why)
-            q = self.zero if self._q is None else self._q
+            q = self.zero if self.states.q is None else self.states.q
             self._ended_with = self.law.terms.adds_gravity, q
         return torque
 
     def _resting(self) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,)."""
-        terms = self.law.terms
-        if terms.adds_gravity or self._to_zero or self._q is None:  # no state has come
+        terms, q = self.law.terms, self.states.q
+        if terms.adds_gravity or self._to_zero or q is None:  # no state has come
             return self.zero
-        return self._limiter.clipped(terms.gravity(self._q))
+        return self._limiter.clipped(terms.gravity(q))
 
-    # 5. Is a torque or a speed beyond its bound? ----------------------------------------------
+    # 6. Does the arm do what it is told? ------------------------------------------------------
 
     def _judge(self, state: StateTerms, reference: ReferencePoint | None) -> None:
         """Brake an arm that does not do what the model says."""
@@ -729,7 +729,7 @@ class Feedforward:
             if self._trial is None:
                 self.stop(wrong, hold=True)
             else:
-                self._give_up(wrong)
+                self._end(wrong, faulty=True)
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
@@ -737,13 +737,8 @@ class Feedforward:
         shares = torques.shares(torques.wide)
         np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
         wrong = torques.departs(torques.wide) if shares.max() > 1.0 else ''
-        if state.stamp <= self._take_deadline:
-            share, sent = torques.acting / self._effort, self._commands[-1] / self._effort
-            little = torques.measured and share @ sent < 0.5 * sent @ sent
-            if little and speed.max() <= REST_SPEED:
-                wrong, self._over_s = '', -OPENING_S
-            else:
-                self._take_deadline = -math.inf  # a torque is taken, or nothing holds the arm
+        if self._is_untaken(state):
+            wrong, self._over_s = '', -OPENING_S
         self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
         if self._over_s >= HELD_S:
             return wrong
@@ -760,3 +755,18 @@ class Feedforward:
             f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
             'moves)'
         )
+
+    def _is_untaken(self, state: StateTerms) -> bool:
+        """
+        Return whether the receiver has not taken a torque yet, while brakes hold the arm.
+
+        Then less than half of the sent torque is measured. A torque of zero counts as taken.
+        """
+        if state.stamp > self._take_deadline:
+            return False
+        measured, sent = self.torques.acting / self._effort, self.torque / self._effort
+        little = self.torques.measured and measured @ sent < 0.5 * sent @ sent
+        if little and np.abs(state.dq).max() <= REST_SPEED:
+            return True
+        self._take_deadline = -math.inf  # a torque is taken, or nothing holds the arm
+        return False

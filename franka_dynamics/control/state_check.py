@@ -62,7 +62,7 @@ class StateCheck:
     stamp : float or None
         Stamp of the latest possible state [s].
     q, dq : ndarray, shape (n,)
-        Its position [rad] and velocity [rad/s].
+        Its position [rad] and velocity [rad/s]; None and zero if no possible state has come.
     elapsed, age : float
         Time between it and the one before, and its age [s].
 
@@ -75,13 +75,14 @@ class StateCheck:
         # Bounds of position, velocity and effort, (3 n,).
         self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
         self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))
-        self._zero = np.zeros(arm.n)
+        self.dq = self._zero = np.zeros(arm.n)
+        self.q: Array | None = None
         self.forget()
 
     def forget(self) -> None:
-        """Forget all joint states."""
+        """Forget all joint states but the last position."""
         self.stamp: float | None = None
-        self.q = self.dq = self._drift = self._zero
+        self._drift = self._zero
         self.elapsed = self.age = 0.0
         self._behind = 0
         self._periods = deque[float](maxlen=WINDOW)
@@ -203,7 +204,7 @@ class StateCheck:
     def _leaps(self, q: Array, dq: Array) -> str:
         """Return which joint moved as it cannot, or not as its velocity says; or ''."""
         gap = self.elapsed
-        if gap == 0.0:  # the first state
+        if gap == 0.0 or self.q is None:  # the first state
             return ''
         moved = q - self.q
         far = np.abs(moved) > SPEED_SLACK * self._velocity * gap + JUMP_SLACK
