@@ -184,7 +184,8 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     node.trigger_configure()
     node.trigger_activate()
     node.command()
-    node.controller._heard -= 20.0  # as after a pause of 20 s
+    arrived, clock = node.controller._arrived
+    node.controller._arrived = arrived - 20.0, clock  # as after a pause of 20 s
     node._got_state = True  # one look is left out after a state, and no more
     node.run_due()
     assert node.controller.state is State.RUNNING
