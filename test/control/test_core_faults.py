@@ -32,7 +32,7 @@ def body(mass):
     return Settings(payload=payload(mass)).payload_inertia()
 
 
-HEAVY = {'payload': payload(3.0)}
+HEAVY = {'payload': payload(2.2)}
 TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75))}  # by 30 degrees
 WRONG = [
     (FER, {'target': 'mujoco'}),
