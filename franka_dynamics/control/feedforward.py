@@ -12,13 +12,10 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 5. What do the joints get that the model does not explain?   `UnexplainedTorque`
 6. Does the arm do what it is told?              `_misbehaves`
 
-Parts 5 and 6 follow the torque, so that they do not delay it; what they find changes the next
-torque. `state_check` finds whether a state is possible, `control_law` the torque of the model and
-the gains, `reference` the desired motion, `braking` the braking torque.
-
+Parts 5 and 6 come last so that they do not delay the torque; what they find changes the next one.
 The five states, and all that leads from one to another, stand in TRANSITIONS. Beside the state
-there is only what the user wants (`start`, `stop`) and the latched fault, if any. `status` gives
-the reason of the present state, and what makes torques begin again.
+there are only what the user wants (`start`, `stop`) and a latched fault. `status` gives the reason
+of the present state, and what makes torques begin again.
 """
 
 from __future__ import annotations
@@ -125,7 +122,6 @@ PERIOD_MARGIN = 1.05
 CLEARING = 'clear the fault by start()'  # how a status says it
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
-LATEST = 64  # number of sent torques that are kept, because states may be that many torques old
 
 
 class Status(NamedTuple):
@@ -177,7 +173,7 @@ class Feedforward:
     trouble : str
         Why the latest joint state cannot be used; '' if it can.
     sends : bool
-        Whether that torque is new and to be applied; a node publishes it only then.
+        Whether the latest torque is new; a node publishes it only then.
 
     """
 
@@ -220,8 +216,9 @@ class Feedforward:
         self._ramp: Array | None = None  # beside the law's torque [N m]; None: begins at the last
         self._ramp_at = 0.0  # stamp at which the ramp began
         self._trial: JointTrial | None = None  # while joints are tried
-        self._good = 0  # number of usable states in a row
-        self._arrived = 0.0, 0.0  # when the last state came, by the clocks of `now` and stamps
+        self._over_s = self._fast_s = 0.0  # time beyond the bounds on torque, and on speed
+        self._moved_at = -math.inf  # stamp at which the reference moved last
+        self._take_deadline = -math.inf  # stamp until which the receiver may take a first torque
         self.reset()
 
     TICK_S, LONGEST_BRAKING_S = LONGEST_STEP_S, LONGEST_S
@@ -246,12 +243,22 @@ class Feedforward:
                     self.why = self.trouble
             self._hold = False
             self._waited = 0  # states since no torque begins, though the user did not stop
-            self._sent = deque[Array](maxlen=LATEST)  # the last one acts, if there is one
+            self._sent = deque[Array]()
             self._ended_with = False, self.zero  # whether the target added gravity, and q
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)  # when states were lost [s]
             self._forget()
             self.states.q = None
             self.law.terms.restart()
+
+    def _forget(self) -> None:
+        """Forget all joint states."""
+        self.states.forget()
+        self.torques.forget()
+        self._good = 0  # number of usable states in a row
+        self._arrived = 0.0, 0.0  # when the last state came, by the clocks of `now` and stamps
+        self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
+        # As many sent torques as a state may be old; the last one acts, if there is one.
+        self._sent = deque(list(self._sent)[-1:], maxlen=64)
 
     def start(self) -> None:
         """
@@ -472,13 +479,17 @@ class Feedforward:
             if wrong:
                 return self.lose(wrong, now, faulty=faulty)
             self._good, self.trouble = self._good + 1, ''
-            sent = list(self._sent)
+            before = list(self._sent)
             if self.state not in ACTIVE:
                 self._may_begin(state)
             torque = self._answer(state, reference, now)
-            self.torques.observe(state, measured, sent, self.states.late)
-            if self.state is State.RUNNING:
-                self._judge(state, reference)
+            self.torques.observe(state, measured, before, self.states.late)
+            wrong = self._misbehaves(state, reference) if self.state is State.RUNNING else ''
+            self.counts['faults'] += bool(wrong)
+            if wrong and self._trial is not None:
+                self._end(wrong, faulty=True)
+            elif wrong:
+                self.stop(wrong, hold=True)
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -509,7 +520,7 @@ class Feedforward:
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
         with self._lock:
-            self._good, self.trouble, self._over_s = 0, why, 0.0
+            self._good, self.trouble = 0, why
             self.states.forget_drift()
             self.counts['unusable states'] += 1
             if self.state in ACTIVE:
@@ -534,17 +545,6 @@ class Feedforward:
         self.sends = False
         return self.torque.copy()
 
-    def _forget(self) -> None:
-        """Forget all joint states, and what was found from them."""
-        self.states.forget()
-        self.torques.forget()
-        self._good, self._arrived = 0, (0.0, 0.0)
-        self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
-        self._sent = deque(list(self._sent)[-1:], maxlen=LATEST)
-        self._over_s = self._fast_s = 0.0  # time beyond the bounds on torque, and on speed
-        self._moved_at = -math.inf  # stamp at which the reference moved last
-        self._take_deadline = -math.inf  # stamp until which the receiver may take a first torque
-
     # 2. May torques begin? ---------------------------------------------------------------------
 
     def _may_begin(self, state: StateTerms) -> None:
@@ -555,7 +555,7 @@ class Feedforward:
             not_yet = self._not_yet()
             if not not_yet:
                 self._begin(state)
-            elif self.state is State.SILENT:
+            elif self.state is State.SILENT:  # else the reason of the stop stays
                 self.why = not_yet
 
     def _not_yet(self) -> str:
@@ -720,16 +720,6 @@ class Feedforward:
         return self._limiter.clipped(terms.gravity(q))
 
     # 6. Does the arm do what it is told? ------------------------------------------------------
-
-    def _judge(self, state: StateTerms, reference: ReferencePoint | None) -> None:
-        """Brake an arm that does not do what the model says."""
-        wrong = self._misbehaves(state, reference)
-        if wrong:
-            self.counts['faults'] += 1
-            if self._trial is None:
-                self.stop(wrong, hold=True)
-            else:
-                self._end(wrong, faulty=True)
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
