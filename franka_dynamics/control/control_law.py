@@ -9,8 +9,6 @@ creates each ControlLaw outside the control cycle.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from .limits import MOST_RATE
@@ -19,7 +17,6 @@ from .terms import StateTerms, TermModel
 from .trajectory import at_rest, ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
-from ..urdf.source import described
 
 # kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
 # [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
@@ -33,7 +30,7 @@ class ControlLaw:
     """
     The torque desired at a state, for one set of settings.
 
-    `description` is the arm (or its name or file) without the settings' payload. With `as_given`
+    `description` is the arm without the settings' payload. With `as_given`
     its joints have no other rotor inertia and friction than it says, as in a simulation; else at
     least those of the target's arms. Raises SettingsError if the settings cannot be used on this
     arm.
@@ -41,12 +38,11 @@ class ControlLaw:
 
     def __init__(
         self,
-        description: ArmDescription | str | Path,
+        description: ArmDescription,
         settings: Settings,
         *,
         as_given: bool = False,
     ) -> None:
-        description = described(description)
         settings.validate(description)
         self.description, self.settings = description, settings
         self.terms = TermModel(description, settings)

@@ -156,8 +156,6 @@ def torque_deviation(description: ArmDescription) -> Array:
     TORQUE_DEVIATION / cbrt(k). If no torque limit is known, all joints have TORQUE_DEVIATION.
     """
     effort = description.limit('effort')
-    known = effort[np.isfinite(effort)]
-    if not len(known) or not known.max() > 0.0:
-        return np.full(len(effort), TORQUE_DEVIATION)
-    strongest = known.max()
-    return TORQUE_DEVIATION * np.cbrt(np.where(np.isfinite(effort), effort, strongest) / strongest)
+    strongest = effort.max(where=np.isfinite(effort), initial=0.0) or 1.0
+    shares = np.where(np.isfinite(effort), effort, strongest) / strongest
+    return TORQUE_DEVIATION * np.cbrt(shares)

@@ -65,27 +65,24 @@ def replay_guard(
     `gravity` is in the space frame [m/s^2]. `progress` is called every 500 states with the number
     of states done and the number of all states.
     """
-    bound = bounds(arm)[1][0]
-    observer = MomentumObserver(PinocchioModel(arm, gravity))
-    friction = FrictionState(arm.friction)
-    largest, watched, stopped, over = np.zeros(arm.n), 0.0, float('nan'), 0.0
-    since = last = float(time[0])
-    states = zip(time.tolist(), q, dq, effort)
-    for count, (stamp, position, velocity, torque) in enumerate(states, start=1):
-        friction.follow(stamp, position)
-        external = observer.update(stamp, position, velocity, torque - friction.torque(velocity))
-        if stamp - last > LONGEST_GAP_S:
-            since, over = stamp, 0.0  # the observer restarted after the gap
-        elif stamp - since > _SETTLED_S:
-            largest = np.maximum(largest, np.abs(external))
-            watched += stamp - last
-            over = over + stamp - last if (np.abs(external) > bound).any() else 0.0
-            if over >= HELD_S and not stopped >= 0.0:
-                stopped = stamp - float(time[0])
-        last = stamp
-        if progress is not None and count % _PROGRESS_EVERY == 0:
-            progress(count, len(time))
-    return GuardReplay(largest / bound, largest, watched, stopped)
+    bound, observer = bounds(arm)[1][0], MomentumObserver(PinocchioModel(arm, gravity))
+    friction, external = FrictionState(arm.friction), np.empty_like(effort)
+    for k, stamp in enumerate(time.tolist()):
+        friction.follow(stamp, q[k])
+        torque = effort[k] - friction.torque(dq[k])
+        external[k] = np.abs(observer.update(stamp, q[k], dq[k], torque))
+        if progress is not None and k % _PROGRESS_EVERY == 0:
+            progress(k, len(time))
+    elapsed = np.diff(time, prepend=time[0])
+    # The observer restarts after a gap, and settles then.
+    restarted = np.maximum.accumulate(np.where(elapsed > LONGEST_GAP_S, time, time[0]))
+    settled = time - restarted > _SETTLED_S
+    largest = external.max(axis=0, where=settled[:, None], initial=0.0)
+    over = settled & (external > bound).any(axis=1)
+    total = np.cumsum(elapsed * over)
+    held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= HELD_S
+    stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
+    return GuardReplay(largest / bound, largest, float(elapsed[settled].sum()), stopped)
 
 
 def learnt(found: GuardReplay) -> tuple[float, ...]:

@@ -9,7 +9,6 @@ import numpy as np
 from .request import TrajectoryRequest
 from ..arm import ArmDescription
 from ..errors import SettingsError
-from ..typing import Array
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
 # no two joints move in proportion.
@@ -47,28 +46,11 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     velocity = np.gradient(position, time, axis=0)
     acceleration = np.gradient(velocity, time, axis=0)
     velocity[[0, -1]] = acceleration[[0, -1]] = 0.0
-    scale = _largest_scale(description, pose, (position, velocity, acceleration), amplitude)
-    return TrajectoryRequest(
-        description.joint_names,
-        time[::_FINE],
-        pose + scale * position[::_FINE],
-        scale * velocity[::_FINE],
-        scale * acceleration[::_FINE],
-    )
-
-
-def _largest_scale(
-    description: ArmDescription, pose: Array, unit: tuple[Array, Array, Array], amplitude: float
-) -> Array:
-    """Return the joints' largest scales (n,) within `amplitude` and _ROOM times the limits."""
-    position, velocity, acceleration = (np.abs(rows).max(axis=0) for rows in unit)
+    largest = [np.abs(rows).max(axis=0) for rows in (position, velocity, acceleration)]
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)
-    return np.minimum.reduce(
-        [
-            amplitude / position,
-            _ROOM * room / position,
-            _ROOM * np.minimum(high, -low) / velocity,
-            _ROOM * description.limit('acceleration') / acceleration,
-        ]
-    )
+    most = room, np.minimum(high, -low), description.limit('acceleration')
+    scales = [_ROOM * limit / size for limit, size in zip(most, largest)]
+    scale = np.minimum.reduce([amplitude / largest[0], *scales])
+    q, *rates = (scale * rows[::_FINE] for rows in (position, velocity, acceleration))
+    return TrajectoryRequest(description.joint_names, time[::_FINE], pose + q, *rates)

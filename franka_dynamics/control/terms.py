@@ -4,22 +4,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .settings import Settings
 from .trajectory import ReferencePoint
 from ..arm import ArmDescription
-from ..arm.friction import FrictionModel, LinearFriction, MaxwellSlipFriction, slip_bounds
+from ..arm.friction import LinearFriction, MaxwellSlipFriction, slip_bounds
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
-from ..urdf.source import described
 
 # Reference speeds [rad/s, m/s] below which no friction, and above which the full friction is
 # commanded, so that noise in a reference at rest causes no torque.
@@ -28,7 +25,7 @@ NO_FRICTION_BELOW, FULL_FRICTION_FROM = 0.005, 0.02
 DEVIATIONS_LEFT = 2.0
 
 
-class FrictionFeedforward:
+class FrictionFeedforward(FrictionState):
     """
     Friction torque to be commanded for a reference velocity.
 
@@ -41,54 +38,30 @@ class FrictionFeedforward:
     measured position, in `torque_along` the positions of the motion.
     """
 
-    def __init__(self, model: FrictionModel) -> None:
-        self._model = model
-        self._state = FrictionState(model)
-        self._linear = model if isinstance(model, LinearFriction) else None
-        if self._linear is not None:
-            self._coefficients = self._linear.coefficients
-            deviations = self._linear.deviations
-            self._reduced = (
-                np.zeros_like(self._coefficients)
-                if deviations is None
-                else DEVIATIONS_LEFT * deviations
-            )
-
-    def follow(self, stamp: float, q: Array) -> None:
-        """Update the Maxwell-slip elements with a position, shape (n,) [rad], at a stamp [s]."""
-        self._state.follow(stamp, q)
-
-    def restart(self) -> None:
-        """Forget all positions."""
-        self._state.restart()
-
     def torque(self, dq: Array) -> Array:
         """Return the friction torque to command at a reference velocity, shape (n,) [N m]."""
-        return self._least(dq, self._state.slip_bounds)
+        return self._least(dq, self.slip_bounds)
 
-    def torque_along(self, q: ArrayLike, dq: ArrayLike) -> Array:
+    def torque_along(self, q: Array, dq: Array) -> Array:
         """Return the friction torque to command at N points of a motion, shape (N, n) [N m]."""
-        velocity = np.asarray(dq, dtype=float)
-        bounds = np.zeros((2, len(velocity), 0, velocity.shape[-1]))
-        if isinstance(self._model, MaxwellSlipFriction):
-            bounds = slip_bounds(q, self._model.reach)
-        return self._least(velocity, bounds)
+        if isinstance(self.model, MaxwellSlipFriction):
+            return self._least(dq, slip_bounds(q, self.model.reach))
+        return self._least(dq, np.zeros((2, len(dq), 0, dq.shape[-1])))
 
     def _least(self, dq: Array, bounds: Array) -> Array:
         """Return the least friction torque along dq, (..., n), from the slip states' bounds."""
-        along = np.sign(dq)
-        if self._linear is None:
-            least = along * self._model.torque(dq)
-        else:
+        along, model = np.sign(dq), self.model
+        if isinstance(model, LinearFriction):
             # A friction term less the uncertainty of its coefficient is concave in the slip state,
             # so the minimum over slip states is at one of the bounds.
-            least = np.minimum(
-                *(
-                    along[..., None, :] * self._coefficients * terms
-                    - self._reduced * np.abs(terms)
-                    for terms in (self._linear.terms(dq, bound) for bound in bounds)
-                )
-            ).sum(axis=-2)
+            reduced = 0.0 if model.deviations is None else DEVIATIONS_LEFT * model.deviations
+            terms = (model.terms(dq, bound) for bound in bounds)
+            each = (
+                along[..., None, :] * model.coefficients * x - reduced * np.abs(x) for x in terms
+            )
+            least = np.minimum(*each).sum(axis=-2)
+        else:
+            least = along * super().torque(dq)
         above = np.abs(dq) - NO_FRICTION_BELOW
         speed = np.clip(above / (FULL_FRICTION_FROM - NO_FRICTION_BELOW), 0.0, 1.0)
         return np.asarray(along * speed * np.maximum(least, 0.0))
@@ -120,13 +93,9 @@ class TermModel:
     terms.friction is off. `description` is the arm without the settings' payload.
     """
 
-    def __init__(self, description: ArmDescription | str | Path, settings: Settings) -> None:
-        description = described(description)
+    def __init__(self, description: ArmDescription, settings: Settings) -> None:
         loaded = description.with_payload(settings.payload_inertia())
-        self.description = description
-        self.loaded = loaded
-        self.profile = settings.profile
-        self.gravity_vector = tuple(settings.gravity_vector)
+        self.loaded, self.profile = loaded, settings.profile
         self.true = PinocchioModel(loaded, settings.gravity_vector)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
