@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -23,8 +24,9 @@ from franka_dynamics.arm import load
 from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.messages import request_message
+from franka_dynamics.ros.messages import REFERENCE_STATE_QOS, request_message
 from franka_dynamics.ros.node_client import NodeClient, NodeClientError
+from franka_dynamics.ros.observer import read_status
 
 from .conftest import ArmStream, COMMAND
 from ..launch_files import launching
@@ -258,15 +260,22 @@ def test_a_motion_ends_where_it_should_and_a_stop_within_it_is_told(probe, launc
         with NodeClient('feedforward') as client:
             return client.play(request_message(multisine(arm, duration, 0.3), 2.0))
 
+    told = []
+    events = '/feedforward/reference_state'
+    probe.create_subscription(DiagnosticArray, events, told.append, REFERENCE_STATE_QOS)
+
+    def follows():
+        reports = [one.values for message in told for one in map(read_status, message.status)]
+        return any((one['number'], one['state']) == ('2', 'following') for one in reports)
+
     assert play(2.0) == 'finished'
-    probe.until(lambda: 'finished' in log.read_text(), "the node's own word")
     probe.until(lambda: len(states) > 0, 'a state')
     error = np.abs(np.array(states[-1].position) - arm.home)
     assert error.max() < TOLERANCE_RAD
     # Then a motion of ten seconds, which is stopped in its middle.
     with ThreadPoolExecutor(1) as pool:
         playing = pool.submit(play, 10.0)
-        probe.until(lambda: 'reference 2 following' in log.read_text(), 'the motion is followed')
+        probe.until(follows, 'the motion is followed')
         assert probe.transition('/feedforward', 4)  # deactivate
         with pytest.raises(NodeClientError, match='the motion was interrupted: '):
             playing.result()
