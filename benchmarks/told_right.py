@@ -379,10 +379,10 @@ def situations() -> Iterator[Situation]:
     yield Situation('bump of 30 N for 50 ms', hook=pushes((30.0, 0.0, 0.0), 0.05))
     yield Situation('bump of 30 N, firm', 'firm', hook=pushes((0.0, 30.0, 0.0), 0.05))
     yield Situation('displaced by 10 cm', hook=displaced(0.1))
-    for mass in (1.0, 2.5):
+    for mass in (1.0, 2.2):
         for told, word in ((-0.8, 'before'), (0.0, 'at once'), (0.3, '0.3 s late')):
             if told > 0.0 and mass > 1.5:
-                continue  # 2.5 kg that nobody told of are beyond the bounds by design
+                continue  # 2.2 kg that nobody told of are beyond the bounds by design
             yield Situation(
                 f'{mass:g} kg picked up, told {word}',
                 'firm',
@@ -390,7 +390,7 @@ def situations() -> Iterator[Situation]:
                 settings=known,
             )
     yield Situation(
-        '2.5 kg picked up, told before, gentle', hook=picks_up(2.5, -0.8), settings=known
+        '2.2 kg picked up, told before, gentle', hook=picks_up(2.2, -0.8), settings=known
     )
     yield Situation(
         '1 kg picked up and set down, mujoco', 'firm', 'mujoco', picks_up(1.0, 0.0, back=True)
