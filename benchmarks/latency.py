@@ -197,10 +197,12 @@ def remapped(device: str, command: str) -> list[str]:
 
 
 @contextmanager
-def devices(names: Sequence[str] = DEVICES) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """Run the feedforward node and the relay as processes."""
-    # The node stops while the relay is measured, because it gets no states; so allow restarts.
+def devices(
+    names: Sequence[str] = DEVICES, parameters: Sequence[str] = ()
+) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """Run the feedforward node, with more `parameters` as ROS arguments, and the relay."""
     options = ['-p', 'target:=mujoco', '--log-level', 'error']
+    options += [word for one in parameters for word in ('-p', one)]
     node = ['-m', 'franka_dynamics.ros.feedforward_node', *remapped('node', NODES_COMMAND)]
     words = {
         'node': [*node, *options],

@@ -87,9 +87,10 @@ def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
         ('mujoco_ros2_control', {}, 'mujoco'),
     ],
 )
-def test_a_generated_package_takes_the_torques_where_it_is_installed(
-    launched, tmp_path, name, given, target
+def test_a_generated_package_takes_the_torques_where_it_is_installed_and_else_a_warning_tells(
+    launched, tmp_path, name, given, target, caplog, monkeypatch
 ):
+    monkeypatch.setattr(logging.getLogger('launch.user'), 'handlers', [caplog.handler])
     index = tmp_path / 'share/ament_index/resource_index/packages'
     packages = ('fr3_feedforward', 'fr3_franka_hand_feedforward')
     for package in packages:
@@ -99,6 +100,16 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
     launch = partial(launched, name, **given)
     forward_name = f'{given.get("arm_prefix", "")}effort_controller'
     assert loaded(launch(robot_type='fr3')['spawner'])[0] == forward_name
+    assert f'WARNING: {forward_name} holds the last torque for ever' in caplog.text
+    assert 'codegen --package fr3_feedforward --arm fr3 --output src, then' in caplog.text
+    if name == 'franka_ros2':  # a controller with its own feedback takes no torques every cycle
+        caplog.clear()
+        launch(robot_type='fr3', controller='feedforward_trajectory_controller')
+        assert 'WARNING: ' not in caplog.text
+    else:  # the payload of franka_ros2 the robot knows: there a hand is no other model
+        launch(robot_type='fr3', hand='franka_hand')
+        line = '--package fr3_franka_hand_feedforward --arm fr3 --hand franka_hand --output src'
+        assert line in caplog.text
     for package in packages:
         (index / package).touch()
     # receiver:=none chooses the forward controller although a generated one is installed.
@@ -113,43 +124,13 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed(
     assert values['joints'] == list(joints)
     assert (values['target'], values['reference']) == (target, 'total_torque')
     assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
-    if name != 'franka_ros2':  # whose payload the robot knows: an arm with a hand is another model
+    if name != 'franka_ros2':
         _, values = loaded(launch(robot_type='fr3', hand='franka_hand')['spawner'])
         assert values['type'] == f'{packages[1]}/FeedforwardController'
     with pytest.raises(SettingsError, match='was generated for fr3_joint1 and so on, not for'):
         launch(robot_type='fr3v2', receiver='fr3_feedforward')
     with pytest.raises(RuntimeError, match='mine is not installed: franka-dynamics codegen'):
         launch(robot_type='fr3', receiver='mine')
-
-
-@pytest.mark.parametrize(
-    ('name', 'given', 'package'),
-    [
-        ('franka_ros2', {}, 'fr3_feedforward --arm fr3'),
-        ('gazebo', {'control': 'ros2_control'}, 'fr3_feedforward --arm fr3'),
-        (
-            'mujoco_ros2_control',
-            {'hand': 'franka_hand'},
-            'fr3_franka_hand_feedforward --arm fr3 --hand franka_hand',
-        ),
-    ],
-)
-def test_a_forward_controller_is_warned_of_with_the_line_that_generates_another(
-    launched, name, given, package, caplog, monkeypatch
-):
-    logger = logging.getLogger('launch.user')  # of LogInfo
-    monkeypatch.setattr(logger, 'handlers', [caplog.handler])
-    processes = launched(name, robot_type='fr3', **given)
-    assert loaded(processes['spawner'])[0] == 'effort_controller'
-    warning = 'WARNING: effort_controller holds the last torque for ever if the node is killed.'
-    line = f'franka-dynamics codegen --package {package} --output src, then colcon build'
-    assert warning in caplog.text
-    assert line in caplog.text
-    # A controller with its own feedback takes no torques every cycle.
-    if name == 'franka_ros2':
-        caplog.clear()
-        launched(name, robot_type='fr3', controller='feedforward_trajectory_controller')
-        assert 'WARNING: ' not in caplog.text
 
 
 @pytest.mark.parametrize('robot_type', ['panda', 'own'])
