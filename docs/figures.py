@@ -109,7 +109,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     torques.WRIST_NM,
                     wide[1],
                     wide_wrist[1],
-                    1e3 * core.HELD_S,
+                    1e3 * torques.HELD_S,
                 ),
             ),
             (

@@ -96,20 +96,14 @@ TRANSITIONS = {
     (State.STOPPING, Event.END): State.SILENT,
 }
 
-# A torque beyond its bound stops the arm after HELD_S [s], because elastic gears ripple; a speed
-# beyond its bound after FAST_S [s]. A joint may reach SPEED_FREE times its velocity limit, and
-# SPEED_FOLLOWING times if the reference moved faster than MOVES [rad/s] within FOLLOWING_S [s].
-HELD_S, FAST_S = 0.02, 0.003
-SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES = 0.6, 1.15, 0.5, 0.05
+# A joint may reach SPEED_FREE times its velocity limit, and SPEED_FOLLOWING times if the reference
+# moved faster than MOVES [rad/s] within FOLLOWING_S [s]; a faster one stops the arm after FAST_S.
+SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 0.003
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If there is no torque after
 # LONG_WAIT states, though the user did not stop, the log says why.
 GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
 RAMP_S = 0.2  # in which the torque goes from the last one or the old law's to the law's [s]
-# The brakes of an arm may open only once its receiver takes torques, which may be TAKEN_S [s]
-# after the first one is sent; opening takes OPENING_S [s]. Until both are over, the arm rests
-# whatever is sent, and no torque is judged.
-TAKEN_S, OPENING_S = 1.0, 0.05
 # If the target adds no gravity, a moving arm would fall once it gets no torque. Therefore a stop
 # does not end while the arm moves, unless no state has come for FOLLOWED_S [s].
 FOLLOWED_S = 0.05
@@ -207,7 +201,6 @@ class Feedforward:
         self.reference, self._brake = Reference(arm), Brake(arm)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
-        self.largest_of_bound = self.zero.copy()  # of unexplained torque in its wide bound
         self._wanted = True  # whether the user wants torques
         # A fault is latched; only a new object clears it; it has the arm held at rest; it has the
         # torque go to zero, because the receiver is not the target.
@@ -216,9 +209,8 @@ class Feedforward:
         self._ramp: Array | None = None  # beside the law's torque [N m]; None: begins at the last
         self._ramp_at = 0.0  # stamp at which the ramp began
         self._trial: JointTrial | None = None  # while joints are tried
-        self._over_s = self._fast_s = 0.0  # time beyond the bounds on torque, and on speed
+        self._fast_s = 0.0  # how long a joint has been faster than it may [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last
-        self._take_deadline = -math.inf  # stamp until which the receiver may take a first torque
         self.reset()
 
     TICK_S, LONGEST_BRAKING_S = LONGEST_STEP_S, LONGEST_S
@@ -280,7 +272,7 @@ class Feedforward:
             self.faulty = self._hold = self._to_zero = False
             self._lost_at.clear()
             self.counts.clear()
-            self.largest_share[:] = self.largest_of_bound[:] = 0.0
+            self.largest_share[:] = self.torques.largest[:] = 0.0
             if held:
                 self._run(Event.START)
 
@@ -341,9 +333,8 @@ class Feedforward:
         before, after = self.law.settings.target, law.settings.target
         if after != before and self.state is not State.SILENT:
             raise SettingsError(
-                f'target is {before} and cannot become {after} while torques are sent: who '
-                'carries the arm is decided before the first one. Stop, change target, and start '
-                'again.'
+                f'target is {before} and cannot become {after} while torques are sent; stop, '
+                'change target, and start again.'
             )
 
     def _use(self, law: ControlLaw) -> None:
@@ -593,16 +584,14 @@ class Feedforward:
         if not self._sent:
             acts = terms.gravity(state.q) if self.torques.idle else self.torques.acting
             self._sent.append(self._limiter.clipped(self.zero if terms.adds_gravity else acts))
-        self.torques.forget_torque()
+        self.torques.begin(state.stamp)
         self._run(Event.BEGIN)
-        self._over_s, self._take_deadline = -OPENING_S, state.stamp + TAKEN_S
         if self.limits.try_joints:
             self._trial = JointTrial(self.description, self.torques.wide[0])
 
     def _run(self, event: Event) -> None:
-        self._over_s = self._fast_s = 0.0
-        self._moved_at, self._trial = -math.inf, None
-        self._ramp = self._replaced = None
+        self._fast_s, self._moved_at = 0.0, -math.inf
+        self._trial = self._ramp = self._replaced = None
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
         self._change(event, '')
 
@@ -723,40 +712,19 @@ class Feedforward:
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        speed, elapsed, torques = np.abs(state.dq), self.states.elapsed, self.torques
-        shares = torques.shares(torques.wide)
-        np.maximum(self.largest_of_bound, shares, out=self.largest_of_bound)
-        wrong = torques.departs(torques.wide) if shares.max() > 1.0 else ''
-        if self._is_untaken(state):
-            wrong, self._over_s = '', -OPENING_S
-        self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
-        if self._over_s >= HELD_S:
-            return wrong
+        elapsed = self.states.elapsed
+        wrong = self.torques.lasting(state, self.torque, elapsed)
         if reference is not None and np.abs(reference.dq).max() > MOVES:
             self._moved_at = state.stamp
         follows = state.stamp - self._moved_at < FOLLOWING_S
         allowed = (SPEED_FOLLOWING if follows else SPEED_FREE) * self._velocity
+        speed = np.abs(state.dq)
         self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
-        if self._fast_s < FAST_S:
-            return ''
+        if wrong or self._fast_s < FAST_S:
+            return wrong
         joint = int((speed / allowed).argmax())
         return (
             f'{self.names[joint]} moves at {state.dq[joint]:.2f} rad/s, and {allowed[joint]:.2f} '
             f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
             'moves)'
         )
-
-    def _is_untaken(self, state: StateTerms) -> bool:
-        """
-        Return whether the receiver has not taken a torque yet, while brakes hold the arm.
-
-        Then less than half of the sent torque is measured. A torque of zero counts as taken.
-        """
-        if state.stamp > self._take_deadline:
-            return False
-        measured, sent = self.torques.acting / self._effort, self.torque / self._effort
-        little = self.torques.measured and measured @ sent < 0.5 * sent @ sent
-        if little and np.abs(state.dq).max() <= REST_SPEED:
-            return True
-        self._take_deadline = -math.inf  # a torque is taken, or nothing holds the arm
-        return False

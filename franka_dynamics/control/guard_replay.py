@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .external_torque import LONGEST_GAP_S, MomentumObserver
-from .feedforward import HELD_S
-from .unexplained_torque import bounds
+from .unexplained_torque import bounds, HELD_S
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY

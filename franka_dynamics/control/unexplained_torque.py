@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .braking import REST_SPEED
 from .external_torque import friction_in_effort, MomentumObserver
 from .settings import per_joint
 from .state_check import Limits
@@ -38,6 +39,12 @@ NARROW, WIDE, WIDE_WRIST, WRIST_NM = (0.10, 0.20), (0.15, 0.20), (0.30, 0.3125),
 # For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
 # new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
 PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
+# A torque beyond its bound stops the arm after HELD_S [s], because elastic gears ripple.
+HELD_S = 0.02
+# The brakes of an arm may open only once its receiver takes torques, which may be TAKEN_S [s]
+# after the first one is sent; opening takes OPENING_S [s]. Until both are over, the arm rests
+# whatever is sent, and no torque is judged.
+TAKEN_S, OPENING_S = 1.0, 0.05
 IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
 
 
@@ -55,6 +62,8 @@ class UnexplainedTorque:
         The last measured torque without the gravity torque that the target adds [N m].
     narrow, wide : ndarray, shape (2, n)
         Bounds before the first torque and afterwards, see `bounds` [N m].
+    largest : ndarray, shape (n,)
+        The largest share of an unexplained torque in its wide bound that `lasting` has seen.
 
     """
 
@@ -62,7 +71,9 @@ class UnexplainedTorque:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
         self.narrow, self.wide = bounds(arm, limits.joint_factors)
-        self._terms = terms
+        self._terms, self.largest = terms, self._zero.copy()
+        self._over_s = 0.0  # how long a torque has been beyond its wide bound [s]
+        self._take_deadline = 0.0  # stamp until which the receiver may take a first torque
         self.forget()
 
     def forget(self) -> None:
@@ -74,9 +85,10 @@ class UnexplainedTorque:
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
-    def forget_torque(self) -> None:
-        """Take the torque that is not explained for zero, as before the first torque."""
+    def begin(self, stamp: float) -> None:
+        """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
         self._observer.forget_torque()
+        self._over_s, self._take_deadline = -OPENING_S, stamp + TAKEN_S
 
     def use(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
@@ -156,6 +168,36 @@ class UnexplainedTorque:
             lifted = self._pick_up[1]
             motion, command = less_load(motion, lifted), less_load(command, lifted)
         return (motion, bound[0 if self.measured else 1]), (command, bound[1])
+
+    def lasting(self, state: StateTerms, sent: Array, elapsed: float) -> str:
+        """
+        Return which torque has departed from the model by more than `wide` for HELD_S, or ''.
+
+        To be called at each state, `elapsed` [s] after the one before; `sent` is the torque that
+        is sent now, (n,) [N m].
+        """
+        shares = self.shares(self.wide)
+        np.maximum(self.largest, shares, out=self.largest)
+        wrong = self.departs(self.wide) if shares.max() > 1.0 else ''
+        if self._is_untaken(state, sent):
+            wrong, self._over_s = '', -OPENING_S
+        self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
+        return wrong if self._over_s >= HELD_S else ''
+
+    def _is_untaken(self, state: StateTerms, sent: Array) -> bool:
+        """
+        Return whether the receiver has not taken a torque yet, while brakes hold the arm.
+
+        Then less than half of the sent torque is measured. A torque of zero counts as taken.
+        """
+        if state.stamp > self._take_deadline:
+            return False
+        acting, sent = self.acting / self._effort, sent / self._effort
+        little = self.measured and acting @ sent < 0.5 * sent @ sent
+        if little and np.abs(state.dq).max() <= REST_SPEED:
+            return True
+        self._take_deadline = -np.inf  # a torque is taken, or nothing holds the arm
+        return False
 
     def departs(self, bound: Array) -> str:
         """Return which joint's torque departs from the model by more than a bound, or ''."""

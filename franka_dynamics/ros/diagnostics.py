@@ -227,8 +227,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
         # Since the last diagnostics: a torque that came near a bound is told once.
-        status, shares = status_of(controller), controller.largest_of_bound.tolist()
-        controller.largest_of_bound[:] = 0.0
+        status, shares = status_of(controller), controller.torques.largest.tolist()
+        controller.torques.largest[:] = 0.0
         level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
         since, before = self._counted
