@@ -311,14 +311,28 @@ class Feedforward:
         while True:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
-                if self.law is before:  # no other thread has changed settings meanwhile
-                    return self._use(law)
+                if self.law is before and not self._sends_to_another(law):
+                    self.law, self._replaced = law, self._replaced or before
+                    loaded = law.settings.payload != before.settings.payload
+                    more = self.torques.use(law.terms, self.latest, loaded=loaded)
+                    self._brake.held = self._brake.held - more  # a held arm gets the same torque
+                    if law.has_gains and not self._replaced.has_gains:
+                        self.reference.hold(None)  # a person may have guided the arm away
+                    return
+            # Another thread has changed settings or state meanwhile, so the law is made again.
 
     def prepare(self, **settings: Any) -> ControlLaw:
         """Return the law of changed settings, in a millisecond; raises as `change`."""
         law = self._made(self.law.settings.changed(**settings))
-        self._refuse_other_target(law)
+        if self._sends_to_another(law):
+            raise SettingsError(
+                f'target is {self.settings.target} and cannot become {law.settings.target} while '
+                'torques are sent; stop, change target, and start again.'
+            )
         return law
+
+    def _sends_to_another(self, law: ControlLaw) -> bool:
+        return self.state is not State.SILENT and law.settings.target != self.settings.target
 
     def _made(self, settings: Settings) -> ControlLaw:
         # The arm of a loop in MuJoCo has the rotors and the friction that it was given with.
@@ -328,24 +342,6 @@ class Feedforward:
         if swings:
             raise SettingsError(f'{swings}.')
         return law
-
-    def _refuse_other_target(self, law: ControlLaw) -> None:
-        before, after = self.law.settings.target, law.settings.target
-        if after != before and self.state is not State.SILENT:
-            raise SettingsError(
-                f'target is {before} and cannot become {after} while torques are sent; stop, '
-                'change target, and start again.'
-            )
-
-    def _use(self, law: ControlLaw) -> None:
-        self._refuse_other_target(law)
-        before, self.law = self.law, law
-        self._replaced = self._replaced or before
-        loaded = law.settings.payload != before.settings.payload
-        more = self.torques.use(law.terms, self.latest, loaded=loaded)
-        self._brake.held = self._brake.held - more  # a held arm gets the same torque
-        if law.has_gains and not self._replaced.has_gains:
-            self.reference.hold(None)  # a person may have guided the arm away
 
     def follow(
         self,
