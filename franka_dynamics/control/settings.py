@@ -134,13 +134,11 @@ class Settings:
         """
         Return the payload about the flange's origin, in the flange frame.
 
-        Raises SettingsError unless the payload is ten finite numbers that `payload_body` accepts:
-        a physical body (or zeros), neither too heavy nor too far from the flange.
+        Raises SettingsError unless the payload is ten finite numbers, and InertiaError unless
+        `payload_body` accepts them: a physical body (or zeros), neither too heavy nor too far from
+        the flange.
         """
-        try:
-            return payload_body(checked(self.payload, (10,), _PAYLOAD, SettingsError))
-        except InertiaError as error:
-            raise SettingsError(str(error)) from error
+        return payload_body(checked(self.payload, (10,), _PAYLOAD, SettingsError))
 
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
@@ -169,7 +167,8 @@ class Settings:
         self._require_gains(description)
         for spec in (*specs('torque'), *specs('motion')):
             if spec.kind == 'double':
-                check(spec, getattr(self, spec.name))
+                value = checked(getattr(self, spec.name), (), spec.name, SettingsError)
+                check(spec, float(value))
         if self.terms.friction and description.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {name} has no friction model; add one to the arm file '

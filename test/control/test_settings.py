@@ -51,6 +51,8 @@ def test_default_settings_are_valid_and_safe(arm):
         ({'payload': (1e9, *LOAD[1:])}, r'Are these grams'),
         ({'payload': (1.0, 0.0, 0.0, 150.0, *LOAD[4:])}, r'150 m .* Are these millimetres'),
         ({'scale': 1.5}, r'scale is 1.5; it must be within 0 and 1'),
+        ({'scale': np.nan}, r'scale must be finite numbers; got nan'),
+        ({'scale': '1'}, r'scale must be finite numbers'),
         ({'terms': Terms(friction=True)}, r'the target fci compensates friction itself'),
     ],
 )
