@@ -18,6 +18,7 @@ from franka_dynamics.arm.friction_state import LONGEST_GAP_S
 from franka_dynamics.cli.actions import MOUNTS
 from franka_dynamics.control import (
     braking,
+    control_law,
     external_torque,
     external_wrench,
     joint_trial,
@@ -74,7 +75,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (limits.MOST_RATE, 1e-3 * limits.MOST_RATE),
             ),
             ('until the joint moves by {} mrad', (1e3 * joint_trial.MOVED,)),
-            ('the torque ramps up within {} s', (core.RAMP_S,)),
+            ('the torque ramps up within {} s', (control_law.RAMP_S,)),
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
                 'at most {} 1/rad and {} s/rad times',
@@ -179,10 +180,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('{} s are dropped at each end', (filters.trim,)),
         ],
         'docs/howto/cpp.md': [
-            ('changed settings (`configure`) are ramps of {} s', (core.RAMP_S,)),
+            ('changed settings (`configure`) are ramps of {} s', (control_law.RAMP_S,)),
             ("{} rad beyond the joint's range", (state_check.POSITION_SLACK,)),
             ('changes by at most {} N m/s, except', (limits.MOST_RATE,)),
-            ("motion's torque begins by a ramp of {} s", (core.RAMP_S,)),
+            ("motion's torque begins by a ramp of {} s", (control_law.RAMP_S,)),
             ('is braked for longer than {} s', (braking.LONGEST_S,)),
         ],
         'docs/howto/gazebo.md': [
@@ -224,7 +225,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('by more than {} % and more than two standard', (100.0 * results.LEAST_GAIN,)),
         ],
         'docs/howto/real-arm.md': [
-            ('changes gradually, over {} s', (core.RAMP_S,)),
+            ('changes gradually, over {} s', (control_law.RAMP_S,)),
         ],
         'docs/troubleshooting.md': [
             ('changed by more than {} N m within a millisecond', (1e-3 * limits.MOST_RATE,)),

@@ -9,7 +9,7 @@ import json
 
 from ..arm import payload
 from ..arm.friction_state import LONGEST_GAP_S
-from ..control import braking, feedforward, limits, settings, state_check, terms
+from ..control import braking, control_law, limits, settings, state_check, terms
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
 from ..dynamics.model import GRAVITY
 
@@ -17,7 +17,7 @@ from ..dynamics.model import GRAVITY
 _CONSTANTS = (
     ('kMostRate', limits.MOST_RATE, '[N m/s] largest torque rate of any arm'),
     ('kLongestStep', limits.LONGEST_STEP_S, '[s] longest time that counts for a change of torque'),
-    ('kRampTime', feedforward.RAMP_S, '[s] ramp of a start and of a change'),
+    ('kRampTime', control_law.RAMP_S, '[s] ramp of a start and of a change'),
     ('kPositionSlack', state_check.POSITION_SLACK, '[rad] beyond a position limit'),
     ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),

@@ -21,6 +21,7 @@ from ..typing import Array
 # kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
 # [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
 FRICTION_DAMPING, MOST_PHASE = 0.2, 0.5 * np.pi
+RAMP_S = 0.2  # in which the torque goes to that of another law [s]
 # Shortest time from the end of a motion to an added point at rest [s]; tolerance for an
 # acceleration of zero [rad/s^2].
 _SHORTEST_REST_S, _NO_ACCELERATION = 0.001, 1e-6
@@ -147,3 +148,45 @@ class ControlLaw:
 def damping_rate(inertia: Array, kd: Array) -> float:
     """Return the largest eigenvalue of M^-1 diag(kd) [1/s]; shapes of M and kd: (n, n), (n,)."""
     return float(np.linalg.eigvals(np.linalg.solve(inertia, np.diag(kd))).real.max())
+
+
+class Ramp:
+    """
+    Lets the torque begin where it was before a start or a change of the law.
+
+    It reaches the torque of the law in use within RAMP_S.
+    """
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Let the next torque be the one that was sent last."""
+        self._beside: Array | None = None  # the torque beside the law's [N m]
+        self._since = 0.0  # stamp at which the ramp began
+        self._before: ControlLaw | None = None  # in use at the last state, if it was changed since
+
+    def change(self, before: ControlLaw) -> None:
+        """Let the next torque be that of the law `before`, in use until now, and its ramp."""
+        self._before = self._before or before
+
+    @property
+    def had_gains(self) -> bool:
+        """Whether the law in use at the last state had gains; after `change`."""
+        return self._before is not None and self._before.has_gains
+
+    def torque(
+        self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
+    ) -> Array:
+        """Return the torque of a law and the ramp; `last`, (n,) [N m], was sent last."""
+        desired, old, self._before = law.torque(state, reference), self._before, None
+        left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
+        if self._beside is None:
+            torque = last
+        elif old is not None:
+            terms = old.terms.at(state.stamp, state.q, state.dq, reference)
+            torque = old.torque(terms, reference) + left * self._beside
+        else:
+            return desired + left * self._beside
+        self._beside, self._since = torque - desired, state.stamp
+        return torque

@@ -12,10 +12,9 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 5. What do the joints get that the model does not explain?   `UnexplainedTorque`
 6. Does the arm do what it is told?              `_misbehaves`
 
-Parts 5 and 6 come last so that they do not delay the torque; what they find changes the next one.
-The five states, and all that leads from one to another, stand in TRANSITIONS. Beside the state
-there are only what the user wants (`start`, `stop`) and a latched fault. `status` gives the reason
-of the present state, and what makes torques begin again.
+Parts 5 and 6 come last so as not to delay the torque; what they find changes the next one. The
+five states, and all that leads from one to another, stand in TRANSITIONS. Beside the state there
+are only what the user wants (`start`, `stop`) and a latched fault. `status` says why it is so.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .braking import Brake, LONGEST_S, REST_SPEED
-from .control_law import ControlLaw
+from .control_law import ControlLaw, Ramp
 from .default_gains import weak_gains
 from .joint_trial import JointTrial
 from .limits import LONGEST_STEP_S, TorqueLimiter
@@ -103,7 +102,6 @@ SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If there is no torque after
 # LONG_WAIT states, though the user did not stop, the log says why.
 GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
-RAMP_S = 0.2  # in which the torque goes from the last one or the old law's to the law's [s]
 # If the target adds no gravity, a moving arm would fall once it gets no torque. Therefore a stop
 # does not end while the arm moves, unless no state has come for FOLLOWED_S [s].
 FOLLOWED_S = 0.05
@@ -156,8 +154,6 @@ class Feedforward:
     ----------
     state : State
         The present state; `status` says why.
-    TICK_S, LONGEST_BRAKING_S : float
-        How often `tick` is to be called, and how long braking takes at most [s].
     latest : StateTerms or None
         The latest joint state with its torque terms; None if one of its values is impossible.
     states : StateCheck
@@ -205,15 +201,14 @@ class Feedforward:
         # A fault is latched; only a new object clears it; it has the arm held at rest; it has the
         # torque go to zero, because the receiver is not the target.
         self.faulty = self._final = self._hold = self._to_zero = False
-        self._replaced: ControlLaw | None = None  # the law before a change, until the next state
-        self._ramp: Array | None = None  # beside the law's torque [N m]; None: begins at the last
-        self._ramp_at = 0.0  # stamp at which the ramp began
+        self._ramp = Ramp()  # of the torque after a start or a change of the law
         self._trial: JointTrial | None = None  # while joints are tried
         self._fast_s = 0.0  # how long a joint has been faster than it may [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last
         self.reset()
 
-    TICK_S, LONGEST_BRAKING_S = LONGEST_STEP_S, LONGEST_S
+    TICK_S = LONGEST_STEP_S  # how often `tick` is to be called without a state [s]
+    LONGEST_BRAKING_S = LONGEST_S
 
     # What users call ---------------------------------------------------------------------------
 
@@ -312,11 +307,12 @@ class Feedforward:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
                 if self.law is before and not self._sends_to_another(law):
-                    self.law, self._replaced = law, self._replaced or before
+                    self.law = law
+                    self._ramp.change(before)
                     loaded = law.settings.payload != before.settings.payload
                     more = self.torques.use(law.terms, self.latest, loaded=loaded)
                     self._brake.held = self._brake.held - more  # a held arm gets the same torque
-                    if law.has_gains and not self._replaced.has_gains:
+                    if law.has_gains and not self._ramp.had_gains:
                         self.reference.hold(None)  # a person may have guided the arm away
                     return
             # Another thread has changed settings or state meanwhile, so the law is made again.
@@ -442,9 +438,9 @@ class Feedforward:
             if order == 'late':
                 if waits and self.started:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
-                # In simulated time, silence is counted by that clock, as far as it is known.
-                silence = None if age is None else time + age - self._arrived[1]
-                return self.tick(now, now - self._arrived[0] if silence is None else silence)
+                # By the clock of stamps, if it is known: simulated time may be slow.
+                silence = now - self._arrived[0] if age is None else time + age - self._arrived[1]
+                return self.tick(now, silence)
             if order == 'set back':
                 if now < self._arrived[0]:
                     self._lost_at.clear()  # how long ago that was is not known any more
@@ -483,17 +479,12 @@ class Feedforward:
         """
         Return the torque while no joint state comes, shape (n,) [N m].
 
-        Call it about every millisecond without a state. `silence` is the time since the last state
-        [s], by default by `now` [s], the clock of `step`'s `now`; by the clock of stamps, as in
-        simulated time, less of it is allowed after an old state, whose torque was late already.
+        Call it every TICK_S without a state. `silence` is the time since the last state by the
+        clock of stamps, as in simulated time [s]; None: by `now` [s], the clock of `step`'s `now`.
         """
         with self._lock:
-            share = 1.0
-            if silence is None:
-                silence = now - self._arrived[0]
-            elif self.limits.max_state_age > 0.0:
-                share = max(0.0, 1.0 - self.states.age / self.limits.max_state_age)
-            patience = max(share * self.limits.state_timeout, 3.0 * self.states.period)
+            patience = self.states.patience(by_stamps=silence is not None)
+            silence = now - self._arrived[0] if silence is None else silence
             if self.state in ACTIVE and silence > patience:
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
             return self._unanswered(now, silence)
@@ -587,7 +578,8 @@ class Feedforward:
 
     def _run(self, event: Event) -> None:
         self._fast_s, self._moved_at = 0.0, -math.inf
-        self._trial = self._ramp = self._replaced = None
+        self._trial = None
+        self._ramp.begin()
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
         self._change(event, '')
 
@@ -610,28 +602,15 @@ class Feedforward:
         if self.state is State.RUNNING:
             if self.law.has_gains and reference is None:
                 self.reference.hold(state.q)
-            return self._ramped(state, reference)
+            return self._ramp.torque(self.law, state, reference, self.torque)
         return self._braked(state) if self.state in ACTIVE else self._resting()
-
-    def _ramped(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
-        """Return the torque of the law, reached by a ramp after a start or a change of the law."""
-        desired, old, self._replaced = self.law.torque(state, reference), self._replaced, None
-        left = max(0.0, 1.0 - (state.stamp - self._ramp_at) / RAMP_S)
-        if self._ramp is None:
-            before = self.torque
-        elif old is not None:
-            terms = old.terms.at(state.stamp, state.q, state.dq, reference)
-            before = old.torque(terms, reference) + left * self._ramp
-        else:
-            return desired + left * self._ramp
-        self._ramp, self._ramp_at = before - desired, state.stamp
-        return before
 
     def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
         torque = trial.torque(state, self.law.terms, self.states.elapsed, self.states.age)
         if trial.joint == len(self.names):
-            self._trial = self._ramp = None
+            self._trial = None
+            self._ramp.begin()
         if trial.wrong:
             self._end(trial.wrong, faulty=True)
         return self.law.feedforward(state, self.zero) + torque
@@ -687,14 +666,13 @@ class Feedforward:
 
     def _stop_step(self, now: float, silence: float) -> Array:
         """Return the next torque on the way to the resting torque; go on while the arm falls."""
-        goal, state = self._resting(), self.latest
+        goal, state, terms = self._resting(), self.latest, self.law.terms
         torque = self._sent_torque(goal, now - self._sent_at, now)
         moves = state is not None and np.abs(state.dq).max() > REST_SPEED
-        known = moves and not self.trouble and silence <= FOLLOWED_S
-        if np.array_equal(torque, goal) and (self.law.terms.adds_gravity or not known):
+        falls = moves and not (terms.adds_gravity or self.trouble or silence > FOLLOWED_S)
+        if np.array_equal(torque, goal) and not falls:
             self._change(Event.END, self.why)
-            q = self.zero if self.states.q is None else self.states.q
-            self._ended_with = self.law.terms.adds_gravity, q
+            self._ended_with = terms.adds_gravity, np.array(self.states.q)
         return torque
 
     def _resting(self) -> Array:

@@ -102,6 +102,18 @@ class StateCheck:
         """Median age of the latest states [s]; 0 if unknown."""
         return _median(self._ages)
 
+    def patience(self, *, by_stamps: bool) -> float:
+        """
+        Return the longest silence after which states have not ceased [s].
+
+        If silence is counted `by_stamps`, as in simulated time, it is shorter after an old state,
+        whose torque was late already.
+        """
+        share, most = 1.0, self._limits.max_state_age
+        if by_stamps and most > 0.0:
+            share = max(0.0, 1.0 - self.age / most)
+        return max(share * self._limits.state_timeout, 3.0 * self.period)
+
     @property
     def late(self) -> int:
         """Number of states, in the time between the last two, by which the latest is old."""
