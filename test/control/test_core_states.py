@@ -483,6 +483,14 @@ def test_a_clock_set_back_is_a_stop_and_leaves_the_reason_of_a_fault():
     assert script.core.counts['stops'] == 1
 
 
+def test_episodes_without_a_reset_are_no_stops_within_a_minute():
+    loop = core(MUJOCO, applied_when_silent=True)
+    for _ in range(2 * MOST_RESTARTS):
+        for k in range(200):
+            loop.step(HOME, STILL, 1e-3 * k)
+        assert loop.state is State.RUNNING, loop.status
+
+
 def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
     for script in (Script().braking(True), Script().holding()):
         script.core.stop('the user ends')
