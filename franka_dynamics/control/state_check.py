@@ -25,6 +25,13 @@ EFFORT_SLACK = 10.0  # a measured effort beyond this many torque limits is not i
 # A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
 # ALL_BEHIND-th in a row: then the clock was set back.
 CLOCK_SET_BACK_S, ALL_BEHIND = 1.0, 20
+# What a position, a velocity and an effort beyond the bounds of a joint are.
+_IMPOSSIBLE = (
+    'is at {:.4g} rad, which this arm cannot reach; check its driver, the order of the joints, '
+    'and that it is not in degrees',
+    'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
+    'has a measured effort of {:.4g} N m; check the unit in which its driver gives efforts',
+)
 WINDOW = 20  # number of latest states whose median period and age are taken
 
 
@@ -131,38 +138,16 @@ class StateCheck:
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
         """Return which value no state of this arm can have, or '', and whether it is a fault."""
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
-        # NaN is not within bounds either.
-        if ((every >= self._lowest) & (every <= self._highest)).all():
+        wrong = ~((every >= self._lowest) & (every <= self._highest))  # as NaN is
+        if not wrong.any():
             return '', False
-        n = len(self._names)
-        for name, values in (('position', q), ('velocity', dq), ('effort', effort)):
-            if values is not None and not np.isfinite(values).all():
-                joint = int((~np.isfinite(values)).argmax())
-                return f'the {name} of {self._names[joint]} is {values[joint]}', False
-        torque = self._zero if effort is None else effort
-        for values, wrong, what in (
-            (
-                q,
-                (q < self._lowest[:n]) | (q > self._highest[:n]),
-                'is at {:.4g} rad, which this arm cannot reach; check its driver, the order of '
-                'the joints, and that it is not in degrees',
-            ),
-            (
-                dq,
-                np.abs(dq) > self._highest[n : 2 * n],
-                'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
-            ),
-            (
-                torque,
-                np.abs(torque) > self._highest[2 * n :],
-                'has a measured effort of {:.4g} N m; check the unit in which its driver gives '
-                'efforts',
-            ),
-        ):
-            if wrong.any():
-                joint = int(wrong.argmax())
-                return f'{self._names[joint]} {what.format(values[joint])}', True
-        return '', False
+        unknown = ~np.isfinite(every)
+        first = int((unknown if unknown.any() else wrong).argmax())
+        what, joint = divmod(first, len(self._names))
+        if unknown.any():
+            name = ('position', 'velocity', 'effort')[what]
+            return f'the {name} of {self._names[joint]} is {every[first]}', False
+        return f'{self._names[joint]} {_IMPOSSIBLE[what].format(every[first])}', True
 
     def refuse_degrees(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are possible only as degrees."""
