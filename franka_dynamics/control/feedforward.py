@@ -198,9 +198,10 @@ class Feedforward:
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
-        # A fault is latched; only a new object clears it; it has the arm held at rest; it has the
-        # torque go to zero, because the receiver is not the target.
-        self.faulty = self._final = self._hold = self._to_zero = False
+        self.faulty = False  # whether a fault is latched, until `start`
+        self._hold = False  # whether the arm is held at rest meanwhile
+        self._to_zero = False  # whether the torque goes to zero: the receiver is not the target
+        self._final = False  # whether `start` does not clear the fault
         self._ramp = Ramp()  # of the torque after a start or a change of the law
         self._trial: JointTrial | None = None  # while joints are tried
         self._fast_s = 0.0  # how long a joint has been faster than it may [s]
@@ -358,10 +359,9 @@ class Feedforward:
         with self._lock:
             if self.state is not State.RUNNING or self._trial is not None:
                 raise ReferenceRefusedError(f'Nothing would follow the reference ({self.status}).')
-            measured = None
-            if not self.law.has_gains:  # a person may have guided the arm away
+            measured = None if self.law.has_gains else self.states.q
+            if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
-                measured = self.states.q
         return self.reference.follow(q, times, dq, ddq, start=start, mark=mark, measured=measured)
 
     @property
@@ -448,9 +448,9 @@ class Feedforward:
                 self._forget()
                 return torque
             wrong, faulty = self.states.impossible(q, dq, measured)
-            if wrong and self.states.stamp is None and self._applied_when_silent:
-                self.states.refuse_degrees(q)
             if wrong:
+                if self.states.stamp is None and self._applied_when_silent:
+                    self.states.refuse_degrees(q)
                 self.latest = None
                 return self.lose(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age)
