@@ -224,6 +224,11 @@ def test_impossible_settings_are_refused_in_one_sentence(built, change, message)
         replace(Settings(), **change).validate(arm)
 
 
+def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
+    handed = load('fr3', hand='franka_hand')
+    assert vectors(handed) != vectors(replace(handed, carried=2.9))
+
+
 def test_friction_is_the_nodes_and_forgets_where_the_arm_was_moved_unseen(rubbing):
     arm, library = rubbing
     rng, count = np.random.default_rng(5), 1000
