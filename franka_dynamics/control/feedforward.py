@@ -10,11 +10,11 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 3. Run, or brake.                                `_desired`, `_braked`
 4. Limit the torque and its rate, and send it.   `_sent_torque`, `_stop_step`
 5. What do the joints get that the model does not explain?   `UnexplainedTorque`
-6. Does the arm do what it is told?              `_misbehaves`
+6. Must the arm be braked from the next state on?   `_misbehaves`
 
 Parts 5 and 6 come last so as not to delay the torque; what they find changes the next one. The
-five states, and all that leads from one to another, stand in TRANSITIONS. Beside the state there
-are only what the user wants (`start`, `stop`) and a latched fault. `status` says why it is so.
+five states, and the events that change them, stand in TRANSITIONS. Beside the state the core keeps
+what the user wants (`start`, `stop`) and whether a fault is latched. `status` gives the reason.
 """
 
 from __future__ import annotations
@@ -682,7 +682,7 @@ class Feedforward:
             return self.zero
         return self._limiter.clipped(terms.gravity(q))
 
-    # 6. Does the arm do what it is told? ------------------------------------------------------
+    # 6. Must the arm be braked from the next state on? -----------------------------------------
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""

@@ -226,7 +226,8 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _command(self) -> DiagnosticStatus:
         controller = self._controller
-        # Since the last diagnostics: a torque that came near a bound is told once.
+        # The shares are the largest since the last diagnostics, so that a short torque near its
+        # bound causes one warning.
         status, shares = status_of(controller), controller.torques.largest.tolist()
         controller.torques.largest[:] = 0.0
         level, message = (ERROR if status.faulty else WARN), str(status)

@@ -33,7 +33,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     loop.controller.torques.largest[3] = 0.9
     level, said = command(loop.controller)
     assert level == diagnostics.WARN and 'joint4' in said
-    assert command(loop.controller) == (diagnostics.OK, 'torques are sent')  # it is told once
+    assert command(loop.controller) == (diagnostics.OK, 'torques are sent')  # one warning
     loop.controller.stop('deactivated')
     assert command(loop.controller) == (diagnostics.WARN, str(loop.controller.status))
     held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
