@@ -228,4 +228,5 @@ class StateCheck:
 
 
 def _median(values: deque[float]) -> float:
-    return sorted(values)[len(values) // 2] if values else 0.0
+    ordered = sorted(values)  # a copy, because another thread may empty `values` meanwhile
+    return ordered[len(ordered) // 2] if ordered else 0.0

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The core's states: each row of the table, the reason of each state, and nothing else."""
 
+from collections import deque
 from dataclasses import replace
 from functools import partial
 import math
@@ -23,7 +24,7 @@ from franka_dynamics.control.feedforward import (
     TRANSITIONS,
 )
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_check import ALL_BEHIND
+from franka_dynamics.control.state_check import _median, ALL_BEHIND
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -716,3 +717,13 @@ def test_no_later_stop_nor_a_reset_gives_torque_to_a_receiver_that_is_not_the_ta
             loop.reset() if final else loop.stop('the user ends')
         torque = loop.step(arm.home, np.zeros(7), 6.0 + 1e-3 * k)
     assert not torque.any()
+
+
+def test_an_age_is_read_while_another_thread_forgets_the_states():
+    class Emptied(deque):
+        def __iter__(self):
+            values = list(super().__iter__())
+            self.clear()
+            return iter(values)
+
+    assert _median(Emptied([2.0, 1.0, 3.0])) == 2.0
