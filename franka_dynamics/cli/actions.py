@@ -195,7 +195,7 @@ class ArmShow(ArmOptions):
         'print the base parameters; alone: vertical', choices=DIRECTIONS, const=DIRECTIONS[0]
     )
     symbolic: str | None = option(
-        'print the base parameters in symbols', choices=('text', 'latex', 'python'), const='text'
+        'print the base parameters in symbols', choices=('text', 'latex'), const='text'
     )
     json: Path | None = json_option()
     plot: Path | None = picture_option('draw the frames and centres of mass at --q')

@@ -64,22 +64,6 @@ class SymbolicBaseParameters:
             lines.append(f'{name} = {_sum(terms)}' if name in self.regrouped else f'# {name}')
         return '\n'.join(lines) + '\n'
 
-    def as_python(self) -> str:
-        """Return Python code of a function from standard to base parameters, both in a dict."""
-        used = {name: None for terms in self.relations.values() for _, of in terms for name in of}
-        lines = [
-            'def base_parameters(X):',
-            '    """Return base parameters from standard ones, dictionaries by name."""',
-            *(
-                f'    {letter} = {value!r}{"" if letter.name[0] in "CS" else "  # m"}'
-                for letter, value in self.values.items()
-            ),
-            *(f"    {name} = X['{name}']" for name in used),
-            '    return {',
-            *(f"        '{name}': {_sum(terms)}," for name, terms in self.relations.items()),
-        ]
-        return '\n'.join([*lines, '    }']) + '\n'
-
     def as_latex(self) -> str:
         """Return a complete LaTeX document with the relations and the symbols' values."""
         values = [f'{_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]

@@ -105,6 +105,13 @@ def test_a_clipped_effort_is_told_far_below_its_limit(sound, share):
     assert faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
 
 
+@pytest.mark.parametrize(('part', 'told'), [(0.9, True), (0.995, False)])
+def test_an_effort_at_its_extreme_in_a_twentieth_of_the_messages_is_clipped(sound, part, told):
+    most = np.quantile(np.abs(sound.effort), part, axis=0)
+    found = faults(replace(sound, effort=np.clip(sound.effort, -most, most)), FER)
+    assert any('clipped' in one for one in found) is told
+
+
 @pytest.mark.parametrize(('wander', 'refused'), [(0.03, False), (0.12, True)])
 def test_a_stuck_encoder_is_found_by_the_integral_of_its_velocity(sound, wander, refused):
     # Over windows of 0.3 s a velocity of `wander` adds up to 9 and to 36 mrad; 20 are allowed.
