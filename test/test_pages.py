@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.cli.main import parsed
+from franka_dynamics.cli._click import verbs
+from franka_dynamics.cli.main import COMMAND, parsed
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.validation.crosscheck import crosscheck
@@ -77,6 +78,18 @@ def test_a_pages_commands_are_taken(page):
         # Refused, a command raises a SettingsError; one that asks for help ends.
         if '--help' not in words:
             parsed(words)
+
+
+@each_page
+def test_a_pages_options_and_pythons_exist(page):
+    flags = {flag for _, verb in verbs(COMMAND) for param in verb.params for flag in param.opts}
+    programs = [*ROOT.glob('examples/*.py'), *ROOT.glob('benchmarks/*.py'), ROOT / 'Makefile']
+    scripts = ''.join(path.read_text('utf-8') for path in programs)
+    others = ('--help', '--params-file', '--show-args')  # of each verb, of ROS
+    for flag in re.findall(r'`(--[a-z][a-z-]*)[^`]*`', PAGES[page]):
+        assert flag in flags or flag in others or f"'{flag}'" in scripts, flag
+    (made,) = re.findall(r'not \(3, (\d+)\) <= .* <= \(3, (\d+)\)', scripts)
+    assert {*re.findall(r'Python 3\.(\d+) to 3\.(\d+)', PAGES[page])} <= {made}
 
 
 def test_the_pages_figures_are_those_of_the_code():
