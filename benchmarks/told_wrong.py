@@ -42,6 +42,13 @@ ARMS = ('fer', 'fr3', 'fr3v2')
 STEP_S = 1e-3
 AT = 1000  # number of the step before which live changes are made
 WAYS = np.array([0.30, 0.45, -0.25, 0.35, 0.40, 0.30, -0.50])  # of the joints that move [rad]
+# Poses in which the flange is pushed, as turns of the joints from home [rad], and directions.
+POSES = {
+    'at home': (0.0,) * 7,
+    'stretched': (0.3, 0.6, -0.2, 1.0, 0.4, -0.6, 0.5),
+    'folded': (-0.8, -0.3, 0.5, -0.3, -0.7, 0.8, -0.9),
+}
+PUSHES = ((0.0, 1.0, 0.0), (0.8, 0.0, -0.6), (-0.6, 0.64, 0.48))
 _chosen = {'draw': 0}  # of this process
 GAINS: dict[str, dict[str, tuple[float, ...]]] = {
     'none': {},
@@ -429,6 +436,18 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
     for force in (10.0, 30.0):
         pushed = Push((0.0, force, 0.0), 0.8, 1.0)
         yield Case(f'fci, pushed by {force:g} N for 1 s', {}, {**carried, 'push': pushed})
+    for (pose, turns), way in zip(POSES.items(), np.array(PUSHES)):
+        assert arm.home is not None
+        posed = replace(arm, home=tuple(np.array(arm.home) + turns))
+        for force in (55.0, 65.0, 80.0):
+            yield Case(
+                f'fci, pushed by {force:g} N for 0.5 s, {pose}',
+                {},
+                {**carried, 'push': Push(tuple(force * way), 0.8, 0.5)},
+                known=posed,
+                real=posed,
+                gains=('gentle', 'firm'),
+            )
     yield Case(
         'mujoco, pushed by 30 N for 1 s', mujoco, {'push': Push((0.0, 30.0, 0.0), 0.8, 1.0)}
     )

@@ -65,12 +65,7 @@ public:
   {
     at_ = begun_ ? at_ : q;
     begun_ = true;
-    terms.inertia(q, dq, tau);
-    double energy = 0.0;
-    for (std::size_t i = 0; i < kJoints; ++i) {
-      energy += 0.5 * dq[i] * tau[i];
-    }
-    watch(energy, dq, elapsed);
+    watch(dq, elapsed);
     Vector slowing;
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double most = std::min(kAcceleration[i], kBrakeAcceleration);
@@ -83,7 +78,7 @@ public:
   }
 
 private:
-  void watch(double energy, const Vector & dq, double elapsed) noexcept
+  void watch(const Vector & dq, double elapsed) noexcept
   {
     time_ += elapsed;
     const bool slow = std::all_of(
@@ -93,21 +88,17 @@ private:
     if (at_rest_) {
       return;  // from now on only a person or a load moves the arm
     }
-    bool gains = energy > kMostGain * first_ + kLeastEnergy;
+    bool gains = false;
     for (std::size_t i = 0; i < kJoints; ++i) {
       const double speed = std::abs(dq[i]);
       gains = gains || speed > speed_[i] + kFaster * kVelocity[i];
       speed_[i] = time_ < kLate ? std::max(speed_[i], speed) : speed_[i];
     }
-    if (time_ < kLate) {
-      first_ = std::max(first_, energy);
-      return;
-    }
-    gaining_ = gains ? gaining_ + elapsed : 0.0;
+    gaining_ = gains && time_ >= kLate ? gaining_ + elapsed : 0.0;
     driven_ = gaining_ >= kGaining || time_ > kLongestBraking;
   }
 
-  double time_ = 0.0, first_ = 0.0, gaining_ = 0.0;  // [s], first energy [J], [s]
+  double time_ = 0.0, gaining_ = 0.0;  // [s]
   Vector speed_{}, at_{};  // largest at first [rad/s], where braking began
   int resting_ = 0;
   bool begun_ = false, at_rest_ = false, driven_ = false;

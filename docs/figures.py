@@ -126,8 +126,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('needs a difference of at most {} and {} %', narrow),
             ('to rest, for at most {} s', (braking.LONGEST_S,)),
             (
-                'energy is {} times that at the beginning, or a joint faster by {} of its limit',
-                (braking.MOST_GAIN, braking.FASTER),
+                'faster by {} of its limit, or the held arm gets {} J',
+                (braking.FASTER, braking.HELD_J),
             ),
             ('ramps at {} N m/s', (limits.MOST_RATE,)),
             ('more than {} stops within a minute', (core.MOST_RESTARTS,)),

@@ -24,10 +24,8 @@ _CONSTANTS = (
     ('kBrakeAcceleration', braking.MOST_ACCELERATION, '[rad/s^2] largest of a brake'),
     ('kRestSpeed', braking.REST_SPEED, '[rad/s] at rest'),
     ('kRestStates', braking.REST_STATES, 'states at rest in a row'),
-    ('kMostGain', braking.MOST_GAIN, 'share of the first energy beyond which the arm is driven'),
-    ('kLeastEnergy', braking.LEAST_ENERGY_J, '[J] added to it'),
     ('kFaster', braking.FASTER, 'share of the velocity limit by which a driven joint gets faster'),
-    ('kGaining', braking.GAINING_S, '[s] for which energy or speed must be beyond it'),
+    ('kGaining', braking.GAINING_S, '[s] for which it must be faster'),
     ('kLate', braking.LATE_S, '[s] from the beginning, in which earlier torques may still act'),
     ('kLongestBraking', braking.LONGEST_S, '[s]'),
     (

@@ -30,15 +30,14 @@ FOLLOW_RATE, FOLLOW_PER_AGE = 25.0, 0.5
 # Unexplained torque along the motion is compensated less the faster the joint moves, and not at
 # all from COMPENSATED_BELOW on [rad/s]: it would keep the joint moving against friction.
 COMPENSATED_BELOW = 0.1
-# Braking takes energy out of an arm. An arm whose kinetic energy exceeds MOST_GAIN times the
-# energy at the beginning (plus LEAST_ENERGY_J), or with a joint that is faster than then by FASTER
-# of its velocity limit, for GAINING_S [s], is driven by something else: the model, a sensor or the
-# wiring is wrong. A light wrist has little energy at any speed. Checked from LATE_S [s] on, since
-# until then the torque before braking may still act. Simulated FER and FR3 that were pushed with
-# up to 80 N for 0.5 s got faster by at most 0.04 of the limit with gains, and 0.34 without gains
-# by 30 N.
-MOST_GAIN, LEAST_ENERGY_J, FASTER, GAINING_S, LATE_S = 1.25, 0.05, 0.4, 0.005, 0.02
+# A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
+# is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
+# [s] on, since until then the torque before braking may still act. Simulated FER and FR3 pushed
+# with up to 80 N for 0.5 s got faster by 0.15 of it with gains, by 0.34 by 30 N without gains.
+FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 LONGEST_S = 1.0  # an arm that moves longer than this is driven by something else, unless held [s]
+# So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.
+HELD_J = 1.5
 
 
 class Brake:
@@ -60,13 +59,14 @@ class Brake:
         limit = np.abs(description.limit('acceleration'))
         self._most = np.where(np.isfinite(limit), limit, MOST_ACCELERATION)
         self._most = np.minimum(self._most, MOST_ACCELERATION)
+        self._names = description.joint_names
         self._faster = FASTER * description.limit('velocity')
         self.begin(np.zeros(description.n))
 
     def begin(self, unexplained: Array) -> None:
         """Brake from the next state on; `unexplained` is the present torque, (n,) [N m]."""
         self.held, self.at_rest, self.driven = unexplained, False, ''
-        self._energy = self._time = self._gaining = 0.0
+        self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(unexplained), 0
         self._at: Array | None = None  # where braking began
 
@@ -104,18 +104,17 @@ class Brake:
         self._resting = self._resting + 1 if speed.max() < 2.0 * REST_SPEED else 0
         self.at_rest = self.at_rest or self._resting >= REST_STATES
         if self.at_rest:
-            return  # from now on only a person or a load moves the arm
-        if self._time < LATE_S:
-            self._energy = max(self._energy, energy)
+            gains, what = energy > HELD_J, f'the held arm moves with {energy:.2g} J'
+        elif self._time < LATE_S:
             self._speed = np.maximum(self._speed, speed)
             return
-        gains = energy > MOST_GAIN * self._energy + LEAST_ENERGY_J
-        gains = gains or bool((speed > self._speed + self._faster).any())
+        else:
+            faster = speed - self._speed
+            joint = int((faster - self._faster).argmax())
+            gains = faster[joint] > self._faster[joint]
+            what = f'braking makes {self._names[joint]} faster by {faster[joint]:.2g} rad/s'
         self._gaining = self._gaining + elapsed if gains else 0.0
         if self._gaining >= GAINING_S:
-            self.driven = (
-                f'the braked arm gets faster ({energy:.2g} J, at first {self._energy:.2g} J; a '
-                f'joint by {(speed - self._speed).max():.2g} rad/s)'
-            )
-        elif self._time > LONGEST_S:
+            self.driven = what
+        elif self._time > LONGEST_S and not self.at_rest:
             self.driven = f'the braked arm still moves after {LONGEST_S:g} s'

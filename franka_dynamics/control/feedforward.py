@@ -71,7 +71,7 @@ class Event(str, Enum):
     STOP = 'a stop is asked for, or the arm does not do what the model says'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
-    DRIVEN = 'the braked arm gets faster, or does not come to rest'
+    DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
     LOST = 'joint states cannot be used, or have ceased'
     BACK = 'joint states can be used again, and the arm is to be held'
     START = 'the fault is cleared'
@@ -89,6 +89,7 @@ TRANSITIONS = {
     (State.BRAKING, Event.LOST): State.STOPPING,
     (State.HOLDING, Event.START): State.RUNNING,
     (State.HOLDING, Event.STOP): State.STOPPING,
+    (State.HOLDING, Event.DRIVEN): State.STOPPING,
     (State.HOLDING, Event.LOST): State.STOPPING,
     (State.STOPPING, Event.BEGIN): State.RUNNING,
     (State.STOPPING, Event.BACK): State.BRAKING,
@@ -622,7 +623,7 @@ class Feedforward:
         slowed = brake.torque(
             state, terms, unexplained, self.states.elapsed, self.states.age, gains
         )
-        if self.state is State.BRAKING and brake.driven:
+        if brake.driven:
             self._end(brake.driven, faulty=True, event=Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)

@@ -195,17 +195,24 @@ def test_the_share_of_a_load_that_explains_a_difference_is_taken_off():
 
 def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
-    for hold in (True, False):
+    for hold, force in ((True, 30.0), (False, 30.0), (True, 80.0)):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.5)
         loop.controller.stop('test', hold=hold)
         loop.run(0.2)
-        loop.arm.push = Push((0.0, 30.0, 0.0), loop.arm.time, 0.5)
+        loop.arm.push = Push((0.0, force, 0.0), loop.arm.time, 0.5)
         loop.run(1.5)
-        fastest[hold] = loop.fastest
         if hold:
             assert loop.controller.state is State.HOLDING
-            assert loop.speed < 0.02
-    assert fastest[True] < 0.5 * fastest[False]
+            assert loop.speed < 0.03
+        fastest[hold, force] = loop.fastest
+    assert fastest[True, 30.0] < 0.5 * fastest[False, 30.0]
+
+
+def test_holding_that_drives_the_arm_is_given_up():
+    # Brakes hold the arm while the reversed torque is found and the arm counts as held at rest.
+    loop = reverse(Loop(MUJOCO, description=FR3, friction=True), 3).run(0.3)
+    assert loop.controller.state in (State.STOPPING, State.SILENT)
+    assert 'the held arm moves with' in loop.controller.why
 
 
 def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_needs():

@@ -56,9 +56,9 @@ def jump(script):
 
 
 def drive(script):
-    """Give states of an arm that gets faster although it is braked."""
+    """Give states of an arm that gets faster although it is braked or held."""
     for speed in np.linspace(0.3, 2.0, 60):
-        script.give(dq=speed * np.sign(MOVING))
+        script.give(dq=speed * np.ones(7))
 
 
 ROWS = {
@@ -72,6 +72,7 @@ ROWS = {
     (State.BRAKING, Event.LOST): lambda s: s.braking(True).tick(100),
     (State.HOLDING, Event.START): lambda s: s.holding().core.start(),
     (State.HOLDING, Event.STOP): lambda s: s.holding().core.stop('test'),
+    (State.HOLDING, Event.DRIVEN): lambda s: drive(s.holding()),
     (State.HOLDING, Event.LOST): lambda s: s.holding().tick(100),
     (State.STOPPING, Event.BEGIN): lambda s: s.stopping().give(GOOD_STATES + 1, MOVING),
     (State.STOPPING, Event.BACK): lambda s: s.stopping(True).give(GOOD_STATES + 1, MOVING),
@@ -555,7 +556,7 @@ def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
     script = Script().braking(False)
     script.core.start()
     for speed in np.linspace(0.3, 2.0, 60):
-        script.give(dq=speed * np.sign(MOVING))
+        script.give(dq=speed * np.ones(7))
     script.tick(200).give(3 * GOOD_STATES)
     assert script.core.state is State.SILENT
     assert script.core.faulty
