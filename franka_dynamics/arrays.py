@@ -96,21 +96,25 @@ def checked(
         If the shape is wrong, or a value is no number, or not finite where it must be.
 
     """
+
+    def wrong(found: str) -> Exception:
+        expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
+        text = f'{words} must be finite numbers of shape {expected}; got {abbreviated(given)}'
+        return error(f'{text}{found}.')
+
     try:
         is_text = np.asarray(given).dtype.kind in 'SU'  # NumPy would take '40' for 40
-        array = np.array(np.nan if is_text else given, dtype=float, order='C')
+        array = np.array(0.0 if is_text else given, dtype=float, order='C')
     except (TypeError, ValueError):
-        array = np.array(np.nan)
-    lengths, found = list(shape), array.shape
+        raise wrong('') from None
+    if is_text:
+        raise wrong(', which is text')
+    lengths, shown = list(shape), array.shape
     if lengths[:1] == [...]:
         lengths = lengths[1:]
-        found = found[-len(lengths) :]
-    if len(lengths) != len(found) or any(a not in (None, b) for a, b in zip(lengths, found)):
-        expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
-        raise error(
-            f'{words} must be finite numbers of shape {expected}; got {abbreviated(given)} of '
-            f'shape {array.shape}.'
-        )
+        shown = shown[-len(lengths) :]
+    if len(lengths) != len(shown) or any(a not in (None, b) for a, b in zip(lengths, shown)):
+        raise wrong(f' of shape {array.shape}')
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
         place = f' at {at}' if at else ''
@@ -122,7 +126,10 @@ def checked(
 
 def abbreviated(values: object) -> str:
     """Return an array as one line of text of at most 203 characters."""
-    text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
+    try:
+        text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
+    except ValueError:  # rows of different lengths
+        text = repr(values)
     return text if len(text) <= _SHOWN else f'{text[:_SHOWN]}...'
 
 
