@@ -103,17 +103,20 @@ def checked(
         return error(f'{text}{found}.')
 
     try:
-        is_text = np.asarray(given).dtype.kind in 'SU'  # NumPy would take '40' for 40
-        array = np.array(0.0 if is_text else given, dtype=float, order='C')
+        values = np.asarray(given)
+        is_text = values.dtype.kind in 'SU'  # NumPy would take '40' for 40
+        array = np.array(0.0 if is_text else values, dtype=float, order='C')
     except (TypeError, ValueError):
         raise wrong('') from None
     if is_text:
         raise wrong(', which is text')
-    lengths, shown = list(shape), array.shape
-    if lengths[:1] == [...]:
+    lengths, shown = shape, array.shape
+    if lengths[:1] == (...,):
         lengths = lengths[1:]
         shown = shown[-len(lengths) :]
-    if len(lengths) != len(shown) or any(a not in (None, b) for a, b in zip(lengths, shown)):
+    if shown != lengths and (
+        len(lengths) != len(shown) or any(a not in (None, b) for a, b in zip(lengths, shown))
+    ):
         raise wrong(f' of shape {array.shape}')
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()

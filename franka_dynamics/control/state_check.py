@@ -206,20 +206,18 @@ class StateCheck:
         moved = q - self.q
         far = np.abs(moved) > SPEED_SLACK * self._velocity * gap + JUMP_SLACK
         keep = max(0.0, 1.0 - gap / DRIFT_FADES_S)
-        drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
-        drifts = np.abs(drift) > DRIFT + (DRIFT_DELAY_S + gap) * np.abs(dq)
-        self._drift = drift
-        if far.any():
-            joint = int(far.argmax())
+        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
+        wrong = far | (np.abs(drift) > DRIFT + (DRIFT_DELAY_S + gap) * np.abs(dq))
+        if not wrong.any():
+            return ''
+        joint = int((far if far.any() else wrong).argmax())
+        if far[joint]:
             what = f'moved by {moved[joint]:.3g} rad in {gap:.3g} s, faster than it can'
-        elif drifts.any():
-            joint = int(drifts.argmax())
+        else:
             what = (
                 f'is {drift[joint]:.3g} rad from where its velocity ({dq[joint]:.3g} rad/s) takes '
                 'it'
             )
-        else:
-            return ''
         cause = (
             'check its driver, the units of velocity and time, and whether two sources send joint '
             'states; where a simulation was set back, call reset()'
