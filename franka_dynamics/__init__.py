@@ -70,7 +70,9 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
 
 __version__ = '0.2.0'
 
-_OPTIONAL = {'JaxModel', 'TorchModel'}  # left out by `import *`: they need JAX and PyTorch
+# Names that need a library which may be absent: left out by `import *`, and without it by `dir`,
+# because `help` and `inspect` ask for each name that `dir` lists.
+_OPTIONAL = {'JaxModel': 'jax', 'TorchModel': 'torch'}
 
 
 @functools.cache
@@ -94,7 +96,7 @@ def __getattr__(name: str) -> 'Any':
     from importlib import import_module
 
     if name == '__all__':
-        return sorted(_places().keys() - _OPTIONAL)
+        return sorted(_places().keys() - _OPTIONAL.keys())
     if name.startswith('_') or name not in _places():
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     module, attribute = _places()[name]
@@ -105,4 +107,7 @@ def __getattr__(name: str) -> 'Any':
 
 def __dir__() -> list[str]:
     """Return the exported names, imported or not, and names such as `__file__`."""
-    return sorted({*(name for name in globals() if name.startswith('__')), *_places()})
+    from importlib.util import find_spec
+
+    absent = {name for name, library in _OPTIONAL.items() if find_spec(library) is None}
+    return sorted({*(name for name in globals() if name.startswith('__')), *_places()} - absent)
