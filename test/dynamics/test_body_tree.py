@@ -92,6 +92,8 @@ def test_the_base_link_of_an_arm_turns_with_the_torso_that_carries_it():
     tree = assemble([Mount(arm, pose_from_xyz_rpy((0.1, 0.0, 0.5), np.zeros(3)), 0)], torso)
     tau = tree_motion(tree, np.ones(4), np.zeros(4), np.array([1.0, 0.0, 0.0, 0.0])).tau
     np.testing.assert_allclose(tau, [2.0 * 0.4**2, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-14)
+    beside = assemble([Mount(arm)], torso)  # on the floor, where the base link does not move
+    assert not tree_motion(beside, np.ones(4), np.zeros(4), np.array([1.0, 0, 0, 0])).tau.any()
 
 
 def test_the_tool_of_several_arms_is_the_last_ones_flange():

@@ -9,10 +9,11 @@ import pinocchio as pin
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.inertia import LinkInertia
 from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
 from franka_dynamics.dynamics.derivatives import differentiate, linearize, tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import JointVectorError
+from franka_dynamics.errors import InertiaError, JointVectorError
 
 from .trees import complex_step, pinocchio_tree, random_link, random_tree, vee
 from ..agreement import assert_close, differences
@@ -72,6 +73,15 @@ def test_a_linearization_is_of_one_state_under_one_wrench(name, shape, message):
         linearize(random_tree(0, CHAIN), **given)
     with pytest.raises(JointVectorError, match=r'A wrench, force .* must be finite numbers'):
         differentiate(random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0])
+
+
+def test_four_joints_that_move_a_point_mass_have_no_acceleration():
+    # A point has three degrees of freedom, so M is singular, but by rounding not exactly.
+    tree, nothing = random_tree(0, (-1, 0, 1, 2)), LinkInertia.zero()
+    point = LinkInertia.from_center_of_mass(2.0, (0.3, -0.2, 0.1), np.zeros(6))
+    tree = replace(tree, inertias=(nothing,) * 3 + (point,), rotor_inertias=np.zeros(4))
+    with pytest.raises(InertiaError):
+        linearize(tree, np.ones(4), np.zeros(4), np.ones(4))
 
 
 @both_trees
