@@ -3,14 +3,13 @@
 """`arm show`, `arm check` and `arm export`: what they print, their files and exit statuses."""
 
 import json
-import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pinocchio
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -22,7 +21,7 @@ from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation import crosscheck
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
-from ..arms import with_link, with_row, with_row_shifted
+from ..arms import with_row, with_row_shifted
 
 CHECK = 'arm check --states 5'
 BASE = 'arm show --base-parameters --arm'
@@ -44,6 +43,7 @@ ANSWERS = {
         for gravity, count in (('vertical', 43), ('tilted', 45), ('none', 39))
     },
     f'{CHECK} --arm rpr --gravity 0 -1e-3 -9.81e0': 'pass: rpr, set ',
+    f'{CHECK} --arm rpr --all': 'pass: rpr, set |coriolis_matrix',
     # A bare wrist is almost massless, which is noted; with a hand there is nothing to note.
     f'{CHECK} --arm fr3 --hand none': 'note: |fr3_joint7|16841',
     'arm check fer --arm fer --hand franka_hand': 'pass: ',
@@ -120,15 +120,6 @@ def test_a_faulty_formulation_is_named_and_exits_with_1(answered, monkeypatch):
     assert 'exponentials differs from Pinocchio in gravity (0.00' in out
 
 
-def test_the_verdict_comes_first_and_tables_are_asked_for(capsys):
-    assert main(f'{CHECK} --arm rpr'.split()) == 0
-    brief = capsys.readouterr().out
-    assert brief.startswith('pass: rpr, set ') and brief.count('\n') == 1
-    assert main(f'{CHECK} --arm rpr --all'.split()) == 0
-    whole = capsys.readouterr().out
-    assert whole.startswith(brief) and 'coriolis_matrix' in whole
-
-
 def test_json_holds_the_figures_of_the_check(figures):
     data = figures(CHECK)
     assert data['passed'] is True and data['reference'] == 'Pinocchio'
@@ -175,15 +166,6 @@ def test_an_arm_is_compared_with_its_like_another_urdf_or_an_arm_file(urdf, tmp_
     assert status == 0 and ' against fer (gaz2019, ' in said
 
 
-def test_a_difference_has_one_effect_on_torque_for_the_arm_and_for_a_node(urdf, answered):
-    arm = load('fr3')
-    heavier = arm.links[2] + LinkInertia.from_center_of_mass(0.5, (0.1, 0.0, 0.0), np.zeros(6))
-    status, said = answered('arm check --gravity 0 3 -9', urdf(with_link(arm, 2, heavier)))
-    effects = re.findall(r'(first moment x|mass) is .*? by up to (\S+) N m', said)
-    assert status == 1 and len(effects) > 1 and len(set(effects)) < len(effects)
-    assert len(set(effects)) == len({name for name, _ in effects})
-
-
 def test_a_urdf_of_the_arm_passes_and_json_says_which(urdf, figures):
     data = figures('arm check', urdf(load('fr3', hand='franka_hand')))
     assert (data['passed'], data['hand'], data['differences']) == (True, 'franka_hand', [])
@@ -202,16 +184,6 @@ def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
     assert out.count('torque changes by up to') == 10
     assert f'- and {len(effects) - 10} more with less effect' in out
     assert f'Together they change the torque by up to {data["together"]["largest"]:.3g} N m' in out
-
-
-def test_an_absent_limit_is_null_in_json(figures):
-    # fr3 states what fer does not: the limits of velocity that depend on position.
-    (absent,) = (
-        one['first']
-        for one in figures('arm check fr3 --arm fer', status=1)['differences']
-        if one['parameter'] == 'limit velocity_offset' and one['place'].endswith('joint1')
-    )
-    assert absent is None
 
 
 # Files -------------------------------------------------------------------------------------------
@@ -265,13 +237,3 @@ def test_a_file_that_is_there_is_written_over_only_with_force(words, tmp_path, r
     assert file.read_text() == 'mine'
     assert answered(words, '--output', file, '--force')[0] == 0
     assert file.read_text() != 'mine'
-
-
-@pytest.mark.parametrize('hand', ['none', 'franka_hand'])
-def test_a_payload_is_a_part_of_an_exported_urdf(hand, answered):
-    masses = []
-    for payload in ('', '--payload 1.5,0.0,0.0,0.1'):
-        text = answered(f'arm export --hand {hand} {payload}')[1]
-        model = pinocchio.buildModelFromXML(text)
-        masses.append(sum(inertia.mass for inertia in model.inertias))
-    assert masses[1] - masses[0] == pytest.approx(1.5)

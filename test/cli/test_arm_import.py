@@ -60,13 +60,6 @@ def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, importe
         np.testing.assert_allclose(arm.frames(q)[-1], pose, rtol=0.0, atol=1e-13)
 
 
-def test_a_joint_and_its_link_may_both_be_the_tool(imported):
-    text = six_axes(extra=TOOL.replace('joint name="tool"', 'joint name="tool0"'))
-    arm, said = imported(text.replace('"axis1"', '"link1"'))
-    assert 'pass: ' in said and 'flange tool0' in said
-    assert arm.joint_names[0] == 'link1'
-
-
 def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered):
     nearly = six_axes().replace('0.43" rpy="0 0 0"', '0.43" rpy="3.14159 0 0"')
     urdf, file = tmp_path / 'a.urdf', tmp_path / 'a.yaml'

@@ -11,7 +11,6 @@ import pytest
 
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.cli import identify_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -130,20 +129,14 @@ def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, iden
 
 
 def test_bags_named_as_unseen_decide_and_those_of_one_name_are_told_apart(
-    recorded, record, out, tmp_path, identified, monkeypatch
+    recorded, record, tmp_path, identified
 ):
     # Paths end with slashes, as a shell's completion writes them.
     monday, tuesday = (f'{tmp_path}/{day}/recording/' for day in ('monday', 'tuesday'))
     shutil.copytree(recorded, monday)
     (tmp_path / 'tuesday').mkdir()
     record(tuesday, DRAWN, seed=1)
-    page, show = tmp_path / 'page.html', identify_arm.show_identification
-
-    def shown(*given, **more):
-        assert out.exists() and page.exists()  # `| head` may end the program now
-        show(*given, **more)
-
-    monkeypatch.setattr(identify_arm, 'show_identification', shown)
+    page = tmp_path / 'page.html'
     status, printed, data = identified(monday, f'--test {tuesday} {SIMPLE} --report {page}')
     assert (status, data['unseen_recordings']) == (0, ['tuesday/recording'])
     assert [one['samples'] for one in data['recordings']] == [883, 583]
@@ -163,22 +156,8 @@ def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, ident
     assert answered(f'bag replay {bag} --arm {out} --no-plots --require 0.35')[0] == 0
 
 
-def test_a_hand_that_was_not_named_is_asked_for(record, tmp_path, identified):
-    bag = record(tmp_path / 'bag', load('fer', hand='franka_hand'), 30.0)
-    _, printed, data = identified(bag, f'{SIMPLE} --anyway')
-    assert data['verdict']['sound'] is True
-    assert [one['kind'] for one in data['verdict']['questions']][:1] == ['load']
-    assert '--hand' in printed and '--payload 0.7' in printed
-
-
-def test_a_missed_bound_on_e_writes_no_arm_file(bag, out, identified):
-    status, printed, _ = identified(bag, f'{SIMPLE} --require 0.01 --anyway')
-    assert status == 1 and not out.exists()
-    assert 'above the required 0.01 N m' in printed
-
-
-def test_a_bound_on_e_of_an_arm_with_a_prismatic_joint_is_in_percent(
-    simulate, tmp_path, identified
+def test_a_missed_bound_on_e_writes_no_file_and_is_in_percent_with_a_prismatic_joint(
+    simulate, out, tmp_path, identified
 ):
     limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
     stanford, arm, bag = load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
@@ -191,7 +170,7 @@ def test_a_bound_on_e_of_an_arm_with_a_prismatic_joint_is_in_percent(
     noise = np.random.default_rng(1).standard_normal(recording.effort.shape)
     write_recording(replace(recording, effort=recording.effort + 0.02 * limit * noise), bag)
     status, said, data = identified(bag, f'--arm {arm} {SIMPLE} --anyway --require 0.01')
-    assert status == 1
+    assert status == 1 and not out.exists()
     assert 'above the required 0.01 % of the limits' in said
     parts = data['scores'][1]['test']
     error = np.linalg.norm(100.0 * np.array(parts['joints']) / limit)
@@ -219,10 +198,7 @@ def test_a_broken_log_ends_with_1_and_no_file(bag, out, tmp_path, identified):
     (cause,) = data['verdict']['causes']
     assert (cause['kind'], cause['joints']) == ('gain', [3])
     assert cause['values'] == pytest.approx([1.3], rel=0.1)
-    # The verdict comes first and once, with what to do.
-    assert printed.count('The recordings are NOT sound.') == 1
-    assert printed.count('The effort of fer_joint4 is 1.') == 1
-    assert '--effort-scale 1 1 1 0.7' in printed
+    assert 'fer_joint4' in printed and '--effort-scale 1 1 1 0.7' in printed
     assert identified(tmp_path / 'broken', SIMPLE, '--anyway')[0] == 0
     assert 'NOT sound' in ' '.join(out.read_text().split())
 

@@ -187,12 +187,6 @@ def test_unusual_gravity_is_remarked(gravity, capsys):
     assert capsys.readouterr().err == ''
 
 
-def test_a_checked_urdf_is_not_taken_for_the_arm_of_its_name(here, answered):
-    status, said = answered('arm check --states 5 --arm fr3.urdf')
-    assert status == 0 and 'fr3.urdf' in said.partition('largest')[0]
-    assert 'arm check fr3.urdf' in said
-
-
 @pytest.fixture
 def fr3_bag(simulate, tmp_path):
     """Return the bag of an FR3 with the prefix left_."""

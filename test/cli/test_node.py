@@ -11,7 +11,7 @@ from rich.console import Console
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli._monitor_view import monitor_view
-from franka_dynamics.cli.actions import NodePlay, NodeSet, TRANSITIONS
+from franka_dynamics.cli.actions import NodePlay, NodeSet
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node import payload, played
 from franka_dynamics.ros.messages import seconds
@@ -44,12 +44,6 @@ class Client:
 )
 def test_a_payload_is_taken_as_the_other_verbs_take_it(given, sent):
     assert payload(given) == sent
-
-
-def test_a_verb_given_as_a_transition_is_answered_with_the_transitions(capsys):
-    assert main(['node', 'state', 'clear']) == 2
-    said = capsys.readouterr().err
-    assert all(f"'{one}'" in said for one in ('clear', *TRANSITIONS))
 
 
 def test_play_leads_the_arm_to_the_beginning_of_a_motion():

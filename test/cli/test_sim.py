@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`sim` and `demo`: what they start their nodes with, and how they end."""
 
-import shlex
-import subprocess
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -16,7 +14,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.report.demo import DemoReport, Row
 from franka_dynamics.ros import demo
-from franka_dynamics.ros.node_group import end_of, NodeGroup
+from franka_dynamics.ros.node_group import NodeGroup
 from franka_dynamics.ros.observer import Observer, Status
 
 SIMULATOR, NODE = '/simulation/simulator', '/simulation/feedforward'
@@ -65,29 +63,11 @@ def test_a_fault_that_is_not_cleared_exits_with_1(told, status, started, capsys)
     assert 'the node has a fault' in capsys.readouterr().out
 
 
-def test_the_commands_shown_name_the_arm_as_it_was_given(started, capsys):
-    # No motion is shipped for joints named panda_joint1, ...: the user must plan one first.
-    arm = '--arm panda --hand none --payload 0.3,0,0,0.05'.split()
-    started(*arm)
-    shown = [shlex.split(line) for line in capsys.readouterr().out.splitlines()]
-    (words,) = (line for line in shown if 'plan' in line)
-    at = words.index('plan') + 1
-    # The suggested command names the hand and payload, or it would judge the arm wrongly.
-    assert words[at : at + len(arm)] == arm
-
-
 def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys):
     started(status=1, statuses=[{}])
     said = capsys.readouterr()
     assert 'node play' not in said.out
     assert 'was not held within 0.05 s' in said.err
-
-
-def test_a_node_that_ends_is_quoted_without_its_logger(tmp_path):
-    (tmp_path / 'log').write_text('[ERROR] [17.1] [left.simulator]: The topic [x] is taken.\n')
-    process = subprocess.Popen(['false'])
-    process.wait()
-    assert end_of(process, tmp_path / 'log') == 'ended with exit status 1: The topic [x] is taken.'
 
 
 def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):

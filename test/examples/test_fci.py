@@ -7,7 +7,7 @@ The robot is `measured`: its tau_J includes the gravity torque that MuJoCo compu
 robot's sensors do.
 """
 
-from pathlib import Path
+import os
 import signal
 from types import SimpleNamespace
 
@@ -22,7 +22,6 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 
 from .. import scripts
-from ..processes import background, TIMEOUT_S, until
 from ..simulated_robot import FrankaSim, START
 
 RATE_NM = 1.0  # 1000 N m/s in a cycle of 1 ms
@@ -40,18 +39,43 @@ def robot(tmp_path):
 
 
 @pytest.fixture
-def moving(robot, tmp_path):
-    """Start the example, and wait until the robot is given torques."""
-    words = ['--hand', 'none', '--joint', JOINT + 1, '--angle', ANGLE, '--duration', SECONDS]
-    program = Path(__file__).with_name('recorded_fci.py')
-    with background(program, tmp_path / 'cycles.npz', robot.address, *words) as process:
-        until(
-            lambda: robot.cycles >= 300,
-            'torques reach the robot',
-            process=process,
-            said=lambda: process.stderr.read() if process.poll() is not None else '',
-        )
-        yield process
+def fci():
+    with scripts.loaded(scripts.ROOT / 'examples' / 'fci.py') as module:
+        before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+        yield module
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before):
+            signal.signal(number, handler)
+
+
+@pytest.fixture
+def moved(fci, robot, monkeypatch):
+    """
+    Return a function that runs the example and calls `then` at its 300th torque.
+
+    It returns the exit status, the planned motions, and of each cycle stamp, q, dq and torque.
+    """
+
+    def run(then=lambda: None):
+        planned, cycles = [], []
+
+        class Watched(fci.Feedforward):
+            def follow(self, *args, **more):
+                planned.append(super().follow(*args, **more))
+                return planned[-1]
+
+            def step(self, q, dq, stamp, **more):
+                torque = super().step(q, dq, stamp, **more)
+                cycles.append((stamp, *q, *dq, *torque))
+                if len(cycles) == 300:
+                    then()
+                return torque
+
+        monkeypatch.setattr(fci, 'Feedforward', Watched)
+        options = f'--hand none --joint {JOINT + 1} --angle {ANGLE} --duration {SECONDS}'
+        status = fci.main([robot.address, *options.split()])
+        return status, planned, np.split(np.array(cycles), [1, 8, 15], axis=1)
+
+    return run
 
 
 def assert_safe(torques):
@@ -61,17 +85,16 @@ def assert_safe(torques):
     assert np.abs(np.diff(torques, axis=0)).max() <= RATE_NM
 
 
-def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot, tmp_path):
-    said, errors = moving.communicate(timeout=TIMEOUT_S)
-    assert moving.returncode == 0, said + errors
+def test_a_motion_is_fed_forward_and_ends_where_it_began(moved, robot, capsys):
+    status, (planned, *_), (time, q, dq, torque) = moved()
+    said = capsys.readouterr().out
+    assert status == 0, said
     assert_safe(robot.torques())
-    cycles = np.load(tmp_path / 'cycles.npz')
-    q, dq, torque = cycles['q'], cycles['dq'], cycles['torque']
     # Two quintics from rest to rest, of half the duration each: out, and back.
-    time = (cycles['time'] - cycles['start']) / (0.5 * SECONDS)
+    time = (time[:, 0] - planned.end + SECONDS) / (0.5 * SECONDS)
     s = np.where(time < 1.0, time, 2.0 - time)
     way, rate = ANGLE * np.eye(7)[JOINT], np.where(time < 1.0, 1.0, -1.0) / (0.5 * SECONDS)
-    desired = cycles['q_start'] + np.outer(10 * s**3 - 15 * s**4 + 6 * s**5, way)
+    desired = planned.positions[-1] + np.outer(10 * s**3 - 15 * s**4 + 6 * s**5, way)
     velocity = np.outer((30 * s**2 - 60 * s**3 + 30 * s**4) * rate, way)
     acceleration = np.outer((60 * s - 180 * s**2 + 120 * s**3) * rate**2, way)
     arm = load('fr3', hand='none')
@@ -83,25 +106,20 @@ def test_a_motion_is_fed_forward_and_ends_where_it_began(moving, robot, tmp_path
     free = np.abs(np.diff(torque, axis=0, prepend=torque[:1])).max(axis=1) < 0.99 * RATE_NM
     compared = (0.0 < time) & (time < 2.0) & free
     assert compared.sum() > 100
-    np.testing.assert_allclose(cycles['q_start'], START, rtol=0.0, atol=1e-3)
+    np.testing.assert_allclose(planned.positions[-1], START, rtol=0.0, atol=1e-3)
     np.testing.assert_allclose(torque[compared], expected[compared], rtol=0.0, atol=1e-9)
     assert float(said.split('the arm is ')[1].split()[0]) < 0.1 * ANGLE
 
 
-def test_ctrl_c_brakes_and_ends_at_zero_torque(moving, robot):
-    moving.send_signal(signal.SIGINT)
-    said, errors = moving.communicate(timeout=TIMEOUT_S)
-    assert moving.returncode == 1, errors
-    assert 'they ended because interrupted' in said
+def test_ctrl_c_brakes_and_ends_at_zero_torque(moved, robot, capsys):
+    assert moved(lambda: os.kill(os.getpid(), signal.SIGINT))[0] == 1
+    assert 'interrupted' in capsys.readouterr().out
     assert_safe(robot.torques())
 
 
-def test_a_robot_that_is_gone_is_said_in_one_sentence(moving, robot):
-    robot.kill()
-    _, errors = moving.communicate(timeout=TIMEOUT_S)
-    assert moving.returncode == 1
-    assert errors.startswith('the robot or its connection ended the motion: ')
-    assert 'Traceback' not in errors
+def test_a_robot_that_is_gone_is_said_in_one_sentence(moved, robot, capsys):
+    assert moved(robot.kill)[0] == 1
+    assert capsys.readouterr().err.count('\n') == 1
 
 
 class Motion:
@@ -122,16 +140,14 @@ class Motion:
         self.sent.append(np.array(command.tau_J))
 
 
-def test_after_an_exception_the_torque_ramps_to_zero(monkeypatch):
+def test_after_an_exception_the_torque_ramps_to_zero(fci):
     arm, fails = load('fr3'), 1100
     motion = Motion(arm, fails)
     robot = SimpleNamespace(start_torque_control=lambda: motion)
     library = SimpleNamespace(Torques=lambda torque: SimpleNamespace(tau_J=torque))
-    with scripts.loaded(scripts.ROOT / 'examples' / 'fci.py') as fci:
-        monkeypatch.setattr(fci.signal, 'signal', lambda *_: None)
-        controller = fci.Feedforward(arm, 'fci', kp=(600.0,) * 4 + (100.0,) * 3, kd=(10.0,) * 7)
-        loop = fci.TorqueLoop(library, robot, controller)
-        loop.move(0.05 * np.eye(7)[3], 0.6)
+    controller = fci.Feedforward(arm, 'fci', kp=(600.0,) * 4 + (100.0,) * 3, kd=(10.0,) * 7)
+    loop = fci.TorqueLoop(library, robot, controller)
+    loop.move(0.05 * np.eye(7)[3], 0.6)
     torques = np.array(motion.sent)
     assert isinstance(loop.failure, JointVectorError)
     assert np.abs(torques[fails - 1]).max() > 2.0 * RATE_NM  # there is something to ramp down
