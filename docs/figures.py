@@ -117,10 +117,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
                 'within the last {} s, for {} ms',
                 (
-                    core.SPEED_FREE,
-                    core.SPEED_FOLLOWING,
-                    core.FOLLOWING_S,
-                    1e3 * core.FAST_S,
+                    limits.SPEED_FREE,
+                    limits.SPEED_FOLLOWING,
+                    limits.FOLLOWING_S,
+                    1e3 * limits.FAST_S,
                 ),
             ),
             ('needs a difference of at most {} and {} %', narrow),

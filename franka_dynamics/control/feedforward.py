@@ -3,18 +3,30 @@
 """
 The core: joint states in, torques out. It alone decides whether a torque may go out.
 
-`Feedforward.step` takes one joint state through six parts, in the order of this file:
+`Feedforward.step` takes one joint state through six parts, which follow in this file:
 
-1. Can the state be used?                        `StateCheck`, `lose`
+1. Can the joint state be used?                  `state_check.py`; `lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
-3. Run, or brake.                                `_desired`, `_braked`
+3. Run, or brake.                                `_desired`, `_braked`; `braking.py`
 4. Limit the torque and its rate, and send it.   `_sent_torque`, `_stop_step`
-5. What do the joints get that the model does not explain?   `UnexplainedTorque`
-6. Must the arm be braked from the next state on?   `_misbehaves`
+5. What do the joints get that the model does not explain?   `unexplained_torque.py`
+6. Must the arm be braked from the next joint state on?      `_misbehaves`; `limits.py`
 
-Parts 5 and 6 come last so as not to delay the torque; what they find changes the next one. The
-five states, and the events that change them, stand in TRANSITIONS. Beside the state the core keeps
-what the user wants (`start`, `stop`) and whether a fault is latched. `status` gives the reason.
+Parts 5 and 6 come after the torque, so as not to delay it; what they find changes the next one.
+Their bounds are the constants of the files named. TRANSITIONS has all changes of the core's state
+but that of `reset`, which makes it SILENT. What ends torques:
+
+                                             what follows          what lets them begin again
+`stop`                                       braked, then silent   `start`
+lost joint states                            resting torque        20 good joint states
+  more than 5 times within a minute          resting torque        `start`
+unexplained torque, or a joint too fast      braked, then held     `start`, once held and explained
+impossible joint states, braking or trial
+  of a joint that fails, a torque not finite resting torque        `start`
+`stop(to_zero=True)`                         zero torque           `start`
+`stop(final=True)`                           braked, then silent   a new object
+
+The resting torque is zero if the target compensates gravity, else g(q).
 """
 
 from __future__ import annotations
@@ -31,11 +43,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .braking import Brake, LONGEST_S, REST_SPEED
+from .braking import Brake, REST_SPEED
 from .control_law import ControlLaw, Ramp
 from .default_gains import weak_gains
 from .joint_trial import JointTrial
-from .limits import LONGEST_STEP_S, TorqueLimiter
+from .limits import LONGEST_STEP_S, SpeedLimit, TorqueLimiter
 from .reference import Reference
 from .settings import Settings
 from .state_check import Limits, StateCheck
@@ -72,9 +84,9 @@ class Event(str, Enum):
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
     DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
-    LOST = 'joint states cannot be used, or have ceased'
+    LOST = 'joint states cannot be used, or have ceased, or torques must end at once'
     BACK = 'joint states can be used again, and the arm is to be held'
-    START = 'the fault is cleared'
+    START = 'the fault of a held arm is cleared'
     END = 'the resting torque is reached'
 
 
@@ -96,21 +108,18 @@ TRANSITIONS = {
     (State.STOPPING, Event.END): State.SILENT,
 }
 
-# A joint may reach SPEED_FREE times its velocity limit, and SPEED_FOLLOWING times if the reference
-# moved faster than MOVES [rad/s] within FOLLOWING_S [s]; a faster one stops the arm after FAST_S.
-SPEED_FREE, SPEED_FOLLOWING, FOLLOWING_S, MOVES, FAST_S = 0.6, 1.15, 0.5, 0.05, 0.003
 # The first torque needs GOOD_STATES usable states in a row whose median age is at most
 # OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If there is no torque after
 # LONG_WAIT states, though the user did not stop, the log says why.
 GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
-# If the target adds no gravity, a moving arm would fall once it gets no torque. Therefore a stop
-# does not end while the arm moves, unless no state has come for FOLLOWED_S [s].
+# If the target adds no gravity, a moving arm would fall once it gets no torque. Therefore STOPPING
+# lasts while the arm moves, unless its latest state is older than FOLLOWED_S [s] or unusable.
 FOLLOWED_S = 0.05
-# A silent node's last torque may go on acting at the receiver, and is then where the next torque
-# begins. It acts no more if a joint has moved by more than SHIFTED [rad or m].
+# A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
+# torque then begins there. If a joint has moved by more than SHIFTED [rad or m], it acts no more.
 SHIFTED = 0.1
-# Gains are refused if they would swing with states PERIOD_MARGIN times as far apart as now. The
-# first torque is refused with the measured period itself, which varies a little.
+# `change` refuses gains that would swing with states PERIOD_MARGIN times as far apart as now;
+# before the first torque they are judged by the measured period itself, which varies a little.
 PERIOD_MARGIN = 1.05
 CLEARING = 'clear the fault by start()'  # how a status says it
 # More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
@@ -135,17 +144,16 @@ class Feedforward:
     """
     Feedforward and PD torques for one arm, one for each joint state.
 
-    `step` always returns a torque that is finite, within the torque limits, and within 1000 N m/s
-    of the torque before. An arm that does not do what the model says is braked. If joint states
-    cannot be used, the torque goes to the resting torque: zero if the target compensates gravity,
-    else g(q). Any thread may call any method.
+    `step` always returns a torque that is finite, within the torque limits and, but for the first
+    one after `reset`, within 1000 N m/s of the torque before. Torques begin by themselves; `start`
+    is needed after `stop` or a fault only. Any thread may call any method.
 
     `arm` is without the payload, or its name or file. `target` says who receives the torques: fci,
     franka_gazebo, gz_ros2_control or mujoco. `period` is the time between two joint states [s],
     0.5 to 10 ms, until states have come. `limits` says which joint states and efforts can be used.
     A loop applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a
     node publishes nothing then, and its last torque may go on acting. `send`, if given, is called
-    with each new torque (n,) [N m] before the state is judged. `soft_gains` is the rate [1/s] of
+    with each new torque (n,) [N m] before parts 5 and 6. `soft_gains` is the rate [1/s] of
     the gains that settings do not give: kd makes velocities decay at most as fast. `settings` are
     the other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises
     DescriptionError for an unknown arm, SettingsError if the settings cannot be used on it or the
@@ -187,7 +195,7 @@ class Feedforward:
             raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
         self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
-        self._effort, self._velocity = arm.limit('effort'), arm.limit('velocity')
+        self._effort, self._speed = arm.limit('effort'), SpeedLimit(arm)
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
         longest = max(LONGEST_STEP_S, period) if applied_when_silent else LONGEST_STEP_S
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
@@ -205,12 +213,9 @@ class Feedforward:
         self._final = False  # whether `start` does not clear the fault
         self._ramp = Ramp()  # of the torque after a start or a change of the law
         self._trial: JointTrial | None = None  # while joints are tried
-        self._fast_s = 0.0  # how long a joint has been faster than it may [s]
-        self._moved_at = -math.inf  # stamp at which the reference moved last
         self.reset()
 
     TICK_S = LONGEST_STEP_S  # how often `tick` is to be called without a state [s]
-    LONGEST_BRAKING_S = LONGEST_S
 
     # What users call ---------------------------------------------------------------------------
 
@@ -218,8 +223,8 @@ class Feedforward:
         """
         Forget states, torques, references and faults, as after a reset of a simulation.
 
-        A `final` fault and a user's stop stay. The first torque afterwards may have any step from
-        the last one.
+        A `final` fault and a user's stop stay. A held arm is let go. The next torque may be any
+        step away from the last one. To command again `start` suffices.
         """
         with self._lock:
             self.reference.clear(0.0, 'reset')
@@ -251,7 +256,7 @@ class Feedforward:
 
     def start(self) -> None:
         """
-        Clear a fault, and command torques from the next allowed state on.
+        Clear a fault, and command torques from the next allowed state on; `status` says from when.
 
         Raises NotStartedError while the arm is still braked after a fault, while the model does
         not explain the torque that holds it, and after a fault that only a new object clears.
@@ -281,8 +286,8 @@ class Feedforward:
 
         With `hold` that is a fault: the arm is held at rest until `start` clears it. With
         `to_zero`, a fault as well, the torque goes to zero at once, because the receiver is not
-        the target. After a `final` fault only a new object commands again. A stop that is no
-        fault lets go of an arm that is held, and a fault stays latched.
+        the target. After a `final` fault only a new object commands again. A stop without `hold`
+        lets go of a held arm; a fault stays latched.
         """
         with self._lock:
             fault, silent = hold or to_zero or final, self.state is State.SILENT
@@ -290,6 +295,7 @@ class Feedforward:
             self._wanted = self._wanted and fault
             self.faulty, self._final = self.faulty or fault, self._final or final
             self._to_zero = self._to_zero or to_zero
+            # A silent arm is not taken hold of, but stays held if it was before states were lost.
             self._hold = hold and not self._to_zero and (self._hold or not silent)
             if to_zero and self.state in ACTIVE:
                 self._change(Event.LOST, why)
@@ -436,7 +442,7 @@ class Feedforward:
             if self._waited == LONG_WAIT:
                 _LOG.warning('%s', self.status)
             order = self.states.order(time)
-            if order == 'late':
+            if order == 'late':  # it is dropped; the last state counts
                 if waits and self.started:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
                 # By the clock of stamps, if it is known: simulated time may be slow.
@@ -471,7 +477,7 @@ class Feedforward:
             wrong = self._misbehaves(state, reference) if self.state is State.RUNNING else ''
             self.counts['faults'] += bool(wrong)
             if wrong and self._trial is not None:
-                self._end(wrong, faulty=True)
+                self._give_up(wrong, faulty=True)
             elif wrong:
                 self.stop(wrong, hold=True)
             return torque
@@ -509,7 +515,7 @@ class Feedforward:
                 if often and now - self._lost_at[0] < RESTART_WINDOW_S:
                     why = f'stopped {len(self._lost_at)} times within a minute: {why}'
                     faulty = True
-                self._end(why, faulty=faulty)
+                self._give_up(why, faulty=faulty)
             elif faulty and not self.faulty:
                 self.why, self.faulty = why, True
             elif self.state is State.SILENT and self.started:
@@ -538,7 +544,7 @@ class Feedforward:
                 self.why = not_yet
 
     def _not_yet(self) -> str:
-        """Return why the first torque is not allowed, or ''."""
+        """Return why the first torque is not allowed yet, or ''; none of it is a fault."""
         if not self.usable:
             return f'{self._good} of {GOOD_STATES} good joint states have come'
         age = self.states.median_age
@@ -551,18 +557,18 @@ class Feedforward:
         swings = self.law.swings(self.states.period, age)
         if swings or not self.torques.measured:
             return swings
-        # Before the first torque brakes hold an arm that does not carry itself: no torque is
+        # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
-        braked = self.torques.idle or self.limits.held_until_commanded
-        if braked and not self.law.terms.adds_gravity:
+        motor_brakes = self.torques.idle or self.limits.held_until_commanded
+        if motor_brakes and not self.law.terms.adds_gravity:
             return ''
         return self.torques.departs(self.torques.narrow)
 
     def _begin(self, state: StateTerms) -> None:
         """
-        Begin at the last torque or, if none acts any more, at the measured one.
+        Begin at the last torque if it still acts, else at zero if the target adds gravity.
 
-        If none is measured either, begin at g(q); at zero if the target adds gravity.
+        Else begin at the measured torque or, without one, at g(q).
         """
         terms = self.law.terms
         if self.state is State.SILENT and not self._applied_when_silent:
@@ -578,7 +584,7 @@ class Feedforward:
             self._trial = JointTrial(self.description, self.torques.wide[0])
 
     def _run(self, event: Event) -> None:
-        self._fast_s, self._moved_at = 0.0, -math.inf
+        self._speed.restart()
         self._trial = None
         self._ramp.begin()
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
@@ -590,7 +596,7 @@ class Feedforward:
         """Return the torque for a usable state."""
         desired = self._desired(state, reference)
         if self.state in ACTIVE and not np.isfinite(desired).all():
-            self._end('the computed torque is not finite', faulty=True)
+            self._give_up('the computed torque is not finite', faulty=True)
         sends = self.state in ACTIVE or self._applied_when_silent
         if self.state is State.STOPPING or not sends:
             return self._unanswered(now, 0.0)
@@ -613,7 +619,7 @@ class Feedforward:
             self._trial = None
             self._ramp.begin()
         if trial.wrong:
-            self._end(trial.wrong, faulty=True)
+            self._give_up(trial.wrong, faulty=True)
         return self.law.feedforward(state, self.zero) + torque
 
     def _braked(self, state: StateTerms) -> Array:
@@ -624,19 +630,19 @@ class Feedforward:
             state, terms, unexplained, self.states.elapsed, self.states.age, gains
         )
         if brake.driven:
-            self._end(brake.driven, faulty=True, event=Event.DRIVEN)
+            self._give_up(brake.driven, faulty=True, event=Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
         return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
 
-    def _end(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
-        """End all torques without braking; a fault lets go of the arm: measurements are wrong."""
+    def _give_up(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
+        """Go to the resting torque without braking, and after a fault hold the arm no more."""
         why = self._with_reason(why)
         self.faulty, self._hold = self.faulty or faulty, self._hold and not faulty
         self._change(event, why)
 
     def _with_reason(self, why: str) -> str:
-        """Return why the core does not command: what ended its torques first, then `why`."""
+        """Return the reason that ended torques first, if one did, and `why`."""
         ended = self.faulty or self.state in (State.BRAKING, State.HOLDING)
         return f'{self.why}; {why}' if ended and why not in self.why else why
 
@@ -687,19 +693,6 @@ class Feedforward:
 
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        elapsed = self.states.elapsed
-        wrong = self.torques.lasting(state, self.torque, elapsed)
-        if reference is not None and np.abs(reference.dq).max() > MOVES:
-            self._moved_at = state.stamp
-        follows = state.stamp - self._moved_at < FOLLOWING_S
-        allowed = (SPEED_FOLLOWING if follows else SPEED_FREE) * self._velocity
-        speed = np.abs(state.dq)
-        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
-        if wrong or self._fast_s < FAST_S:
-            return wrong
-        joint = int((speed / allowed).argmax())
-        return (
-            f'{self.names[joint]} moves at {state.dq[joint]:.2f} rad/s, and {allowed[joint]:.2f} '
-            f'are allowed ({SPEED_FREE:g} of its limit, {SPEED_FOLLOWING:g} while a reference '
-            'moves)'
-        )
+        unexplained = self.torques.lasting(state, self.torque, self.states.elapsed)
+        too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
+        return unexplained or too_fast

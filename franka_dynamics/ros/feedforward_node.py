@@ -38,6 +38,7 @@ from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import declare, values
 from .requests import Requests
 from .term_publishers import TermPublishers
+from ..control.braking import LONGEST_S
 from ..control.feedforward import Feedforward, State
 from ..errors import (
     FrankaDynamicsError,
@@ -53,7 +54,7 @@ _SILENCE_S = 5e-3  # between two checks whether joint states have ceased [s]
 _REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
-_LONGEST_BRAKING_S = 2.0 * Feedforward.LONGEST_BRAKING_S
+_LONGEST_BRAKING_S = 2.0 * LONGEST_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
