@@ -64,12 +64,6 @@ def test_work_of_a_closed_loop_is_the_hysteresis_area():
     assert work == pytest.approx(4.0 * slip * (amplitude - reach), rel=1e-6)
 
 
-def test_given_no_state_when_evaluated_then_it_is_steady_sliding():
-    dq = np.array([0.7, -0.7])  # 70 widths of the tanh
-    expected = [0.4 * 0.7 + 0.5 + 0.3 + 0.2 + 0.2, -(0.1 * 0.7 + 0.2 + 0.15 + 0.1) - 0.1]
-    np.testing.assert_allclose(MODEL.torque(dq), expected, rtol=0.0, atol=1e-13)
-
-
 def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     time = np.arange(0.0, 2.0, 1e-3)
     q = positions(time)
@@ -81,19 +75,16 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     np.testing.assert_allclose(followed, friction_along(MODEL, q, dq), rtol=0.0, atol=1e-12)
 
 
-def test_coefficients_times_terms_are_the_torque():
+def test_coefficients_times_terms_are_the_torque_and_without_a_state_elements_slide():
     rng = np.random.default_rng(0)
     dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
     viscous, coulomb, offset = MODEL.coefficients[:3]
     turned = np.tanh(dq / MODEL.width)
-    expected = (
-        viscous * dq
-        + coulomb * turned
-        + offset
-        + MODEL.slip[0] * z[:, 0]
-        + MODEL.slip[1] * z[:, 1]
-    )
+    known = viscous * dq + coulomb * turned + offset
+    expected = known + MODEL.slip[0] * z[:, 0] + MODEL.slip[1] * z[:, 1]
     np.testing.assert_allclose(MODEL.torque(dq, z), expected, rtol=0.0, atol=1e-14)
+    sliding = known + MODEL.slip.sum(axis=0) * turned
+    np.testing.assert_allclose(MODEL.torque(dq), sliding, rtol=0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize('begin', [-1.0, -0.3, 0.0, 1.0])

@@ -4,7 +4,6 @@
 // Drives a generated package's plugins as ros2_control does, for test_ros2_control.py.
 // Rows of numbers come in on standard input, rows go out on standard output.
 //
-// drive controller JOINT...   time, q, dq and 3 n references a row -> effort (chained controller)
 // drive alone JOINT... URDF   a motion -> position, velocity, effort in each cycle of a whole
 //                             controller_manager: feedforward -> mock hardware
 // drive behind JOINT... URDF  the same of trajectory controller -> feedforward -> mock hardware
@@ -17,17 +16,14 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "controller_interface/chainable_controller_interface.hpp"
 #include "controller_manager/controller_manager.hpp"
 #include "hardware_interface/resource_manager.hpp"
-#include "lifecycle_msgs/msg/state.hpp"
 #include "pluginlib/class_loader.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "std_msgs/msg/float64_multi_array.hpp"
@@ -39,20 +35,6 @@
 namespace
 {
 std::vector<std::string> arguments;  // of this process, without its name
-
-using hardware_interface::CommandInterface;
-using hardware_interface::InterfaceDescription;
-using hardware_interface::InterfaceInfo;
-using hardware_interface::StateInterface;
-using lifecycle_msgs::msg::State;
-
-InterfaceDescription described(const std::string & prefix, const std::string & name)
-{
-  InterfaceInfo info;
-  info.name = name;
-  info.data_type = "double";
-  return InterfaceDescription(prefix, info);
-}
 
 bool read_row(std::vector<double> & row)
 {
@@ -72,67 +54,6 @@ int fail(const char * what)
 {
   std::fprintf(stderr, "%s\n", what);
   return 1;
-}
-
-int controller(const std::vector<std::string> & joints)
-{
-  const std::size_t n = joints.size();
-  pluginlib::ClassLoader<controller_interface::ChainableControllerInterface> loader(
-    "controller_interface", "controller_interface::ChainableControllerInterface");
-  const auto plugin = loader.createSharedInstance("my_arm/FeedforwardController");
-  controller_interface::ControllerInterfaceParams params;
-  params.controller_name = "feedforward";
-  params.update_rate = params.controller_manager_update_rate = 1000;
-  params.node_options = plugin->define_custom_node_options();
-  if (plugin->init(params) != controller_interface::return_type::OK) {return fail("init");}
-  if (plugin->configure().id() != State::PRIMARY_STATE_INACTIVE) {return fail("configure");}
-  const auto references = plugin->export_reference_interfaces();
-  if (!plugin->set_chained_mode(true)) {return fail("chained mode");}
-  std::vector<CommandInterface::SharedPtr> efforts;
-  std::vector<StateInterface::SharedPtr> states;
-  std::vector<hardware_interface::LoanedCommandInterface> commands;
-  std::vector<hardware_interface::LoanedStateInterface> loaned;
-  for (const auto & joint : joints) {
-    efforts.push_back(std::make_shared<CommandInterface>(described(joint, "effort")));
-    commands.emplace_back(efforts.back(), nullptr);
-  }
-  for (const char * kind : {"position", "velocity"}) {
-    for (const auto & joint : joints) {
-      states.push_back(std::make_shared<StateInterface>(described(joint, kind)));
-      loaned.emplace_back(states.back(), nullptr);
-    }
-  }
-  plugin->assign_interfaces(std::move(commands), std::move(loaned));
-  if (plugin->get_node()->activate().id() != State::PRIMARY_STATE_ACTIVE) {
-    return fail("activate");
-  }
-  std::vector<double> row(1 + 2 * n + references.size());
-  while (read_row(row)) {
-    for (std::size_t i = 0; i < 2 * n; ++i) {
-      if (!states[i]->set_value(row[1 + i])) {return fail("state");}
-    }
-    for (std::size_t i = 0; i < references.size(); ++i) {
-      if (!references[i]->set_value(row[1 + 2 * n + i])) {return fail("reference");}
-    }
-    const rclcpp::Time time(static_cast<int64_t>(row[0] * 1e9 + 0.5), RCL_ROS_TIME);
-    if (plugin->update(time, rclcpp::Duration::from_seconds(1e-3)) !=
-      controller_interface::return_type::OK)
-    {
-      return fail("update");
-    }
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto effort = efforts[i]->get_optional();
-      print(effort.value_or(std::numeric_limits<double>::quiet_NaN()), i + 1 == n);
-    }
-  }
-  if (plugin->get_node()->deactivate().id() != State::PRIMARY_STATE_INACTIVE) {
-    return fail("deactivate");
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    print(efforts[i]->get_optional().value(), i + 1 == n);
-  }
-  plugin->release_interfaces();
-  return 0;
 }
 
 // A controller_manager on mock hardware, with active controllers.
@@ -364,9 +285,7 @@ int main(int argc, char ** argv)
   std::vector<std::string> joints(words, given.end());
   int code = 2;
   try {
-    if (what == "controller") {
-      code = controller(joints);
-    } else if (what == "alone" || what == "behind" || what == "receiver") {
+    if (what == "alone" || what == "behind" || what == "receiver") {
       const std::string urdf = joints.back();
       joints.pop_back();
       const auto run = what == "alone" ? alone : what == "behind" ? behind : receiver;

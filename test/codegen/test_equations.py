@@ -127,22 +127,10 @@ def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
         assert_close(out, reference, RTOL)
 
 
-def test_a_wrench_has_six_numbers_in_c():
-    header = c_header([customised_equations(load('fer'), wrench=True)])
-    assert 'const double wrench[6]' in ' '.join(header.split())
-
-
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not FIRST])
 def test_a_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
     with pytest.raises(SettingsError, match=quantity.value):
         customised_equations(load('rpr'), quantity, wrench=True)
-
-
-def test_quantity_and_parameters_are_also_given_by_their_words():
-    by_words = customised_equations('rpr', 'gravity', parameters='run_time')
-    by_members = customised_equations('rpr', Quantity.GRAVITY, parameters=Parameters.RUN_TIME)
-    assert c_header([by_words]) == c_header([by_members])
-    assert by_words.parameters[-3:] == ('gx', 'gy', 'gz')
 
 
 @pytest.mark.parametrize('name', ['quantity', 'parameters'])

@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.control.terms import TermModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 
-from .cpp_core import ATOL, PAYLOAD, vectors
+from .cpp_core import ATOL, PAYLOAD
 from .ros2_control import built, driving, OFFSET, rows_of, Senders
 from .test_cpp_package import ARMS
 from ..ros2_control_prefix import mock_urdf, PREFIXES
@@ -85,69 +83,6 @@ def of_feedforward(settings, **more):
     }
     named = {'/feedforward': {'ros__parameters': values}}
     return yaml.safe_dump(named, default_flow_style=None)
-
-
-def of_vectors(columns):
-    """Return the settings in a row of vectors."""
-    target, friction, known, scale = columns[1], *(float(each) for each in columns[2:5])
-    rest = [
-        tuple(map(float, part)) for part in np.split(np.array(columns[5:]), [3, 13, 13 + ARM.n])
-    ]
-    gravity, payload, kp, kd = rest
-    return Settings(
-        target=target,
-        terms=Terms(friction=bool(friction)),
-        payload_known_to_robot=bool(known),
-        scale=scale,
-        gravity_vector=gravity,
-        payload=payload,
-        kp=kp,
-        kd=kd,
-    )
-
-
-def test_the_controller_gives_the_nodes_torques(run):
-    # The script of vectors of the node's core up to its change of settings; the plugin gets the
-    # same states and references.
-    n, rows, reference, settings = ARM.n, [], np.full(3 * ARM.n, np.nan), None
-    for kind, columns in vectors(cpp_package(ARM, 'my_arm'), 'motion'):
-        if kind == 'settings' and settings:
-            break
-        if kind == 'settings':
-            settings = of_vectors(columns)
-        elif kind == 'reference':
-            reference = np.array(columns, float)
-        else:
-            states, torque = columns[1 : 1 + 2 * n], columns[2 + 2 * n :]
-            rows.append(np.array([*states, *reference, *torque], float))
-            reference = np.full(3 * n, np.nan)
-    rows = np.array(rows)
-    times = 1.0 + 1e-3 * np.arange(len(rows))[:, None]
-    parameters = of_feedforward(settings)
-    found, said = run('controller', rows=np.hstack([times, rows[:, :-n]]), parameters=parameters)
-    assert 'rror' not in said
-    near(found[:-1], rows[:, -n:])
-    # After deactivation the command is the resting torque at the last position.
-    left = TermModel(ARM, settings).gravity_to_command
-    q = rows[-1, :n]
-    near(found[-1], left(q, model_of(settings).gravity(q)) * (settings.target == 'mujoco'), 1e-10)
-
-
-def test_without_a_torque_from_upstream_it_stops(run):
-    settings = replace(PLAIN, payload=(0.0,) * 10)
-    count, ended, again = 900, 300, 600
-    q, still = np.tile(ARM.home, (count, 1)), np.zeros((count, ARM.n))
-    torque = np.full_like(q, 2.0)
-    torque[ended:again] = np.nan
-    rows = np.hstack([1.0 + 1e-3 * np.arange(count)[:, None], q, still, torque])
-    parameters = of_feedforward(settings, reference='torque')
-    found, _ = run('controller', rows=rows, parameters=parameters)
-    above = found - model_of(settings).gravity(ARM.home)
-    # With 1 N m per cycle two steps lead back to the holding torque, which then stays.
-    near(above[[0, ended - 1, ended, count - 1]], np.array([[1.0], [2.0], [1.0], [2.0]]))
-    near(above[ended + 1 : again], 0.0)
-    assert np.abs(np.diff(found[:count], axis=0)).max() <= 1.0 + ATOL
-    near(above[count], 0.0)  # written at deactivation: the holding torque
 
 
 @pytest.mark.skipif(

@@ -105,12 +105,6 @@ def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
 ATOL = 1e-12
 
 
-def test_friction_torque_is_viscous_and_coulomb():
-    dq = np.array([0.7, -0.5, 0.6])  # more than 25 widths of the tanh, which is exactly 1 there
-    expected = [0.4 * 0.7 + 0.5, -6.0 * 0.5 - 3.0, 0.2 * 0.6 + 0.1]
-    np.testing.assert_allclose(ARM.friction.torque(dq), expected, rtol=0.0, atol=ATOL)
-
-
 def test_mujoco_of_the_same_solids_agrees_with_the_arm_file():
     mujoco = pytest.importorskip('mujoco', reason='the [sim] extra is not installed')
     # The arm of the report's figure, written as nested bodies; MuJoCo computes every inertia from

@@ -74,7 +74,7 @@ def test_with_feedforward_the_targets_are_met_far_better_than_without():
     assert errors[True] < 0.1 * errors[False]
 
 
-def test_actions_at_the_corners_of_the_box_are_never_an_exception():
+def test_actions_at_the_corners_of_the_box_are_survived_and_wrong_ones_refused():
     environment, refused = gymnasium.make(NAME), 0
     low, high = environment.action_space.low, environment.action_space.high
     rng = np.random.default_rng(1)
@@ -82,21 +82,13 @@ def test_actions_at_the_corners_of_the_box_are_never_an_exception():
         environment.reset(seed=seed)
         for _ in range(60):
             corner = np.where(rng.random(7) < 0.5, low, high)
-            _, _, terminated, truncated, info = environment.step(corner)
+            observation, _, terminated, truncated, info = environment.step(corner)
+            assert np.isfinite(observation).all()
             refused += 'refused' in info
             if terminated or truncated:
                 break
     assert refused  # without that, nothing was tried
-
-
-def test_any_actions_are_survived_and_a_wrong_one_is_refused():
-    environment = gymnasium.make(NAME)
     environment.reset(seed=0)
-    environment.action_space.seed(0)
-    for _ in range(60):
-        observation, _, _, truncated, info = environment.step(environment.action_space.sample())
-        assert np.isfinite(observation).all()
-        assert not truncated, info
     with pytest.raises(JointVectorError, match='action'):
         environment.unwrapped.step(np.zeros(6))
     with pytest.raises(JointVectorError, match='degrees'):

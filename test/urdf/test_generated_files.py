@@ -134,13 +134,6 @@ def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
     np.testing.assert_allclose(masses[1:], expected, rtol=1e-9, atol=0.0)
 
 
-def test_a_hand_with_a_prefix_is_written_as_a_prefixed_link():
-    robot = ElementTree.fromstring(robot_text('fr3', 'urdf', hand='franka_hand', prefix='left_'))
-    hand = robot.find("link[@name='left_fr3_hand']")
-    assert float(hand.find('inertial/mass').get('value')) == pytest.approx(0.7126, abs=1e-12)
-    assert hand.find('visual') is not None
-
-
 def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf'))
@@ -203,14 +196,7 @@ def test_a_massless_link_keeps_its_inertia():
 def test_a_urdf_names_the_rotor_inertias_that_it_cannot_hold():
     arm = load('fer')
     joints = (*arm.joints[:-1], replace(arm.joints[-1], rotor_inertia=0.5))
-    text = urdf_text(replace(arm, joints=joints))
-    (comment,) = (
-        one.text
-        for one in ElementTree.fromstring(
-            text, ElementTree.XMLParser(target=ElementTree.TreeBuilder(insert_comments=True))
-        )
-        if one.tag is ElementTree.Comment
-    )
+    comment = urdf_text(replace(arm, joints=joints)).partition('<!--')[2].partition('-->')[0]
     assert 'fer_joint7' in comment and '0.5' in comment and 'fer_joint6' not in comment
     assert '<!--' not in urdf_text(arm)
 

@@ -81,18 +81,14 @@ def test_xacros_ros2_control_has_effort_and_initial_values():
     )
     system, plugin = robot.find('ros2_control'), robot.find('gazebo/plugin')
     assert system.find('hardware/plugin').text == 'gz_ros2_control/GazeboSimSystem'
-    joints = system.findall('joint')
-    assert tuple(joint.get('name') for joint in joints) == load('rpr').joint_names
-    values = {
-        state.get('name'): state.findtext('param[@name="initial_value"]')
-        for state in joints[1].findall('state_interface')
-    }
-    assert values == {'position': '0.2', 'velocity': None, 'effort': '2'}
-    interfaces = [('command_interface', 'effort'), *(('state_interface', one) for one in values)]
-    for joint in joints:
-        assert [(one.tag, one.get('name')) for one in joint] == interfaces
-    names = {
-        'filename': 'gz_ros2_control-system',
-        'name': 'gz_ros2_control::GazeboSimROS2ControlPlugin',
-    }
-    assert (plugin.attrib, plugin.findtext('parameters')) == (names, '/c.yaml')
+    assert tuple(joint.get('name') for joint in system.findall('joint')) == load('rpr').joint_names
+    for k, joint in enumerate(system.findall('joint')):
+        states = {
+            state.get('name'): state.findtext('param[@name="initial_value"]')
+            for state in joint.findall('state_interface')
+        }
+        assert joint.find('command_interface').get('name') == 'effort'
+        assert states == {'position': f'0.{k + 1}', 'velocity': None, 'effort': f'{k + 1}'}
+    assert plugin.get('filename') == 'gz_ros2_control-system'
+    assert plugin.get('name') == 'gz_ros2_control::GazeboSimROS2ControlPlugin'
+    assert plugin.findtext('parameters') == '/c.yaml'
