@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters changed while the node commands: validated, whole, without a step."""
 
+from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
@@ -89,11 +90,11 @@ def test_changes_that_need_each_other_are_taken_together(world):
 
 def test_a_transition_that_there_is_not_ends_nothing(world):
     world.commands_come()
-    client = world.probe.create_client(ChangeState, f'{NODE}/change_state')
-    world.probe.until(client.service_is_ready, 'the service')
-    request = ChangeState.Request()
-    request.transition.id = 255
-    client.call_async(request)  # rclpy answers nothing
-    world.probe.until(lambda: 'could not be read' in world.node.text, 'the request')
-    assert world.probe.lifecycle_state(NODE) == 'active'
+    none, deactivate = (
+        ChangeState.Request(transition=Transition(id=number))
+        for number in (255, Transition.TRANSITION_DEACTIVATE)
+    )
+    # To the first rclpy answers nothing; it has been read when the second is answered.
+    assert world.probe.ask(ChangeState, f'{NODE}/change_state', deactivate, [none]).success
+    assert world.probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
     world.commands_come()

@@ -5,11 +5,10 @@
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
+import pinocchio as pin
 import pytest
-from scipy.linalg import block_diag
-from scipy.spatial.transform import Rotation
 
-from franka_dynamics.arm import load
+from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.document import parse_urdf
 from franka_dynamics.urdf.importer import detect_arm
@@ -42,53 +41,22 @@ SECOND = """<link name="other"/><joint name="other_joint1" type="continuous">
 ROUNDING = 1e-14  # kg m^2: sums of a few tensors of order 1
 
 
-def pose_of(element):
-    """Return the pose that an element's <origin> states, by SciPy's rotations."""
-    pose, origin = np.eye(4), element.find('origin')
-    if origin is not None:
-        pose[:3, 3] = [float(word) for word in origin.get('xyz', '0 0 0').split()]
-        angles = [float(word) for word in origin.get('rpy', '0 0 0').split()]
-        pose[:3, :3] = Rotation.from_euler('xyz', angles).as_matrix()
-    return pose
-
-
-def inertias_by_hand(text, joints):
-    """
-    Return the pseudo-inertia (4, 4) of the bodies that each joint moves, by its name.
-
-    An independent reader: pseudo-inertias in a common frame add. Other joints are held at zero;
-    the bodies of the base have the name None.
-    """
-    robot = ElementTree.fromstring(text)
-    above = {joint.find('child').get('link'): joint for joint in robot.iter('joint')}
-    sums = {name: np.zeros((4, 4)) for name in (None, *joints)}
-    for link in robot.iter('link'):
-        inertial = link.find('inertial')
-        if inertial is None:
-            continue
-        mass = float(inertial.find('mass').get('value'))
-        tensor, six = np.empty((3, 3)), inertial.find('inertia')
-        for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
-            tensor[i, j] = tensor[j, i] = float(six.get('i' + 'xyz'[i] + 'xyz'[j]))
-        pose, name, passed = pose_of(inertial), link.get('name'), {'fixed'}
-        while name in above and above[name].get('name') not in joints:
-            passed.add(above[name].get('type'))
-            pose, name = pose_of(above[name]) @ pose, above[name].find('parent').get('link')
-        carrier = above[name].get('name') if name in above else None
-        # A body after another branch's moving joint is not carried by this arm.
-        if carrier or passed == {'fixed'}:
-            body = block_diag(0.5 * np.trace(tensor) * np.eye(3) - tensor, mass)
-            sums[carrier] += pose @ body @ pose.T
-    return sums
+def pinocchios_inertias(text, names):
+    """Return the inertias of the bodies that the named joints move, other joints at zero."""
+    model = pin.buildModelFromXML(text)
+    others = [i for i, name in enumerate(model.names) if i and name not in names]
+    reduced = pin.buildReducedModel(model, others, pin.neutral(model))
+    return [reduced.inertias[reduced.getJointId(name)] for name in names]
 
 
 def assert_inertia(found, expected):
-    np.testing.assert_allclose(found.pseudo_inertia(), expected, rtol=0.0, atol=ROUNDING)
+    other = LinkInertia.from_center_of_mass(expected.mass, expected.lever, expected.inertia)
+    np.testing.assert_allclose(found.parameters(), other.parameters(), rtol=0.0, atol=ROUNDING)
 
 
 def assert_links_equal(chain, expected):
-    for joint in chain.joints:
-        assert_inertia(joint.inertia, expected[joint.name])
+    for joint, inertia in zip(chain.joints, expected, strict=True):
+        assert_inertia(joint.inertia, inertia)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +64,8 @@ def assert_links_equal(chain, expected):
     [FER, with_elements(FER, HAND + CAMERA + SECOND)],
     ids=['bare', 'hand, camera and second arm'],
 )
-def test_links_with_bodies_along_the_arm_are_those_by_hand(text):
-    assert_links_equal(read_chain(text, NAMES), inertias_by_hand(text, NAMES))
+def test_links_with_bodies_along_the_arm_are_pinocchios(text):
+    assert_links_equal(read_chain(text, NAMES), pinocchios_inertias(text, NAMES))
 
 
 @pytest.mark.parametrize('shift', [0, 1, 5])
@@ -114,7 +82,7 @@ def test_joints_may_have_the_names_of_links(shift):
     renamed = ElementTree.tostring(robot, encoding='unicode')
     names = tuple(new[name] for name in NAMES)
     chain, known = read_chain(renamed, names), read_chain(text, NAMES)
-    assert_links_equal(chain, inertias_by_hand(renamed, names))
+    assert_links_equal(chain, pinocchios_inertias(text, NAMES))
     assert [one.bodies for one in chain.joints] == [one.bodies for one in known.joints]
     assert set(chain.tool_frames) == set(known.tool_frames)
 
@@ -134,8 +102,8 @@ def test_a_held_joint_stands_at_its_limit_nearest_zero():
     text = with_elements(FER, HAND)
     opened = edited(text, "joint[@name='finger_joint1']/limit", lower='0.01')
     moved = edited(text, "joint[@name='finger_joint1']/origin", xyz='0 0.01 0.0584')
-    found, expected = (read_chain(one, NAMES).joints[-1].inertia for one in (opened, moved))
-    assert_inertia(found, expected.pseudo_inertia())
+    found = read_chain(opened, NAMES).joints[-1].inertia
+    assert_inertia(found, pinocchios_inertias(moved, NAMES)[-1])
 
 
 LEFT = urdf_text(load('fer', prefix='left_'))
@@ -196,7 +164,8 @@ def test_the_base_is_all_that_stands_still():
     text = edited(text, "joint[@name='fer_link0_joint']/origin", xyz='0.3 0 0.5', rpy='0.4 0 0.2')
     chain = read_chain(text, NAMES)
     found = chain.base_inertia.expressed_in(chain.mount)
-    assert_inertia(found, inertias_by_hand(text, NAMES)[None])
+    # The second arm moves, and is no part of the base.
+    assert_inertia(found, pin.buildModelFromXML(text).inertias[0])
 
 
 FR3 = urdf_text(load('fr3'))
