@@ -54,8 +54,7 @@ def state(given: actions.NodeState) -> int:
         return 0
     answer = _asked(given, _state_and_report)
     named, _, report = answer.partition('\n')
-    nodes = _heard(given) if report else []
-    now = time.monotonic()
+    nodes, now = _heard(given) if report else ([], 0.0)
     if given.json:
         write_json(given.json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
     say(answer)
@@ -74,8 +73,12 @@ def _state_and_report(client: NodeClient) -> str:
     return f'{state}\n{report}' if report else state
 
 
-def _heard(given: actions.NodeState) -> list[NodeView]:
-    """Return the nodes heard in the node's namespace, or in any, with their torques."""
+def _heard(given: actions.NodeState) -> tuple[list[NodeView], float]:
+    """
+    Return the nodes heard in the node's namespace, or in any, with their torques, and the time.
+
+    A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
+    """
     from ..ros.observer import Observer, TORQUE_TERMS
 
     namespaces = [given.node.strip('/').rpartition('/')[0]] if '/' in given.node else []
@@ -89,7 +92,14 @@ def _heard(given: actions.NodeState) -> list[NodeView]:
                 lambda: all(len(one.torques) == len(TORQUE_TERMS) for one in arms()), _PATIENCE_S
             )
             feed.wait(_SETTLE_S)
-        return feed.nodes(namespaces)
+        now = [time.monotonic()]
+
+        def all_heard() -> bool:
+            now.append(time.monotonic())
+            return not any(one.silent(now[-1]) for one in feed.nodes(namespaces))
+
+        feed.until(all_heard, given.timeout)
+        return feed.nodes(namespaces), now[-1]
 
 
 def set_parameter(given: actions.NodeSet) -> int:

@@ -14,6 +14,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.ros import observer
 from franka_dynamics.ros.observer import at_fault, NodeView, Observer, resolved, Status
 
 from .conftest import LOCKSTEP, PATIENT
@@ -34,7 +35,12 @@ def left(launch):
     launch('feedforward_node', **PATIENT | NAMED | {'remaps': remaps, 'target': 'mujoco'})
 
 
-def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(left, probe, capsys):
+def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
+    left, probe, capsys, monkeypatch
+):
+    # As where a busy machine keeps diagnostics back for longer than a node may be silent: `state`
+    # waits until it hears the node again.
+    monkeypatch.setattr(observer, 'SILENT_AFTER_S', 0.05)
     states = probe.collect(JointState, 'left/joint_states', reliable=True, depth=8000)
     probe.until_status('left/feedforward', state='running')
     asked = ['node', 'state', '--json', f'--timeout={TIMEOUT_S}', '--node=/left/feedforward']
