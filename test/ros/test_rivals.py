@@ -68,8 +68,7 @@ def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, sta
     # then does not receive simulated time.
     simulated = by == 'transition'
     states = probe.collect(JointState, 'joint_states')
-    # The time-out is long, so that no torque is late on a busy machine.
-    start_arm(gravity_compensation=not simulated, lockstep_timeout=0.3, publish_clock=simulated)
+    start_arm(gravity_compensation=not simulated, publish_clock=simulated)
     node = start_node(
         target='mujoco' if simulated else 'fci',
         use_sim_time=simulated,
