@@ -27,9 +27,7 @@ from franka_dynamics.batch.compiled import STATES_PER_THREAD
 from franka_dynamics.batch.traced_model import KernelModel, TracedModel
 from franka_dynamics.codegen.equations import customised_equations, form, Quantity
 from franka_dynamics.dynamics.derivatives import differentiate
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import BaseParameterError, FrameError, JointVectorError
@@ -377,19 +375,6 @@ def test_the_cache_folder_keeps_the_files_used_last(tmp_path, monkeypatch):
     assert len(list((tmp_path / 'franka_dynamics').iterdir())) == 3
 
 
-MODELS_PAGE = Path(__file__).parents[2] / 'docs' / 'howto' / 'from-python.md'
-# JaxModel and TorchModel are KernelModels.
-ENGINES = {
-    '`Model`': (PinocchioModel,),
-    '`NewtonEulerModel`, `ExponentialsModel`': (NewtonEulerModel, ExponentialsModel),
-    '`BatchModel`, `JaxModel`, `TorchModel`, `TracedModel`': (
-        BatchModel,
-        KernelModel,
-        TracedModel,
-    ),
-}
-
-
 def methods(engine):
     """Return the parameters of an engine's public methods, without self, and their defaults."""
     found = {}
@@ -400,24 +385,12 @@ def methods(engine):
     return found
 
 
-def test_a_method_has_the_same_parameters_in_every_model():
+# JaxModel and TorchModel are KernelModels.
+@pytest.mark.parametrize('engine', [*FORMULATIONS.values(), BatchModel, KernelModel, TracedModel])
+def test_a_method_has_the_same_parameters_in_every_model(engine):
     known = methods(PinocchioModel)
-    for engine in (engine for column in ENGINES.values() for engine in column):
-        for name, parameters in methods(engine).items():
-            assert parameters == known.get(name, parameters), f'{engine.__name__}.{name}'
-
-
-def test_the_pages_table_is_that_of_the_methods():
-    lines = [f'| method | {" | ".join(ENGINES)} |', f'|---{"|---" * len(ENGINES)}|']
-    for name, parameters in sorted(methods(PinocchioModel).items()):
-        given = ', '.join(parameter for parameter, _ in parameters)
-        has = [
-            'yes' if all(name in methods(engine) for engine in column) else 'no'
-            for column in ENGINES.values()
-        ]
-        lines.append(f'| `{name}({given})` | {" | ".join(has)} |')
-    table = '\n'.join(lines)
-    assert table in MODELS_PAGE.read_text('utf-8'), f'the table should be:\n{table}'
+    for name, parameters in methods(engine).items():
+        assert parameters == known.get(name, parameters), name
 
 
 JOINT = Joint('joint', JointKind.REVOLUTE, DHRow())
