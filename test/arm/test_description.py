@@ -20,6 +20,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 
 from ..agreement import assert_near
 from ..arms import random_arm, with_joint, with_link
+from ..dynamics import lagrangian
 
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
@@ -69,6 +70,14 @@ def test_arms_are_equal_by_value_and_hash_alike(name):
 
 
 ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error measured
+
+
+@pytest.mark.parametrize('convention', Convention)
+def test_joint_transforms_are_products_of_matrix_exponentials(convention):
+    arm = random_arm(np.random.default_rng(0), joints=6, convention=convention)
+    q = np.linspace(-1.0, 1.0, 6)
+    expected = lagrangian.steps(arm, q)[0]
+    np.testing.assert_allclose(arm.joint_transforms(q), expected, rtol=0.0, atol=1e-14)
 
 
 @pytest.mark.parametrize('convention', list(Convention))

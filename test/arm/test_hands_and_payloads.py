@@ -26,10 +26,10 @@ bodies:
 
 
 @pytest.fixture
-def hand(tmp_path):
-    path = tmp_path / 'mine.yaml'
-    path.write_text(HAND)
-    return str(path)
+def hand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'mine.yaml').write_text(HAND)
+    return 'mine.yaml'
 
 
 def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):

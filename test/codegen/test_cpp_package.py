@@ -58,6 +58,16 @@ ARMS = {
 }
 
 
+def based(rpy):
+    """Return an FR3 whose file turns the base."""
+    base = np.eye(4)
+    base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
+    return replace(load('fr3'), base=base)
+
+
+OTHERS = {'inclined': based((0.5, 0.0, 0.0)), 'turned': based((0.0, 0.0, 0.5))}
+
+
 @pytest.fixture(scope='module')
 def core(tmp_path_factory):
     """Return a function that compiles a caller of an arm's core, once."""
@@ -69,21 +79,7 @@ def core(tmp_path_factory):
             options = ['--arm', name, '--package', 'my_arm', '--output', str(folder)]
             assert main(['codegen', *options]) == 0
             return compiled({}, folder / 'my_arm')
-        return compiled(cpp_package(ARMS[name], 'my_arm'), folder)
-
-    return build
-
-
-@pytest.fixture(scope='module')
-def rotated_core(tmp_path_factory):
-    """Return a function: an FR3 whose file turns the base, and its compiled core."""
-
-    @functools.cache
-    def build(rpy):
-        base = np.eye(4)
-        base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
-        arm = replace(load('fr3'), base=base)
-        return arm, compiled(cpp_package(arm, 'my_arm'), tmp_path_factory.mktemp('rotated'))
+        return compiled(cpp_package({**ARMS, **OTHERS}[name], 'my_arm'), folder)
 
     return build
 
@@ -193,35 +189,46 @@ def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
         np.testing.assert_allclose(torque, slowed - pulls, rtol=0.0, atol=ATOL)
 
 
-def test_friction_of_an_arm_without_a_friction_model_is_refused(core):
-    settings = Settings(target='mujoco', terms=Terms(friction=True))
-    assert b'no friction model' in core('bare').refusal(packed(settings))
+MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
 
 
 @pytest.mark.parametrize(
-    ('change', 'message'),
+    ('arm', 'change', 'message'),
     [
-        ({'scale': RANGES['scale']}, None),
-        ({'scale': RANGES['scale'] + 1e-9}, b'scale must be within 0 and 1'),
-        ({'kp': (-1.0,)}, b'kp and kd must be'),
-        ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity by itself'),
-        ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),
-        ({'payload': (0.0, 0.1, *[0.0] * 8)}, b'payload has no mass'),
-        ({'payload': (1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1)}, b'belongs to no real body'),
-        ({'payload': (float('nan'), *[0.0] * 9)}, b'ten finite numbers'),
-        ({'payload': (5.0, *[0.0] * 9)}, b'more than the rated load'),
-        ({'payload': (1.0, 60.0, *[0.0] * 8)}, b'are these millimetres'),
-        ({'kp': (1000.0,)}, b'25 and 3 times the joint'),
-        ({'terms': Terms(friction=True)}, b'terms.friction is on'),
-        ({'payload': PAYLOAD}, None),
+        *(
+            ('fr3', change, message)
+            for change, message in (
+                ({'scale': RANGES['scale']}, None),
+                ({'scale': RANGES['scale'] + 1e-9}, b'scale must be within 0 and 1'),
+                ({'kp': (-1.0,)}, b'kp and kd must be'),
+                ({'gravity_vector': (0.0, 0.0, -1.6)}, b'the target compensates gravity'),
+                ({'payload': (-1.0, *[0.0] * 9)}, b'a mass cannot be negative'),
+                ({'payload': (0.0, 0.1, *[0.0] * 8)}, b'payload has no mass'),
+                ({'payload': (1.0, 0, 0, 0, 1.0, 0, 0, 0.1, 0, 0.1)}, b'belongs to no real body'),
+                ({'payload': (float('nan'), *[0.0] * 9)}, b'ten finite numbers'),
+                ({'payload': (5.0, *[0.0] * 9)}, b'more than the rated load'),
+                ({'payload': (1.0, 60.0, *[0.0] * 8)}, b'are these millimetres'),
+                ({'kp': (1000.0,)}, b'25 and 3 times the joint'),
+                ({'terms': Terms(friction=True)}, b'terms.friction is on'),
+                ({'payload': PAYLOAD}, None),
+            )
+        ),
+        ('bare', {**MUJOCO, 'terms': Terms(friction=True)}, b'no friction model'),
+        ('inclined', {}, b'rotates the base'),
+        ('inclined', MUJOCO, None),
+        ('inclined', {**MUJOCO, **TURN}, b'rotates the base'),
+        ('turned', {}, None),
+        ('turned', TURN, b'rotates the base'),
     ],
 )
-def test_impossible_settings_are_refused_in_one_sentence(built, change, message):
-    arm, library = built
-    answer = library.refusal(packed(replace(Settings(), **change)))
+def test_impossible_settings_are_refused_in_one_sentence_as_by_the_node(
+    core, arm, change, message
+):
+    settings = replace(Settings(), **change)
+    answer = core(arm).refusal(packed(settings))
     assert answer is None if message is None else message in answer
-    with pytest.raises(SettingsError) if message else nullcontext():  # as the node says
-        replace(Settings(), **change).validate(arm)
+    with pytest.raises(SettingsError) if message else nullcontext():
+        settings.validate({**ARMS, **OTHERS}[arm])
 
 
 def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
@@ -264,27 +271,6 @@ def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
         assert state == 'following'
         torques.append(torque)
     assert np.abs(np.diff(torques[200:], axis=0)).max() < 0.1
-
-
-@pytest.mark.parametrize(
-    ('rpy', 'target', 'gravity', 'refused'),
-    [
-        ((0.5, 0.0, 0.0), 'fci', (0.0, 0.0, -9.81), True),
-        ((0.5, 0.0, 0.0), 'mujoco', (0.0, 0.0, -9.81), False),
-        ((0.5, 0.0, 0.0), 'mujoco', INCLINED, True),
-        ((0.0, 0.0, 0.5), 'fci', (0.0, 0.0, -9.81), False),
-        ((0.0, 0.0, 0.5), 'fci', INCLINED, True),
-    ],
-)
-def test_an_arm_file_with_a_rotated_base_is_refused_as_by_the_node(
-    rotated_core, rpy, target, gravity, refused
-):
-    arm, library = rotated_core(rpy)
-    settings = Settings(target=target, gravity_vector=gravity)
-    answer = library.refusal(packed(settings))
-    assert (answer is not None and b'rotates the base' in answer) == refused
-    with pytest.raises(SettingsError) if refused else nullcontext():
-        settings.validate(arm)
 
 
 def test_two_packages_do_not_overwrite_each_others_plugins():

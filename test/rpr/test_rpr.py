@@ -157,6 +157,7 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
     from franka_dynamics.symbolic.rendering import as_text
 
     text = compile(as_text(derivations.rpr_report()), 'rpr_report.py', 'exec')
+    box = np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]
     for q, dq, _ in zip(*sample_states(ARM, 5, seed=0)):
@@ -168,7 +169,7 @@ def test_every_line_of_the_report_is_what_the_formulations_say():
         expected = {
             **{'theta1': q[0], 'd2': q[1], 'theta3': q[2]},
             **{'S3': math.sin(q[2]), 'C3': math.cos(q[2])},
-            **{'I2x': ARM.links[1].inertia_at_center_of_mass[0, 0]},
+            **{'I2x': box[0], 'I2x_printed': box[2]},
             **{'p_3': frames[2][:3, 3], 'J_A': jacobian[:3], 'J_G': jacobian},
             **{f'B{i + 1}{j + 1}': mass[i, j] for i in range(3) for j in range(i, 3)},
             **{'T': MODEL.kinetic_energy(q, dq), 'U': MODEL.potential_energy(q)},
