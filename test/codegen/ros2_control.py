@@ -24,33 +24,15 @@ from ..ros2_control_prefix import environment, made, mock_urdf
 
 DRIVE = Path(__file__).parent / 'ros2_control_drive.cpp'
 STRICT = '-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
-PROJECT = """
-cmake_minimum_required(VERSION 3.16)
-project(drive CXX)
-set(CMAKE_CXX_STANDARD 17)
-find_package(controller_manager REQUIRED)
-find_package(pluginlib REQUIRED)
-find_package(std_msgs REQUIRED)
-find_package(trajectory_msgs REQUIRED)
-find_package(my_arm REQUIRED)
-find_package(inverse_dynamics_solver QUIET)
-find_package(Eigen3 QUIET)
-add_executable(drive drive.cpp)
-install(TARGETS drive)
-target_link_libraries(drive controller_manager::controller_manager pluginlib::pluginlib
-  ${std_msgs_TARGETS} ${trajectory_msgs_TARGETS} my_arm::core)
-if(inverse_dynamics_solver_FOUND)
-  target_compile_definitions(drive PRIVATE WITH_SOLVER)
-  target_include_directories(drive PRIVATE ${inverse_dynamics_solver_INCLUDE_DIRS})
-  target_link_libraries(drive Eigen3::Eigen)
-endif()
-"""
+PROJECT = DRIVE.with_suffix('.cmake')
 
 
 def built(arm, folder):
     """Build an arm's package, with warnings as errors, and the program that drives it."""
     write(cpp_package(arm, 'my_arm'), folder / 'my_arm')
-    write({'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT}, folder / 'drive')
+    write(
+        {'drive.cpp': DRIVE.read_text(), 'CMakeLists.txt': PROJECT.read_text()}, folder / 'drive'
+    )
     install, python = folder / 'install', f'-DPython3_EXECUTABLE={sys.executable}'
     made(folder / 'my_arm', folder / 'build', install, f'-DCMAKE_CXX_FLAGS={STRICT}', python)
     made(folder / 'drive', folder / 'tool', install, '-DCMAKE_BUILD_TYPE=None', python)

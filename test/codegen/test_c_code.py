@@ -4,6 +4,7 @@
 
 import ctypes
 from dataclasses import replace
+from pathlib import Path
 import runpy
 import shutil
 import subprocess
@@ -31,38 +32,15 @@ COMPILER = shutil.which('cc') or shutil.which('gcc')
 STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Werror')
 pytestmark = pytest.mark.skipif(COMPILER is None, reason='no C compiler (cc or gcc) on the path')
 
-BAKED = """
-#include "fer_dynamics.h"
-#include "fer_dynamics.h" /* the guard holds */
-void run(int count, const double *q, const double *dq, const double *ddq, double *tau, double *g,
-         double *c, double *m)
-{
-  for (int i = 0; i < count; ++i) {
-    fer_inverse_dynamics(q + 7*i, dq + 7*i, ddq + 7*i, tau + 7*i);
-    fer_gravity(q + 7*i, g + 7*i);
-    fer_coriolis(q + 7*i, dq + 7*i, c + 7*i);
-    fer_mass_matrix(q + 7*i, (double (*)[7])(m + 49*i));
-  }
-}
-"""
-RUN_TIME = """
-#include "fer_dynamics.h"
-void run(int count, const double *x, const double *q, const double *dq, const double *ddq,
-         double *tau)
-{
-  fer_inverse_dynamics_parameters parameters;
-  fer_prepare_inverse_dynamics(x, &parameters);
-  for (int i = 0; i < count; ++i)
-    fer_inverse_dynamics(q + 7*i, dq + 7*i, ddq + 7*i, &parameters, tau + 7*i);
-}
-"""
+BAKED = Path(__file__).with_name('baked.c')
+RUN_TIME = Path(__file__).with_name('run_time.c')
 
 
 def compiled(folder, source, *options):
     """Generate the header by the command, compile a caller of it, and load the caller."""
     assert main([*COMMAND, '--language', 'c', '--output', str(folder), *options]) == 0
-    (folder / 'run.c').write_text(source)
-    command = [COMPILER, *STRICT, '-O1', '-fPIC', '-shared', '-o', 'run.so', 'run.c', '-lm']
+    options = [*STRICT, '-O1', '-fPIC', '-shared', '-I', '.', '-o', 'run.so']
+    command = [COMPILER, *options, str(source), '-lm']
     subprocess.run(command, check=True, cwd=folder)
     return ctypes.CDLL(str(folder / 'run.so')).run
 

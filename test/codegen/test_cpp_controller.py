@@ -280,42 +280,17 @@ def test_without_franka_ros2s_headers_the_robots_model_is_refused(tmp_path):
     assert Controller(bare).refused is None
 
 
-CODE = Path(__file__).parents[2] / 'examples' / 'hold_controller.cpp'
-STAND_IN = Path(__file__).parent / 'ros2_control_stand_in.hpp'
-# Activates the controller at q0 and calls it once at q, dq; a missing state is an error.
-DRIVE = """
-extern "C" int drive(const double * q0, const double * q, const double * dq, double * tau)
-{
-  HoldController controller;
-  controller.command_interfaces_.resize(controller.command_interface_configuration().names.size());
-  controller.state_interfaces_.resize(controller.state_interface_configuration().names.size());
-  const auto & missing = controller_interface::return_type::ERROR;
-  if (controller.update({}, {}) != missing) { return 1; }
-  for (int i = 0; i < 7; ++i) { controller.state_interfaces_[i].value = q0[i]; }
-  if (controller.on_activate({}) != controller_interface::CallbackReturn::SUCCESS) { return 2; }
-  for (int i = 0; i < 7; ++i) {
-    controller.state_interfaces_[i].value = q[i];
-    controller.state_interfaces_[7 + i].value = dq[i];
-  }
-  if (controller.update({}, {}) != controller_interface::return_type::OK) { return 3; }
-  for (int i = 0; i < 7; ++i) { tau[i] = *controller.command_interfaces_[i].value; }
-  return 0;
-}
-"""
-
-
 def test_the_controller_sends_the_models_torques(tmp_path):
     for header in ('controller_interface/controller_interface', 'pluginlib/class_list_macros'):
         path = tmp_path / f'{header}.hpp'
         path.parent.mkdir()
-        shutil.copy(STAND_IN, path)
-    (tmp_path / 'controller.cpp').write_text(CODE.read_text('utf-8') + DRIVE)
+        shutil.copy(HERE / 'ros2_control_stand_in.hpp', path)
     assert main(['codegen', '--arm', 'fr3', '--output', str(tmp_path)]) == 0
-    command = ['g++', '-std=c++17', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', '-I.']
-    command += ['controller.cpp', '-o', 'controller.so']
+    command = [COMPILER, '-std=c++17', '-Wall', '-Wextra', '-Werror', '-shared', '-fPIC', '-I.']
+    command += ['-I', HERE.parents[1] / 'examples', HERE / 'hold_drive.cpp', '-o', 'controller.so']
     subprocess.run(command, check=True, cwd=tmp_path)
     drive = ctypes.CDLL(str(tmp_path / 'controller.so')).drive
-    drive.argtypes = [np.ctypeslib.ndpointer(dtype=float, flags='C_CONTIGUOUS')] * 4
+    drive.argtypes = [DOUBLES] * 4
     arm = load('fr3')
     model = PinocchioModel(arm)
     (q0, q), (dq, _), _ = sample_states(arm, 2, seed=0)
