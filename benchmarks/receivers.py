@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import argparse
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from pathlib import Path
 import re
@@ -47,7 +47,7 @@ from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
 from franka_dynamics.ros.messages import request_message
-from franka_dynamics.ros.node_group import child_command, ros_value, use_isolated_network
+from franka_dynamics.ros.node_group import node_command, use_isolated_network
 from franka_dynamics.simulation.step_log import read_steps
 
 FER = load('fer')
@@ -95,23 +95,19 @@ class Bench:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
 
-    def start(self, name: str, module: str, *renamed: str, **parameters) -> None:
+    def start(self, name: str, module: str, names: Mapping[str, str], **parameters) -> None:
         """Start a node; NAME.log gets the node's output."""
-        words = [f'{key.replace("__", ".")}:={ros_value(one)}' for key, one in parameters.items()]
-        command = child_command(module)
-        for option, texts in (('-p', words), ('-r', renamed)):
-            command += [part for text in texts for part in (option, text)]
+        values = {key.replace('__', '.'): one for key, one in parameters.items()}
+        command = node_command(module, values, names)
         with (self.folder / f'{name}.log').open('wb') as log:
             self._running[name] = subprocess.Popen(command, stdout=log, stderr=log)
 
     def feedforward(self, target: str, name: str = 'feedforward') -> None:
         """Start a feedforward node that commands the arm, even while another node does."""
-        command = f'~/command:={COMMAND_TOPIC}'
         self.start(
             name,
             'feedforward_node',
-            f'__node:={name}',
-            command,
+            {'__node': name, '~/command': COMMAND_TOPIC},
             robot_type=FER.name,
             target=target,
             held_until_commanded=True,
@@ -164,7 +160,7 @@ def run(event: str, target: str, folder: Path) -> Result:
         bench.start(
             'simulator',
             'simulator_node',
-            '__ns:=/',
+            {'__ns': '/'},
             robot_type=FER.name,
             gravity_compensation=target == 'fci',
             ideal=True,  # or the logged efforts would not be the applied torques

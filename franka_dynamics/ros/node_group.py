@@ -33,11 +33,22 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
-def child_command(module: str) -> list[str]:
-    """Return the command of a module's node as a child of this program; ROS arguments follow."""
+def node_command(
+    module: str, parameters: Mapping[str, Any], names: Mapping[str, str]
+) -> list[str]:
+    """
+    Return the command of a module's node as a child of this program.
+
+    `parameters` are the node's; `names` are new names of topics, of the node or its namespace.
+    """
     program = 'from franka_dynamics.ros.start import run_child; exit(run_child())'
     # With faulthandler the log of a node that crashes says in which Python line.
-    return [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
+    command = [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
+    for name, value in parameters.items():
+        command += ['-p', f'{name}:={_ros_value(value)}']
+    for name, new in names.items():
+        command += ['-r', f'{name}:={new}']
+    return command
 
 
 class NodeGroup:
@@ -65,15 +76,10 @@ class NodeGroup:
 
         `parameters` and `remappings` (topics) are the node's.
         """
-        arguments = [f'{name}:={ros_value(value)}' for name, value in parameters.items()]
         names = {'__ns': f'/{SIMULATION}', **(remappings or {})}
-        renamed = [f'{name}:={topic}' for name, topic in names.items()]
-        command = child_command(module)
-        for option, texts in (('-p', arguments), ('-r', renamed)):
-            command += [part for text in texts for part in (option, text)]
         with (self._folder / f'{module}.log').open('wb') as log:
             self._running[module] = subprocess.Popen(
-                command,
+                node_command(module, parameters, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -137,7 +143,15 @@ class NodeGroup:
         return disorder
 
     def _end_of(self, module: str, process: subprocess.Popen[bytes]) -> str:
-        return f'{module} {end_of(process, self._folder / f"{module}.log")}'
+        """Return how a node ended; with its log's last line, or the log's path after a signal."""
+        log = self._folder / f'{module}.log'
+        # Python's report of a crash ends with a list of modules, not with the cause.
+        if process.returncode < 0:
+            name = signal.Signals(-process.returncode).name
+            return f'{module} was ended by {name}; its log is {log}.'
+        text = log.read_text(errors='replace').strip()
+        last = _LOGGER.sub('', text.splitlines()[-1]) if text else 'it said nothing'
+        return f'{module} ended with exit status {process.returncode}: {last}'
 
     def __enter__(self) -> NodeGroup:
         return self
@@ -146,7 +160,7 @@ class NodeGroup:
         self.end_all()
 
 
-def ros_value(value: Any) -> str:
+def _ros_value(value: Any) -> str:
     """Return a parameter's value for `-p name:=value`; rcl needs floats with a decimal point."""
     if isinstance(value, bool):
         return str(value).lower()
@@ -155,17 +169,6 @@ def ros_value(value: Any) -> str:
     if isinstance(value, str | int):
         return str(value)
     return f'[{", ".join(yaml_number(number) for number in value)}]'
-
-
-def end_of(process: subprocess.Popen[bytes], log: Path) -> str:
-    """Return how a process ended; with its log's last line, or the log's path after a signal."""
-    # Python's report of a crash ends with a list of modules, not with the cause.
-    if process.returncode < 0:
-        name = signal.Signals(-process.returncode).name
-        return f'was ended by {name}; its log is {log}.'
-    text = log.read_text(errors='replace').strip() if log.exists() else ''
-    last = _LOGGER.sub('', text.splitlines()[-1]) if text else 'it said nothing'
-    return f'ended with exit status {process.returncode}: {last}'
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
