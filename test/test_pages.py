@@ -120,7 +120,7 @@ def bag(simulate, tmp_path_factory):
 @pytest.mark.parametrize('page', CODE)
 def test_the_code_of_a_page_runs(page, bag, tmp_path, monkeypatch):
     # Given what pages take for granted: a bag of the arm, a tool's mesh, a received message.
-    for library in ('clarabel', 'igl', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
+    for library in ('cvxpy', 'igl', 'rosbags', 'trimesh', *NEEDED.get(page, ())):
         pytest.importorskip(library)
     import trimesh
 

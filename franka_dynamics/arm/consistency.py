@@ -18,7 +18,6 @@ import numpy as np
 from .description import ArmDescription
 from .inertia import LinkInertia
 from ..errors import InertiaError, needing
-from ..typing import Array
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
@@ -38,29 +37,26 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     InertiaError
         If no physical link lies within the rounding.
     MissingDependencyError
-        If clarabel, which solves the problem, or scipy is not installed.
+        If cvxpy, which solves the problem, is not installed.
 
     """
     if link.is_physical():
         return link
-    with needing('The nearest physically consistent parameters need clarabel', 'identify'):
-        import clarabel
-        from scipy.sparse import csc_matrix
-    # The unknowns are changes of the ten parameters, in units of the rounding.
-    units = [LinkInertia.from_parameters(column).pseudo_inertia() for column in np.eye(10)]
-    least = upper_triangle(link.pseudo_inertia() / rounding - _INSIDE * np.eye(4))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    found = clarabel.DefaultSolver(
-        csc_matrix(np.eye(10)),
-        np.zeros(10),
-        csc_matrix(-np.concatenate([upper_triangle(np.array(units)).T, np.eye(10), -np.eye(10)])),
-        np.concatenate([least, np.ones(20)]),
-        [clarabel.PSDTriangleConeT(4), clarabel.NonnegativeConeT(20)],
-        settings,
-    ).solve()
-    if found.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
-        moved = rounding * np.clip(found.x, -1.0, 1.0)
+    with needing('The nearest physically consistent parameters need cvxpy', 'identify'):
+        import cvxpy
+    # Changes of the ten parameters, in units of the rounding.
+    moves = cvxpy.Variable(10)
+    pseudo = link.pseudo_inertia() / rounding + sum(
+        moves[k] * LinkInertia.from_parameters(column).pseudo_inertia()
+        for k, column in enumerate(np.eye(10))
+    )
+    problem = cvxpy.Problem(
+        cvxpy.Minimize(cvxpy.sum_squares(moves)),
+        [pseudo - _INSIDE * np.eye(4) >> 0, cvxpy.abs(moves) <= 1.0],
+    )
+    problem.solve(solver=cvxpy.CLARABEL)
+    if problem.status in (cvxpy.OPTIMAL, cvxpy.OPTIMAL_INACCURATE):
+        moved = rounding * np.clip(np.asarray(moves.value, dtype=float), -1.0, 1.0)
         repaired = LinkInertia.from_parameters(link.parameters() + moved)
         if repaired.is_physical():
             return repaired
@@ -70,16 +66,6 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
         f'{rounding:.3g} does not fix that. The numbers have an error larger than their '
         'rounding; choose another inertial set.'
     )
-
-
-def upper_triangle(matrices: Array) -> Array:
-    """
-    Return symmetric matrices (..., k, k) as Clarabel reads them, (..., k (k + 1) / 2).
-
-    The upper triangle's columns follow each other; entries off the diagonal count sqrt(2) times.
-    """
-    column, row = np.tril_indices(matrices.shape[-1])
-    return np.asarray(matrices[..., row, column] * np.where(row == column, 1.0, np.sqrt(2.0)))
 
 
 def repaired(description: ArmDescription) -> ArmDescription:

@@ -71,7 +71,7 @@ def load(
         If the payload is impossible or beyond the rated load, the requested repair is impossible,
         or a Desk file of the hand has impossible numbers.
     MissingDependencyError
-        If a repair is asked for and clarabel is not installed.
+        If a repair is asked for and cvxpy is not installed.
 
     """
     if is_urdf(arm):

@@ -105,9 +105,7 @@ def test_a_primitive_agrees_with_mujocos_geom(geom, body):
 ROUNDING = 5e-5  # half of the table's fourth decimal
 KKT = 1e-6  # relative; the solver's tolerance is 1e-8 of the rounding
 
-needs_solver = pytest.mark.skipif(
-    find_spec('clarabel') is None, reason='clarabel is not installed'
-)
+needs_solver = pytest.mark.skipif(find_spec('cvxpy') is None, reason='cvxpy is not installed')
 
 
 def test_only_link_2_of_the_table_has_a_margin_below_zero():

@@ -285,12 +285,12 @@ CALLS = {
 )
 def test_a_value_at_fault_is_refused_by_its_name(error, call, named):
     if call is coarse:
-        pytest.importorskip('clarabel')
+        pytest.importorskip('cvxpy')
     with refuses(error, *named):
         call()
 
 
 def test_a_repair_without_its_solver_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, 'clarabel', None)
+    monkeypatch.setitem(sys.modules, 'cvxpy', None)
     with refuses(MissingDependencyError, "pip install 'franka_dynamics[identify]'"):
         rounded('ledezma2021')

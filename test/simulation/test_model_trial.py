@@ -21,7 +21,7 @@ from franka_dynamics.simulation.step_log import read_steps, StepLog
 
 from ..optional import needs
 
-pytestmark = needs('mujoco', 'clarabel', 'scipy')
+pytestmark = needs('mujoco', 'cvxpy', 'scipy')
 
 
 def test_drawn_links_are_physical_and_off_by_the_deviation():
