@@ -338,7 +338,8 @@ def questions(
     `published` are priors about the published sets. Their inertias are held, and friction is
     fitted, and so are the faults `given`. A common scale and a load are compared with all
     other faults, and the sets after scaling; one is asked for if a set then predicts as published
-    sets usually do. The residual is the largest joint's on left-out folds, in normal ones.
+    sets usually do, a load only if it also lowers the residual of the other joints, whichever
+    joint is left out. The residual is the largest joint's on left-out folds, in normal ones.
     """
     if not published:
         return (), ('', np.nan)
@@ -362,7 +363,10 @@ def questions(
     possible = asked == _SCALE or values[0] > 0.0 or search.prior.reference.hand != NO_HAND
     if times.max() > _USUAL and clear and possible and _possible(cause, np.zeros(3)):
         then = search.times([*given, asked])[0]
-        if then.max() <= _USUAL:
+        # A load shows at several joints, a fault of one joint only there.
+        others = (np.arange(len(times)) != joint for joint in range(len(times)))
+        shown = all(size(then[k]) < _LESS * size(times[k]) for k in others)
+        if then.max() <= _USUAL and (shown or asked == _SCALE):
             found.append(cause)
             best, times = search, then
     joint = int(np.argmax(times))
