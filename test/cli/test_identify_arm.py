@@ -12,12 +12,9 @@ import pytest
 from franka_dynamics.arm import load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import fit, replay_columns
-from franka_dynamics.report.identification import recording_figure
 from franka_dynamics.urdf.writer import save
 
 from .six_axes import six_axes
@@ -58,7 +55,7 @@ def out(tmp_path):
 
 
 @pytest.fixture
-def identified(out, tmp_path, answered):
+def verb(out, tmp_path, answered):
     """Return a function: status, output and figures of `identify arm`; the arm file is `out`."""
 
     def run(bag, options, *more):
@@ -71,11 +68,11 @@ def identified(out, tmp_path, answered):
 
 
 def test_a_real_arms_file_predicts_the_reported_torques(
-    fer_recording_path, fer_recording, out, tmp_path, identified
+    fer_recording_path, fer_recording, out, tmp_path, verb
 ):
     page = tmp_path / 'page.html'
     options = f'--arm fer --require 0.41 --report {page}'
-    status, printed, data = identified(fer_recording_path, options)
+    status, printed, data = verb(fer_recording_path, options)
     assert status == 0
     scores = {one['name']: one for one in data['scores']}
     for name in ('base parameters', 'consistent'):
@@ -100,10 +97,10 @@ def test_a_real_arms_file_predicts_the_reported_torques(
 
 
 def test_an_arm_no_better_than_published_is_not_written(
-    record, out, tmp_path, identified, answered, refused
+    record, out, tmp_path, verb, answered, refused
 ):
     bag = record(tmp_path / 'bag', FER)
-    status, printed, data = identified(bag, SIMPLE)
+    status, printed, data = verb(bag, SIMPLE)
     assert status == 1 and not out.exists() and data['improvement']['better'] is False
     assert 'is NOT better' in printed
     command = f'identify arm {bag} --arm fer --output {out} {SIMPLE} --anyway --all'
@@ -115,11 +112,11 @@ def test_an_arm_no_better_than_published_is_not_written(
     assert out.read_text() == 'mine'
 
 
-def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, identified):
+def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, verb):
     payload = '1.5,0.0,0.0,0.05,0.004,0.0,0.0,0.004,0.0,0.002'
     loaded = DRAWN.with_payload(read_payload(payload))
     bag = record(tmp_path / 'loaded', loaded, 30.0)
-    assert identified(bag, f'{SIMPLE} --payload {payload} --anyway')[0] == 0
+    assert verb(bag, f'{SIMPLE} --payload {payload} --anyway')[0] == 0
     found, bare, carrying = (
         NewtonEulerModel(arm).gravity(FER.home) for arm in (load(out), DRAWN, loaded)
     )
@@ -129,7 +126,7 @@ def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, iden
 
 
 def test_bags_named_as_unseen_decide_and_those_of_one_name_are_told_apart(
-    recorded, record, tmp_path, identified
+    recorded, record, tmp_path, verb
 ):
     # Paths end with slashes, as a shell's completion writes them.
     monday, tuesday = (f'{tmp_path}/{day}/recording/' for day in ('monday', 'tuesday'))
@@ -137,7 +134,7 @@ def test_bags_named_as_unseen_decide_and_those_of_one_name_are_told_apart(
     (tmp_path / 'tuesday').mkdir()
     record(tuesday, DRAWN, seed=1)
     page = tmp_path / 'page.html'
-    status, printed, data = identified(monday, f'--test {tuesday} {SIMPLE} --report {page}')
+    status, printed, data = verb(monday, f'--test {tuesday} {SIMPLE} --report {page}')
     assert (status, data['unseen_recordings']) == (0, ['tuesday/recording'])
     assert [one['samples'] for one in data['recordings']] == [883, 583]
     assert len(data['scores'][0]['folds']) == 1
@@ -148,16 +145,16 @@ def test_bags_named_as_unseen_decide_and_those_of_one_name_are_told_apart(
     assert set(data['residual_of_recordings']) == {'monday/recording', 'tuesday/recording'}
 
 
-def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, identified, answered):
+def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb, answered):
     bag = record(tmp_path / 'bag', drawn_around(load('fer', hand='franka_hand'), 0))
-    assert identified(bag, f'--hand franka_hand {SIMPLE}')[0] == 0
+    assert verb(bag, f'--hand franka_hand {SIMPLE}')[0] == 0
     assert load(out).hand == 'franka_hand'
     assert load(out, hand='none').links[6].mass < 1.1
     assert answered(f'bag replay {bag} --arm {out} --no-plots --require 0.35')[0] == 0
 
 
 def test_a_missed_bound_on_e_writes_no_file_and_is_in_percent_with_a_prismatic_joint(
-    simulate, out, tmp_path, identified
+    simulate, out, tmp_path, verb
 ):
     limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
     stanford, arm, bag = load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
@@ -169,7 +166,7 @@ def test_a_missed_bound_on_e_writes_no_file_and_is_in_percent_with_a_prismatic_j
     recording = simulate(stanford, duration=20.0)
     noise = np.random.default_rng(1).standard_normal(recording.effort.shape)
     write_recording(replace(recording, effort=recording.effort + 0.02 * limit * noise), bag)
-    status, said, data = identified(bag, f'--arm {arm} {SIMPLE} --anyway --require 0.01')
+    status, said, data = verb(bag, f'--arm {arm} {SIMPLE} --anyway --require 0.01')
     assert status == 1 and not out.exists()
     assert 'above the required 0.01 % of the limits' in said
     parts = data['scores'][1]['test']
@@ -177,29 +174,18 @@ def test_a_missed_bound_on_e_writes_no_file_and_is_in_percent_with_a_prismatic_j
     assert parts['E'] == pytest.approx(error, rel=1e-9)
 
 
-def test_efforts_that_were_scaled_are_drawn_in_newton_metres(simulate):
-    recording = simulate(DRAWN, duration=30.0, friction=FRICTION, noise=0.1)
-    motion = prepare(replace(recording, effort=recording.effort / 10.0))
-    options = IdentificationOptions(friction='viscous_coulomb', effort_scale=(10.0,) * 7)
-    result = identify([motion], FER, [FER], options)
-    torques = replace(motion, effort=10.0 * motion.effort)
-    for axes in recording_figure(result, torques, 'scaled').axes[:14:2]:
-        measured, predicted = (line.get_ydata() for line in axes.lines)
-        np.testing.assert_allclose(measured, predicted, rtol=0.0, atol=1.0)
-
-
-def test_a_broken_log_ends_with_1_and_no_file(bag, out, tmp_path, identified):
+def test_a_broken_log_ends_with_1_and_no_file(bag, out, tmp_path, verb):
     recording = read_recording(bag, FER.joint_names)
     effort = recording.effort * np.where(np.arange(7) == 3, 1.3, 1.0)
     write_recording(replace(recording, effort=effort), tmp_path / 'broken')
-    status, printed, data = identified(tmp_path / 'broken', SIMPLE)
+    status, printed, data = verb(tmp_path / 'broken', SIMPLE)
     assert status == 1 and not out.exists()
     assert data['verdict']['accepted'] is False and data['verdict']['sound'] is False
     (cause,) = data['verdict']['causes']
     assert (cause['kind'], cause['joints']) == ('gain', [3])
     assert cause['values'] == pytest.approx([1.3], rel=0.1)
     assert 'fer_joint4' in printed and '--effort-scale 1 1 1 0.7' in printed
-    assert identified(tmp_path / 'broken', SIMPLE, '--anyway')[0] == 0
+    assert verb(tmp_path / 'broken', SIMPLE, '--anyway')[0] == 0
     assert 'NOT sound' in ' '.join(out.read_text().split())
 
 

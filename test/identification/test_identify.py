@@ -3,7 +3,6 @@
 """The whole procedure, on real arms' recordings and on simulated ones."""
 
 from dataclasses import replace
-import functools
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
 
 
-def prepared(recording, arm=FER, options=SLIP, **signal):
+def ready(recording, arm=FER, options=SLIP, **signal):
     columns = options.torque_model(arm).friction.columns
     return prepare(recording, SignalOptions(**signal), columns=columns)
 
@@ -39,18 +38,6 @@ def halves(motion):
     """Return the first half of a recording for the fit, and the second half for the test."""
     middle = len(motion) // 2
     return [motion.part(slice(0, middle))], [motion.part(slice(middle, None))]
-
-
-@pytest.fixture(scope='module')
-def motions(fer_recording, fer_1khz_recording):
-    """Return both real recordings, prepared."""
-    return {'slow': prepared(fer_recording), 'fast': prepared(fer_1khz_recording)}
-
-
-@pytest.fixture(scope='module')
-def identified(motions):
-    """Return a function that identifies from all of a real recording, once for all tests."""
-    return functools.cache(lambda name: identify([motions[name]], FER, [FER]))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +64,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     arm = first_joints(FER, 3)
     rough = ViscousCoulombFriction(np.full(3, 1.0), np.full(3, 3.0), np.zeros(3))
     recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
-    motion = prepared(recording, arm, SIMPLE)
+    motion = ready(recording, arm, SIMPLE)
     result = identify([motion], arm, [arm], SIMPLE)
     replayed = of_motion(motion, result.model, arm, [arm], 'log')
     np.testing.assert_allclose(replayed.times, result.verdict.times, rtol=1e-9)
@@ -88,16 +75,16 @@ def test_an_offset_is_said_once(simulate):
     arm = first_joints(FER, 3)
     recording = simulate(arm, noise=0.1)
     off = replace(recording, effort=recording.effort + 2.0 * np.eye(3)[0])
-    result = identify([prepared(off, arm, SIMPLE)], arm, [arm], SIMPLE)
+    result = identify([ready(off, arm, SIMPLE)], arm, [arm], SIMPLE)
     said = [line for line in details(result) if f'{arm.joint_names[0]} ' in line and 'off' in line]
     assert len(said) == 1, details(result)
     # The arm has it, too: whatever its size, it does no harm to the inertias.
     assert result.arm.friction.offset[0] > 0.3 and result.accepted is result.improvement.better
 
 
-def test_efforts_of_the_other_sign_are_a_fault_and_no_question(motions):
+def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
     # Of this recording only the published masses tell the sign.
-    motion = motions['slow']
+    motion = prepared['slow']
     other = replace(motion, effort=-motion.effort)
     found = of_motion(other, SLIP.torque_model(FER), FER, [FER], 'log')
     (cause,) = found.causes
@@ -105,8 +92,8 @@ def test_efforts_of_the_other_sign_are_a_fault_and_no_question(motions):
     assert cause.values[0] == pytest.approx(-1.0, abs=0.1)
 
 
-def test_unseen_half_of_a_real_arm_is_predicted(motions):
-    first, second = halves(motions['slow'])
+def test_unseen_half_of_a_real_arm_is_predicted(prepared):
+    first, second = halves(prepared['slow'])
     result = identify(first, FER, [FER], tests=second)
     assert result.arm_score.test.E < 0.38 and result.improvement.better
     assert result.published[0].test.E == pytest.approx(0.458, abs=5e-3)
@@ -114,7 +101,7 @@ def test_unseen_half_of_a_real_arm_is_predicted(motions):
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
-    both = [prepared(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
+    both = [ready(one, options=SIMPLE) for one in (fer_1khz_recording, fer_recording)]
     result = identify(both, FER, [FER], SIMPLE)
     assert any('contradicts the other' in one for one in result.remarks)
     assert result.names == ('recording 1', 'recording 2')
@@ -181,13 +168,13 @@ def clipped(recording):
     ('sources', 'error', 'names'),
     [
         (lambda x: [], IdentificationError, 'no recording'),
-        (lambda x: [prepared(x), prepared(x, cutoff=5.0)], IdentificationError, 'signal options'),
+        (lambda x: [ready(x), ready(x, cutoff=5.0)], IdentificationError, 'signal options'),
         (lambda x: [prepare(x)], IdentificationError, 'friction.columns'),
         (lambda x: [x, x], IdentificationError, 'recording 2'),
-        (lambda x: [prepared(x)] * 2, IdentificationError, 'recording 2'),
+        (lambda x: [ready(x)] * 2, IdentificationError, 'recording 2'),
         (lambda x: [no_number(x)], RecordingError, 'row 101.*fer_joint4.*nan'),
         (
-            lambda x: [replace(prepared(x), effort=np.full((len(prepared(x)), 7), np.nan))],
+            lambda x: [replace(ready(x), effort=np.full((len(ready(x)), 7), np.nan))],
             RecordingError,
             'recording 1.*fer_joint1.*nan',
         ),
@@ -209,11 +196,12 @@ def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
         assert 0.6 < link.mass / own.mass < 1.4
 
 
-def test_an_unsound_recording_gives_no_file_unless_accepted(motions, tmp_path):
-    motion = motions['fast']
+def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared, tmp_path):
+    motion = prepared['fast']
     broken = replace(motion, effort=motion.effort * np.where(np.arange(7) == 3, 1.3, 1.0))
-    result = identify([broken], FER, [FER])
-    (cause,) = result.verdict.causes
+    found = of_motion(broken, SLIP.torque_model(FER), FER, [FER], 'log')
+    (cause,) = found.causes
+    result = replace(identified('fast'), verdict=found)
     assert (cause.kind, cause.joints) == ('gain', (3,)) and not result.accepted
     with pytest.raises(IdentificationError, match='not sound'):
         result.save(tmp_path / 'arm.yaml')
