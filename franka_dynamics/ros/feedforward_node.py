@@ -86,7 +86,7 @@ class FeedforwardNode(LifecycleNode):
         self._cycle = threading.Lock()
         self._active = self._ending = False
         self._simulated_time = False
-        self._arrival = self._clock_arrival = 0.0
+        self._clock_arrival = 0.0
         self._got_state = False
         self._next_stop_step = self._next_look = self._published = 0.0
         states, unserved = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
@@ -266,24 +266,24 @@ class FeedforwardNode(LifecycleNode):
                 self._answer(data, number, began)
 
     def _answer(self, data: bytes, number: int | None, began: float) -> None:
-        controller, self._got_state = self.controller, True
-        self._clock_arrival, self._arrival = self._now(), time.monotonic()
-        self._diagnostics.arrival = self._arrival
-        wrong = ''
+        controller, now, clock, wrong = self.controller, time.monotonic(), self._now(), ''
         try:
             reading = self._reader.read(data)
         except OtherJointsError as error:
-            # Another node may publish other joints, such as a gripper's, on the same topic.
+            # Another node may publish other joints, such as a gripper's, on the same topic. They
+            # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
-                controller.lose(str(error), self._arrival)
+                self._diagnostics.arrival = now
+                controller.lose(str(error), now)
             return
         except JointStateError as error:
             wrong = str(error)
+        self._got_state, self._clock_arrival, self._diagnostics.arrival = True, clock, now
         second = self.clearance.note_state(number)
         if second and not controller.faulty:  # of its states one may be another arm's
-            controller.lose(second, self._arrival, faulty=True)
+            controller.lose(second, now, faulty=True)
         if wrong:
-            controller.lose(wrong, self._arrival)
+            controller.lose(wrong, now)
             return
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
@@ -293,8 +293,8 @@ class FeedforwardNode(LifecycleNode):
             reading.velocity,
             reading.stamp,
             effort=reading.effort,
-            age=None if unknown else self._clock_arrival - reading.stamp,
-            now=self._arrival,
+            age=None if unknown else clock - reading.stamp,
+            now=now,
         )
         if controller.sends:
             self._diagnostics.latency.append(self._published - began)

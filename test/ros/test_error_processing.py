@@ -187,8 +187,12 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     arrived, clock = node.controller._arrived
     node.controller._arrived = arrived - 20.0, clock  # as after a pause of 20 s
     node._got_state = True  # one look is left out after a state, and no more
+    # A gripper's states on the same topic are none of the arm's.
+    gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
+    node._on_joint_state(serialize_message(gripper))
     node.run_due()
     assert node.controller.state is State.RUNNING
+    node._on_joint_state(serialize_message(gripper))
     node.run_due()
     assert node.controller.state is state
 
