@@ -121,7 +121,7 @@ def pytest_make_collect_report(collector):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
-    """Skip a test whose fixtures need a library that is not installed."""
+    """Skip a test that, or whose fixtures, meet a library which is not installed."""
     try:
         return (yield)
     except Exception as error:
@@ -129,14 +129,7 @@ def pytest_runtest_setup(item):
         raise
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    """Skip a test that meets a library which is not installed."""
-    try:
-        return (yield)
-    except Exception as error:
-        skip_without(error)
-        raise
+pytest_runtest_call = pytest_runtest_setup
 
 
 @pytest.fixture(scope='module', autouse=True)
