@@ -3,7 +3,6 @@
 """`sim` and `demo`: what they start their nodes with, and how they end."""
 
 from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -11,8 +10,6 @@ from franka_dynamics.cli import demo as command
 from franka_dynamics.cli import sim
 from franka_dynamics.cli.actions import Demo
 from franka_dynamics.cli.main import main
-from franka_dynamics.errors import IdentificationError
-from franka_dynamics.report.demo import DemoReport, Row
 from franka_dynamics.ros import demo
 from franka_dynamics.ros.node_group import NodeGroup
 from franka_dynamics.ros.observer import Observer, Status
@@ -104,23 +101,3 @@ def test_only_a_franka_arm_carries_frankas_hand():
         'franka_hand',
         'as_listed',
     ]
-
-
-def test_an_arm_without_room_about_its_home_has_a_first_part_alone(tmp_path, monkeypatch, capsys):
-    def fail(*_arguments, **_options):
-        raise IdentificationError('The start pose is too near to the table.')
-
-    def run_session(_plan, folder, _progress):
-        (folder / 'steps').touch()
-        (folder / 'bag').mkdir()
-        return MagicMock(rates=SimpleNamespace(too_busy='12 of 50 cycles had no command'))
-
-    monkeypatch.setattr(command, 'run_session', run_session)
-    monkeypatch.setattr(command, 'run_trial', fail)
-    monkeypatch.setattr(command, 'demo_report', lambda *_, **__: DemoReport((Row('a', 1, '2'),)))
-    for name in ('write_recording', 'demo_figures', 'draw', 'write_json'):
-        monkeypatch.setattr(command, name, lambda *_: None)
-    assert main(['demo', '--output', str(tmp_path)]) == 0
-    said = capsys.readouterr().out
-    assert 'too busy for 1 kHz: 12 of 50 cycles had no command' in said
-    assert 'second part is left out' in said and 'home' in said and 'plant_bag' not in said
