@@ -112,6 +112,7 @@ class Clearance:
         self._topic: str = publisher.topic_name
         self._subscription: Any = None
         self.listens = False  # until the first torque may be sent, or is refused
+        self.refused = ''  # why torques may not be sent
 
     def begin(self, target: str, states: str) -> None:
         """Begin an activation with torques for `target` and joint states on the topic `states`."""
@@ -120,7 +121,7 @@ class Clearance:
         self._senders, self._states_taken = PublisherCounts(), 0
         self._heard_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
-        self._refused, self._receivers, self._wrong_since = '', -1, 0.0
+        self.refused, self._receivers, self._wrong_since = '', -1, 0.0
         self._subscription = self._node.create_subscription(
             Float64MultiArray,
             self._topic,
@@ -148,15 +149,15 @@ class Clearance:
 
     def look(self) -> str:
         """Return why torques may not be sent, or ''. Called every 20 ms."""
-        if self._refused:
-            return self._refused
+        if self.refused:
+            return self.refused
         now, receivers = time.monotonic(), self._publisher.get_subscription_count()
         if self.listens and (self._heard_at or taken(self._subscription) is not None):
             self._heard_at = self._heard_at or now
             names = ', '.join(publisher_names(self._node, self._topic))
             if not names and now < self._heard_at + _DISCOVERY_S:
                 return ''  # its name is discovered later than its messages
-            self._refused = (
+            self.refused = (
                 f'somebody else commands {self._topic}, and two sources of torque would take '
                 f'turns (publishers listed: {names}); stop the other one, or remap ~/command'
             )
@@ -170,10 +171,10 @@ class Clearance:
             real = Receiver.REAL in found.values() and not self.listens
             if wrong and now < self._wrong_since + (_SOON_S if real else _DISCOVERY_S):
                 return ''
-            self._refused = wrong
+            self.refused = wrong
         if self.listens:
             self.close()
-        return self._refused
+        return self.refused
 
     def close(self) -> None:
         """Listen no longer."""

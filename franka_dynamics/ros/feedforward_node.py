@@ -178,13 +178,23 @@ class FeedforwardNode(LifecycleNode):
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         with suppress(NotStartedError):  # a final fault stays
             self.controller.start()
-        self.controller.stop('listening for other senders and for the receiver')
-        self.clearance.begin(self.controller.settings.target, self._topic)
+        self._listen()
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
         self._active = True
         return result
+
+    def _listen(self) -> None:
+        self.controller.stop('listening for other senders and for the receiver')
+        self.clearance.begin(self.controller.settings.target, self._topic)
+
+    def clear_fault(self) -> None:
+        """Command torques again; after a refused receiver, only once none is refused any more."""
+        with self._cycle:
+            self.controller.start()
+            if self.clearance.refused:
+                self._listen()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm, and publish the stop sequence."""

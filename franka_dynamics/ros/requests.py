@@ -89,8 +89,8 @@ class Requests:
             said = 'the node is not active; activation clears it'
         else:
             try:
-                controller.start()
-                said, done = 'cleared; torques are commanded again once states allow it', True
+                self._node.clear_fault()
+                said, done = 'cleared; torques come again once states and receivers allow it', True
             except NotStartedError as error:
                 said = str(error)
             self._node.get_logger().info(f'~/clear_fault: {said}')

@@ -105,7 +105,9 @@ def test_a_stand_in_of_a_forward_controller_alone_gets_no_torque(probe, arm, sta
     assert not torques
 
 
-def test_torques_end_at_zero_when_a_real_arms_controller_comes_later(probe, arm, start_node):
+def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_goes(
+    probe, arm, start_node
+):
     start_node(target='mujoco')
     commands = probe.collect(Float64MultiArray, COMMAND)
     arm.wait_for_listener()
@@ -113,6 +115,16 @@ def test_torques_end_at_zero_when_a_real_arms_controller_comes_later(probe, arm,
     with controller(probe, simulated=False) as torques:
         arm.until_says(COMMANDS, '/effort_controller')
         probe.until(lambda: torques and not np.any(torques[-1].data), 'zero')
+        # While it is there, to clear the fault brings no torque, but the same words again.
+        before = len(torques)
+        assert probe.clear_fault('feedforward').success
+        probe.forget()
+        arm.until_says(COMMANDS, 'listening for other senders')
+        arm.until_says(COMMANDS, '/effort_controller')
+        assert not any(np.any(one.data) for one in torques[before:])
+    assert probe.clear_fault('feedforward').success
+    before = len(commands)
+    arm.until(lambda: len(commands) > before + 50, 'commands once it has gone')
 
 
 @pytest.mark.parametrize('kind', [JointState, Float64MultiArray])
