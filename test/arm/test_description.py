@@ -20,7 +20,6 @@ from franka_dynamics.dynamics.sampling import sample_states
 
 from ..agreement import assert_near
 from ..arms import random_arm, with_joint, with_link
-from ..dynamics import lagrangian
 
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
@@ -74,6 +73,8 @@ ATOL = 1e-11  # relative to max(1, |tau|); a hundred times the largest error mea
 
 @pytest.mark.parametrize('convention', Convention)
 def test_joint_transforms_are_products_of_matrix_exponentials(convention):
+    from ..dynamics import lagrangian  # by SciPy
+
     arm = random_arm(np.random.default_rng(0), joints=6, convention=convention)
     q = np.linspace(-1.0, 1.0, 6)
     expected = lagrangian.steps(arm, q)[0]
