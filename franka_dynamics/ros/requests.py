@@ -21,7 +21,13 @@ from .parameters import check_changes, values
 from ..control.feedforward import Feedforward
 from ..control.reference import Reference
 from ..control.trajectory import Trajectory
-from ..errors import FrankaDynamicsError, NotStartedError, ReferenceRefusedError, shortened
+from ..errors import (
+    FrankaDynamicsError,
+    NotStartedError,
+    ReferenceRefusedError,
+    SettingsError,
+    shortened,
+)
 
 _NODE = 'feedforward'
 _MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
@@ -102,7 +108,14 @@ class Requests:
         try:
             check_changes(self._node, table(_NODE), changes, self._active())
             merged = values(self._node, live_table(_NODE))
+            present = merged['target']
             merged |= {change.name: change.value for change in changes}
+            if self._active() and merged['target'] != present:
+                raise SettingsError(
+                    f'target is {present} while the node is active, because who receives the '
+                    'torques was looked up for it; deactivate the node, set target, and activate '
+                    'the node again.'
+                )
             if (controller := self._controller()) is not None:
                 controller.prepare(**vars(settings_from(merged)))
         except FrankaDynamicsError as error:

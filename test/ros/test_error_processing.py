@@ -130,6 +130,17 @@ def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(m
     node.command()
 
 
+def test_the_target_of_an_active_node_stays_for_its_receiver_was_looked_up(make_node):
+    node = make_node(RecordingNode)
+    node.trigger_configure()
+    node.trigger_activate()
+    change = [Parameter('target', value='mujoco')]
+    assert not node.set_parameters(change)[0].successful  # although no torque is sent yet
+    node.trigger_deactivate()
+    assert node.set_parameters(change)[0].successful
+    assert node.controller.settings.target == 'mujoco'
+
+
 def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew(
     make_node, monkeypatch
 ):
