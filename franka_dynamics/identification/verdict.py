@@ -66,6 +66,9 @@ _FAINT = 1e-9  # weight of a prior about zero on a fault's columns
 # joint's ratio is 0.4 for two FER, 1.5 for an FR3, 1.3 for a UR10e, 2.4 for a TX40 with a coupled
 # wrist that is not modelled.
 MOST_TIMES = 5.0
+# [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
+# two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
+_SLIDES = 0.02
 _TOUCHED = 0.15  # largest share of the seconds in which a contact has half its largest residual
 _OTHER_UNIT = 3.0  # no real arm's masses differ so much from published ones
 # Published sets predict recordings of two FER and an FR3 to 0.8, 1.1 and 1.5 normal residuals at
@@ -386,15 +389,16 @@ def seconds(motion: Motion, sums: Sums, prior: Prior) -> tuple[Array, Array]:
     """
     Return the begin of each second of a motion [s] and its rms residual in normal ones.
 
-    The residuals are those of a fit to the motion's own sums. What remains after the last full
-    second of a piece is left out.
+    The residuals are those of a fit to the motion's own sums, of joints that move. What remains
+    after the last full second of a piece is left out.
     """
     theta, count = estimate(sums, prior, FITTED, prior.normal), round(motion.options.rate)
     begins, sizes = [], []
     for piece in motion.pieces():
         residual = piece.effort - prior.model.torque(piece, theta)
-        # An offset is no contact.
-        off = np.mean(((residual - residual.mean(axis=0)) / prior.normal) ** 2, axis=1)
+        # An offset is no contact, nor is what static friction holds.
+        squares = ((residual - residual.mean(axis=0)) / prior.normal) ** 2
+        off = np.mean(np.where(np.abs(piece.dq) > _SLIDES, squares, 0.0), axis=1)
         whole = len(off) // count * count
         begins.append(piece.time[:whole:count])
         sizes.append(np.sqrt(off[:whole].reshape(-1, count).mean(axis=1)))
