@@ -131,16 +131,13 @@ class Verdict:
     What recordings show: faults that explain their residuals, and questions to the user.
 
     `times` (n,) are residuals of a fit with the default prior on left-out folds, divided by normal
-    residuals. `published` names the published set
-    that predicts best with friction fitted, and its residual in normal ones. `unclear` says that
-    residuals are too large for a sound recording, because some fault explains them, though it is
-    not clear which.
+    residuals. `unclear` says that residuals are too large for a sound recording, because some
+    fault explains them, though it is not clear which.
     """
 
     causes: tuple[Cause, ...]
     questions: tuple[Cause, ...]
     times: Array
-    published: tuple[str, float] = ('', np.nan)
     unclear: bool = False
 
     @property
@@ -338,19 +335,18 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
 
 def questions(
     sums: Sums, published: Sequence[Prior], given: Sequence[Fault] = ()
-) -> tuple[tuple[Cause, ...], tuple[str, float]]:
+) -> tuple[Cause, ...]:
     """
-    Return what published sets ask, and the set that predicts best with its largest residual.
+    Return what published sets ask.
 
     `published` are priors about the published sets. Their inertias are held, and friction is
     fitted, and so are the faults `given`. A common scale and a load are compared with all
     other faults, and the sets after scaling; one is asked for if a set then predicts as published
     sets usually do, a load only if it leaves less than half of the residual that a scale
-    leaves, and lowers the residual of the other joints, too, whichever joint is left out. The
-    residual is the largest joint's on left-out folds, in normal ones.
+    leaves, and lowers the residual of the other joints, too, whichever joint is left out.
     """
     if not published:
-        return (), ('', np.nan)
+        return ()
     searches = [_LeftOut(sums, prior, _HELD) for prior in published]
     best = min(searches, key=lambda one: size(one.times(given)[0]))
     times = best.times(given)[0]
@@ -377,12 +373,12 @@ def questions(
         shown = shown and all(size(then[k]) < _LESS * size(times[k]) for k in others)
         if then.max() <= _USUAL and (shown or asked == _SCALE):
             found.append(cause)
-            best, times = search, then
+            times = then
     joint = int(np.argmax(times))
     if times[joint] > _USUAL:
         usual = float(times[joint])
         found.append(Cause('unusual', (joint,), (usual,), usual, usual))
-    return tuple(found), (best.prior.reference.inertial_set, float(times[joint]))
+    return tuple(found)
 
 
 def seconds(motion: Motion, sums: Sums, prior: Prior) -> tuple[Array, Array]:
@@ -457,15 +453,14 @@ def judge(
     explained, unclear, left = causes(sums, prior)
     found = tuple(one for one in explained if not one.asks)
     asked = tuple(one for one in explained if one.asks)
-    best = '', np.nan
     if not found and not any(one.of_masses for one in asked):
         touched = [contact(*one, left) for one in each]
         found = tuple(one for one in touched if one is not None)
         if not (found or unclear):
             offsets = tuple(one for one in asked if one.kind == 'offset')
-            told, best = questions(sums, published, [(one.kind, one.joints) for one in offsets])
+            told = questions(sums, published, [(one.kind, one.joints) for one in offsets])
             found = tuple(one for one in told if not one.asks)
             asked = (*offsets, *told) if told else asked
     if found:
         asked = ()
-    return Verdict(found, asked, _unseen(sums, prior), best, unclear)
+    return Verdict(found, asked, _unseen(sums, prior), unclear)
