@@ -88,7 +88,7 @@ class FeedforwardNode(LifecycleNode):
         self._simulated_time = False
         self._clock_arrival = 0.0
         self._got_state = False
-        self._next_stop_step = self._next_look = self._published = 0.0
+        self._next_look = self._published = 0.0
         states, unserved = MutuallyExclusiveCallbackGroup(), MutuallyExclusiveCallbackGroup()
         self.control_part = NodePart(self, lambda entity: entity.callback_group is states)
         self.service_part = NodePart(
@@ -172,7 +172,6 @@ class FeedforwardNode(LifecycleNode):
         gc.freeze()
         result = super().on_activate(state)
         self._simulated_time = self.get_parameter('use_sim_time').value
-        self._next_stop_step = self._next_look = time.monotonic()
         self._ending = False
         self._diagnostics.begin(self._topic)
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
@@ -331,17 +330,12 @@ class FeedforwardNode(LifecycleNode):
         with self._cycle:
             if not self._active:
                 return _IDLE_S
-            controller, now = self.controller, time.monotonic()
-            stopping = controller.state is State.STOPPING
-            if stopping and now >= self._next_stop_step:
-                self._next_stop_step = now + Feedforward.TICK_S
-                controller.tick(now)
-            elif not (stopping or self._got_state):
-                # Simulated time does not pass in a pause.
-                silence = (
-                    max(0.0, self._now() - self._clock_arrival) if self._simulated_time else None
-                )
-                controller.tick(now, silence)
+            controller = self.controller
+            if not self._got_state:
+                # Simulated time does not pass in a pause, where a stop must end nevertheless.
+                by_stamps = self._simulated_time and controller.state is not State.STOPPING
+                silence = max(0.0, self._now() - self._clock_arrival) if by_stamps else None
+                controller.tick(time.monotonic(), silence)
             self._got_state = False
             return Feedforward.TICK_S if controller.state is State.STOPPING else _SILENCE_S
 
