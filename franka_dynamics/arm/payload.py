@@ -160,7 +160,7 @@ def read_payload(given: str) -> LinkInertia:
         try:
             numbers = np.array([decimal(part) for part in given.split(',')])
         except ValueError:
-            numbers = np.zeros(0)
+            numbers = np.array([named])
     try:
         body = as_payload(numbers)
     except InertiaError as error:

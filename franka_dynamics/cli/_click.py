@@ -85,6 +85,11 @@ class Verb(click.Command):
         }
         try:
             extra = super().parse_args(ctx, _spread(args, lists))
+        except click.BadOptionUsage as error:
+            wrong = error.option_name
+            (form,) = (one.metavar for one in self.get_params(ctx) if wrong in one.opts)
+            said = f'{error.message.rstrip(".")}: {wrong} {form or ""}'.strip()
+            raise click.UsageError(said, ctx) from error
         except click.MissingParameter as error:
             lists &= {*args}
             if not (isinstance(error.param, click.Argument) and lists):
@@ -216,6 +221,7 @@ def _parameter(name: str, declared: Option, annotation: Any, default: Any) -> cl
         kind = partial(_number, kind, declared)
     metavar = declared.metavar or '|'.join(declared.choices or [name.upper()])
     shown = metavar if isinstance(metavar, str) else ' '.join(metavar)
+    shown = f'{shown} ...' if many else shown
     required = default is MISSING
     settings: dict[str, Any] = {} if required else {'default': default}
     settings |= {
@@ -224,7 +230,6 @@ def _parameter(name: str, declared: Option, annotation: Any, default: Any) -> cl
         'callback': declared.callback,
     }
     if declared.positional:
-        shown = f'{shown} ...' if many else shown
         shown = shown if required else f'[{shown}]'
         argument = _Argument([name], nargs=-1 if many else 1, metavar=shown, **settings)
         argument.about = declared.help

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 import math
 from pathlib import Path
+import re
 import shlex
 import sys
 from typing import Any, ClassVar, Self, TYPE_CHECKING
@@ -100,14 +101,25 @@ class PayloadFiles(Action):
     desk: Path | None = file_option("write an endeffector-config.json for Desk's settings")
 
 
+def ros_name(text: str) -> str:
+    """Return the name of a topic or node; raise ValueError if ROS would refuse it."""
+    if not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', text, re.ASCII):
+        raise ValueError(f'{text!r} is no ROS name: letters, digits, _, and / between them')
+    return text
+
+
 @dataclass(frozen=True, kw_only=True)
 class Topics(Action):
     """The options --topic and --command: topics of joint states and commanded torques."""
 
     topic: str = option(
-        'topic of joint states; of franka_ros2: franka/joint_states', default='joint_states'
+        'topic of joint states; of franka_ros2: franka/joint_states',
+        default='joint_states',
+        kind=ros_name,
     )
-    command: str = option('topic of the torques', 'TOPIC', default='effort_controller/commands')
+    command: str = option(
+        'topic of the torques', 'TOPIC', default='effort_controller/commands', kind=ros_name
+    )
 
 
 def new_bag(text: str) -> Path:
@@ -223,7 +235,9 @@ class BagNames(NamedArm):
     joint_names: tuple[str, ...] = option(
         'names of the joints in the bag, from base to tip', 'NAME', default=()
     )
-    topic: str | None = option('topic of joint states (default: /joint_states, or the only one)')
+    topic: str | None = option(
+        'topic of joint states (default: /joint_states, or the only one)', kind=ros_name
+    )
     stamps: str = HEADER
 
     def resolved(self) -> Self:

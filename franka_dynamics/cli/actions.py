@@ -23,6 +23,7 @@ from ._options import (
     PayloadFiles,
     picture_option,
     RecordingOptions,
+    ros_name,
     Topics,
 )
 from ..codegen.options import Parameters, Quantity
@@ -116,7 +117,9 @@ class View(RecordingOptions, ArmOptions):
     urdf: Path | None = option(
         "show this URDF's meshes (default: the running arm's, or simple shapes)", 'FILE'
     )
-    node: str = option('the feedforward node whose terms are shown', 'NAME', default='feedforward')
+    node: str = option(
+        'the feedforward node whose terms are shown', 'NAME', default='feedforward', kind=ros_name
+    )
     host: str = option(
         'address to serve; 0.0.0.0: everybody in the network', 'ADDRESS', default='127.0.0.1'
     )
@@ -260,7 +263,9 @@ class BagRecord(Topics, ArmOptions):
     duration: float | None = option(
         'end after this time of the stamps [s] (default: at Ctrl-C)', 'S', least=1e-3, most=86400.0
     )
-    node: str = option('the feedforward node, if one runs', 'NAME', default='feedforward')
+    node: str = option(
+        'the feedforward node, if one runs', 'NAME', default='feedforward', kind=ros_name
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,7 +284,9 @@ class BagImport(ColumnMap, BagNames):
     output: Path | None = folder_option('the new bag (default: the name of FILE)', kind=new_bag)
     list: bool = switch('print columns with first, last, least and largest values; write nothing')
     layout: str | None = option("a known format: droid is DROID's trajectory.h5", choices=LAYOUTS)
-    topic: str = option('topic of the joint states in the bag', default='/joint_states')
+    topic: str = option(
+        'topic of the joint states in the bag', default='/joint_states', kind=ros_name
+    )
 
     def __post_init__(self) -> None:
         """Leave out the check of ColumnMap, because --list needs no column options."""
@@ -332,7 +339,9 @@ class BagReplay(RecordingOptions, ExternalTorque):
         "write the guard's bounds for this arm, untouched here, as parameters of the node"
     )
     require: float | None = option(
-        "exit with 1 unless the best set's E is at most this [N m; % if a joint slides]", 'E'
+        "exit with 1 unless the best set's E is at most this [N m; % if a joint slides]",
+        'E',
+        least=0.0,
     )
 
 
@@ -354,7 +363,9 @@ class IdentifyArm(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     )
     output: Path | None = file_option('file for the identified arm')
     gravity: tuple[float, float, float] = gravity_option()
-    processes: int = option('number of processes that read bags and make fits', 'N', default=1)
+    processes: int = option(
+        'number of processes that read bags and make fits', 'N', default=1, least=1
+    )
     dask: str | None = option('read and fit on this Dask cluster (tcp://host:8786)', 'ADDRESS')
     all: bool = switch('print everything: base parameters and friction with standard deviations')
     skip_bad_bags: bool = switch('go on without bags that cannot be used, and name them')
@@ -363,6 +374,7 @@ class IdentifyArm(RecordingOptions, IdentificationOptions, ArmOptions, NewFile):
     require: float | None = option(
         'reject the arm unless E on the left-out parts is at most this [N m; % if a joint slides]',
         'E',
+        least=0.0,
     )
 
 
@@ -402,7 +414,9 @@ class IdentifyPlan(ExcitationLimits, BagNames, ArmOptions):
 class Question(Action):
     """A request to a node; exit 1 if the node fails or is silent, 2 if it refuses a value."""
 
-    node: str = option('the node, with its namespace', 'NAME', default='feedforward')
+    node: str = option(
+        'the node, with its namespace', 'NAME', default='feedforward', kind=ros_name
+    )
     timeout: float = option(
         'how long to wait for the node [s]', 'S', default=5.0, least=0.1, most=3600.0
     )

@@ -8,7 +8,7 @@ from ._interrupts import until_interrupted
 from ._say import ProgressBar, say
 from .actions import View
 from ..recordings.preprocessing import prepare
-from ..urdf.document import read_urdf
+from ..urdf.document import parse_urdf, read_urdf
 from ..view.meshes import urdf_meshes
 from ..view.window import play, Playback, Window
 
@@ -22,8 +22,11 @@ def run(given: View) -> int:
         given.require_with('a BAG', *of_bags)
         from ..ros.live_view import watch  # without ROS this fails before anything starts
     arm = given.load_arm()
-    urdf = None if given.urdf is None else read_urdf(given.urdf)
-    meshes = None if urdf is None else urdf_meshes(urdf, arm.joint_names)
+    meshes = None
+    if given.urdf is not None:
+        urdf = read_urdf(given.urdf)
+        parse_urdf(urdf, str(given.urdf))  # names the file, as the reader of meshes does not
+        meshes = urdf_meshes(urdf, arm.joint_names)
     if given.bag:
         with ProgressBar() as bar:
             motion = prepare(given.read(given.bag, arm, bar), given.signal)

@@ -64,7 +64,10 @@ class Window:
                 host=host, port=port, verbose=False, label=description.name
             )
         except (OSError, RuntimeError) as error:
-            raise OutputError(f'{host}:{port} cannot be served: {error}.') from error
+            why = getattr(error, 'strerror', None) or error
+            raise OutputError(
+                f'{host}:{port} cannot be served: {why}. Choose another address or port.'
+            ) from error
         self._description = description
         self.server.gui.configure_theme(
             control_width='large', show_logo=False, show_share_button=False
