@@ -117,35 +117,28 @@ class Verb(click.Command):
 
 
 class Words(click.Group):
-    """A command that is followed by another word, whose command is made when it is needed."""
+    """A command that is followed by another word."""
 
-    def __init__(
-        self, name: str, about: str, below: Mapping[str, Callable[[], click.Command]]
-    ) -> None:
-        super().__init__(name, context_settings=_HELP, help=about)
-        self.below = below
+    def __init__(self, name: str, about: str, below: Mapping[str, click.Command]) -> None:
+        super().__init__(name, dict(below), context_settings=_HELP, help=about)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the words in the order of the help."""
-        return list(self.below)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of a word, or None."""
-        return self.below[cmd_name]() if cmd_name in self.below else None
+        """Return the words in the order in which they are declared."""
+        return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return a word's command; say which word is meant if it has none."""
-        if args[0] in self.below:
+        if args[0] in self.commands:
             return super().resolve_command(ctx, args)
-        near = nearest(args[0], self.below)
-        meant = f'did you mean {near}?' if near else f'choose from {", ".join(self.below)}'
+        near = nearest(args[0], self.commands)
+        meant = f'did you mean {near}?' if near else f'choose from {", ".join(self.commands)}'
         raise click.UsageError(f'{args[0]!r} is no word of this command; {meant}', ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words, --help if there are none; refuse an option before the word."""
-        place = next((i for i, word in enumerate(args) if word in self.below), 0)
+        place = next((i for i, word in enumerate(args) if word in self.commands), 0)
         if place and args[0].startswith('-') and not ctx.resilient_parsing:
             meant = f'{ctx.command_path} {shlex.join([*args[place:], *args[:place]])}'
             raise click.UsageError(f'{args[0]} belongs behind the verb: {meant}', ctx)
@@ -155,8 +148,8 @@ class Words(click.Group):
 def verbs(command: click.Command, words: str = '') -> Iterator[tuple[str, Verb]]:
     """Yield the words of every action below a command (`demo`, `arm check`, ...), and its verb."""
     if isinstance(command, Words):
-        for word, below in command.below.items():
-            yield from verbs(below(), f'{words} {word}'.strip())
+        for word, below in command.commands.items():
+            yield from verbs(below, f'{words} {word}'.strip())
     elif isinstance(command, Verb):
         yield words, command
 

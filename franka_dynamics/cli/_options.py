@@ -101,8 +101,13 @@ class PayloadFiles(Action):
     desk: Path | None = file_option("write an endeffector-config.json for Desk's settings")
 
 
-def ros_name(text: str) -> str:
-    """Return the name of a topic or node; raise ValueError if ROS would refuse it."""
+def ros_name(what: str, default: str | None, metavar: str | None = None) -> Any:
+    """Return an option that names a topic or a node."""
+    return option(what, metavar, default=default, kind=_ros_name)
+
+
+def _ros_name(text: str) -> str:
+    """Return the name; raise ValueError if ROS would refuse it."""
     if not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', text, re.ASCII):
         raise ValueError(f'{text!r} is no ROS name: letters, digits, _, and / between them')
     return text
@@ -112,14 +117,10 @@ def ros_name(text: str) -> str:
 class Topics(Action):
     """The options --topic and --command: topics of joint states and commanded torques."""
 
-    topic: str = option(
-        'topic of joint states; of franka_ros2: franka/joint_states',
-        default='joint_states',
-        kind=ros_name,
+    topic: str = ros_name(
+        'topic of joint states; of franka_ros2: franka/joint_states', 'joint_states'
     )
-    command: str = option(
-        'topic of the torques', 'TOPIC', default='effort_controller/commands', kind=ros_name
-    )
+    command: str = ros_name('topic of the torques', 'effort_controller/commands', 'TOPIC')
 
 
 def new_bag(text: str) -> Path:
@@ -235,8 +236,8 @@ class BagNames(NamedArm):
     joint_names: tuple[str, ...] = option(
         'names of the joints in the bag, from base to tip', 'NAME', default=()
     )
-    topic: str | None = option(
-        'topic of joint states (default: /joint_states, or the only one)', kind=ros_name
+    topic: str | None = ros_name(
+        'topic of joint states (default: /joint_states, or the only one)', None
     )
     stamps: str = HEADER
 

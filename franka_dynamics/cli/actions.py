@@ -117,9 +117,7 @@ class View(RecordingOptions, ArmOptions):
     urdf: Path | None = option(
         "show this URDF's meshes (default: the running arm's, or simple shapes)", 'FILE'
     )
-    node: str = option(
-        'the feedforward node whose terms are shown', 'NAME', default='feedforward', kind=ros_name
-    )
+    node: str = ros_name('the feedforward node whose terms are shown', 'feedforward', 'NAME')
     host: str = option(
         'address to serve; 0.0.0.0: everybody in the network', 'ADDRESS', default='127.0.0.1'
     )
@@ -263,9 +261,7 @@ class BagRecord(Topics, ArmOptions):
     duration: float | None = option(
         'end after this time of the stamps [s] (default: at Ctrl-C)', 'S', least=1e-3, most=86400.0
     )
-    node: str = option(
-        'the feedforward node, if one runs', 'NAME', default='feedforward', kind=ros_name
-    )
+    node: str = ros_name('the feedforward node, if one runs', 'feedforward', 'NAME')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,9 +280,7 @@ class BagImport(ColumnMap, BagNames):
     output: Path | None = folder_option('the new bag (default: the name of FILE)', kind=new_bag)
     list: bool = switch('print columns with first, last, least and largest values; write nothing')
     layout: str | None = option("a known format: droid is DROID's trajectory.h5", choices=LAYOUTS)
-    topic: str = option(
-        'topic of the joint states in the bag', default='/joint_states', kind=ros_name
-    )
+    topic: str = ros_name('topic of the joint states in the bag', '/joint_states')
 
     def __post_init__(self) -> None:
         """Leave out the check of ColumnMap, because --list needs no column options."""
@@ -414,9 +408,7 @@ class IdentifyPlan(ExcitationLimits, BagNames, ArmOptions):
 class Question(Action):
     """A request to a node; exit 1 if the node fails or is silent, 2 if it refuses a value."""
 
-    node: str = option(
-        'the node, with its namespace', 'NAME', default='feedforward', kind=ros_name
-    )
+    node: str = ros_name('the node, with its namespace', 'feedforward', 'NAME')
     timeout: float = option(
         'how long to wait for the node [s]', 'S', default=5.0, least=0.1, most=3600.0
     )

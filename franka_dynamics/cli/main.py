@@ -12,15 +12,15 @@ the output has gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 import os
 import sys
 
 import click
 from click.shell_completion import shell_complete
 
+from . import actions
 from ._action import Action, GET_ROS
 from ._click import Verb, Words
 from ._interrupts import or_interrupted
@@ -59,32 +59,29 @@ class _Command(Words):
             'Usage: franka-dynamics [--help] [--version] WORD [ACTION] [options]\n',
             'Dynamics of Franka arms: check, compare, identify, generate.\n',
         ]
-        for word, (about, actions) in WORDS.items():
+        for word, (about, below) in WORDS.items():
             lines.append(f'  {word:<18}{about}')
-            if actions:
-                lines.append(f'    {actions}')
+            if below:
+                lines.append(f'    {below}')
         lines.append('\nWORD --help and WORD ACTION --help list the options.\n')
         formatter.write('\n'.join(lines))
 
 
-def _verb(*words: str) -> Verb:
+def _verb(words: str) -> Verb:
     """Return the command of an action, such as `arm check`, from its class, such as ArmCheck."""
-    from . import actions
-
-    return Verb(
-        words[-1], getattr(actions, ' '.join(words).title().replace('-', '').replace(' ', ''))
-    )
+    kind = words.title().replace('-', '').replace(' ', '')
+    return Verb(words.rpartition(' ')[2], getattr(actions, kind))
 
 
-def _below(word: str) -> Callable[[], click.Command]:
-    """Return a function that makes the command of a word."""
+def _word(word: str) -> click.Command:
+    """Return the command of a word."""
     about, below = WORDS[word]
-    each = {one: partial(_verb, word, one) for one in below.split()}
-    return partial(Words, word, about, each) if each else partial(_verb, word)
+    each = {one: _verb(f'{word} {one}') for one in below.split()}
+    return Words(word, about, each) if each else _verb(word)
 
 
 COMMAND = click.version_option(__version__, message='%(prog)s %(version)s')(
-    _Command(NAME, '', {word: _below(word) for word in WORDS})
+    _Command(NAME, '', {word: _word(word) for word in WORDS})
 )
 
 
