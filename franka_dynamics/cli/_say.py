@@ -88,17 +88,13 @@ def say_each(sentences: Iterable[object], label: str = '') -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """
-    Write data to a JSON file and print the file's name; if the path is PRINTED, print the data.
+    Write data as JSON to a file and print the file's name, or print the JSON, as `print_or_write`.
 
     Arrays become lists, NaN and infinities null; `report.table.plain` converts other types.
     """
     from ..report.table import json_text
 
-    if path == PRINTED:
-        print(json_text(data), end='')
-    else:
-        write_text(path, json_text(data))
-        print(f'written: {path}')
+    print_or_write(json_text(data), path)
 
 
 class ProgressBar(Progress):
@@ -128,12 +124,12 @@ class ProgressBar(Progress):
 
 
 def print_or_write(text: str, path: Path | None) -> None:
-    """Print text, or write it to a file and print the file's name."""
-    if path is None:
+    """Print text, or write it to a file and print the file's name; PRINTED stands for None."""
+    if path in (None, PRINTED):
         print(text, end='')
     else:
         write_text(path, text)
-        print(path)
+        print(f'written: {path}')
 
 
 def this_command() -> str:

@@ -54,6 +54,9 @@ def run(given: ArmImport) -> int:
         named = load(file).with_joint_names(arm.joint_names)
     torque, pose = reading_differences(text, named, chain.mount, tip)
     passed = torque <= TOLERANCE and pose <= TOLERANCE
+    why = '' if passed else '; the axes agree, so masses were probably read wrongly: report it'
+    if pose > TOLERANCE:
+        why = '; angles written with few digits make nearly parallel axes'
     if passed or given.anyway:
         write_text(given.output, content)
         say(
@@ -63,16 +66,9 @@ def run(given: ArmImport) -> int:
     say(
         "the arm file's DH rows against Pinocchio's model of the URDF: flange poses differ by "
         f'up to {pose:.2g} (m, 1) and joint torques by up to {torque:.2g} N m '
-        f'(tolerance {TOLERANCE:.0e}){"" if passed else _why(pose)}.',
+        f'(tolerance {TOLERANCE:.0e}){why}.',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or given.anyway):
         say(f'{given.output} was not written; --anyway writes it nevertheless.')
     return 0 if passed else 1
-
-
-def _why(pose: float) -> str:
-    """Return the likeliest reason for a mismatch, from the difference of the flange poses."""
-    if pose > TOLERANCE:
-        return '; angles written with few digits make nearly parallel axes'
-    return '; the axes agree, so masses were probably read wrongly: please report it with the URDF'

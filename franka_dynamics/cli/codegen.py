@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from rich.progress import track
 
-from ._say import say, show, terminal
+from ._say import print_or_write, say, show, terminal
 from .actions import Codegen
 from ..codegen.cpp_package import cpp_package
 from ..codegen.emit import c_header, identifier, operation_count, python_module, require_each_once
@@ -16,7 +16,7 @@ from ..errors import SettingsError
 from ..files import write_text
 from ..report.table import Table
 
-_LANGUAGES = {'c': '.h', 'python': '.py'}
+_LANGUAGES = {'c': (c_header, '.h'), 'python': (python_module, '.py')}
 
 
 def run(given: Codegen) -> int:
@@ -38,10 +38,9 @@ def run(given: Codegen) -> int:
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
     show(Table(title, ('equations', 'multiplications', 'additions'), rows))
     if given.output is not None:
-        write = {'c': c_header, 'python': python_module}[given.language]
-        path = given.output / f'{identifier(arm.name)}_dynamics{_LANGUAGES[given.language]}'
-        write_text(path, write(listed))
-        say(f'wrote {path}')
+        text_of, suffix = _LANGUAGES[given.language]
+        path = given.output / f'{identifier(arm.name)}_dynamics{suffix}'
+        print_or_write(text_of(listed), path)
     return 0
 
 

@@ -10,7 +10,6 @@ FCI (`validation.robot_model`) and the running nodes (`ros.system_checks`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 import os
 from pathlib import Path
 import platform
@@ -32,9 +31,7 @@ BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # a subject in ros.system_checks
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
-# SCHED_FIFO priority of real-time nodes (ros/start.py), and size of the socket receive buffer
-# that holds a burst of large messages [bytes].
-_PRIORITY, _RECEIVE_BUFFER = 50, 2 * 1024**2
+_PRIORITY = 50  # SCHED_FIFO priority of real-time nodes (ros/start.py)
 _LISTEN_S = 3.0  # time to listen to the running system
 
 
@@ -64,9 +61,6 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
     governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
-    size = 0
-    with suppress(OSError, ValueError):
-        size = int(Path('/proc/sys/net/core/rmem_max').read_text())
     yield _check(
         'real-time permission',
         not refused,
@@ -84,9 +78,6 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         said = f'the governor is {governors}'
         yield _check('frequency', governors == 'performance', said, fix)
-    fix = f'sysctl -w net.core.rmem_max={_RECEIVE_BUFFER} keeps bursts of large messages whole'
-    said = f'net.core.rmem_max is {size or "not known"}'
-    yield _check('receive buffer', size >= _RECEIVE_BUFFER, said, fix)
     yield from dds_settings(os.environ)
 
 

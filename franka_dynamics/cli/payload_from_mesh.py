@@ -7,12 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from ._options import PayloadFiles
-from ._say import say, say_each, terminal
+from ._say import print_or_write, say, say_each, terminal
 from .actions import MOUNTS, PayloadFromMesh
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_file
 from ..errors import SettingsError
-from ..files import write_text
 from ..mesh.mesh import mesh_inertia, mesh_volume
 from ..mesh.mesh_file import load_mesh
 from ..mesh.solid_check import require_solid
@@ -74,8 +73,6 @@ def write_payload(
         say(f'{payload[0]:.4g} kg is {above}', 'warning')
     say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
     if given.output is not None:
-        write_text(given.output, payload_parameter_file(payload, comment))
-        say(f'written: {given.output}')
+        print_or_write(payload_parameter_file(payload, comment), given.output)
     if given.desk is not None:
-        write_text(given.desk, desk_json(payload, name))
-        say(f'written: {given.desk}')
+        print_or_write(desk_json(payload, name), given.desk)
