@@ -165,21 +165,15 @@ def adjoint(transform: ArrayLike) -> Array:
     """
     matrix = np.asarray(transform, dtype=float)
     rotation, origin = matrix[..., :3, :3], matrix[..., :3, 3]
-    return _block(rotation, hat(origin) @ rotation)
+    out = np.zeros((*matrix.shape[:-2], 6, 6))
+    out[..., :3, :3] = out[..., 3:, 3:] = rotation
+    out[..., :3, 3:] = hat(origin) @ rotation
+    return out
 
 
 def adjoint_inverse(transform: ArrayLike) -> Array:
     """Return Ad(T)^-1 = Ad(T^-1) = [[R^T, -R^T [p]], [0, R^T]], shape (..., 6, 6)."""
-    matrix = np.asarray(transform, dtype=float)
-    back = np.swapaxes(matrix[..., :3, :3], -1, -2)
-    return _block(back, -back @ hat(matrix[..., :3, 3]))
-
-
-def _block(rotation: Array, coupling: Array) -> Array:
-    out = np.zeros((*rotation.shape[:-2], 6, 6))
-    out[..., :3, :3] = out[..., 3:, 3:] = rotation
-    out[..., :3, 3:] = coupling
-    return out
+    return adjoint(inverse_transform(transform))
 
 
 def bracket(first: ArrayLike, second: ArrayLike) -> Array:

@@ -25,16 +25,7 @@ from ..recordings.plausibility import require_radians, suspicions
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales, Recording
 from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
-from ..report.replay import (
-    best_sentence,
-    E_IN_WORDS,
-    guard_parameters,
-    guard_sentence,
-    joint_table,
-    plot_torques,
-    replay_as_data,
-    replay_table,
-)
+from ..report import replay as report
 from ..report.verdict import headline, verdict_lines
 from ..typing import Array
 
@@ -82,12 +73,12 @@ def run(given: BagReplay) -> int:
     found = of_motion(motion, model, alike[0], alike, name) if long_enough else None
     say_each(warnings, 'warning')  # before the verdict, which warnings may make meaningless
     _print(given, recording, motion, fits, others, found)
-    say(guard_sentence(guarded, recording.joint_names))
+    say(report.guard_sentence(guarded, recording.joint_names))
     if given.learn is not None:
-        write_text(given.learn, guard_parameters(guarded, recording.source))
+        write_text(given.learn, report.guard_parameters(guarded, recording.source))
         say(f"this arm's bounds: {given.learn}; give them to the node by --params-file")
     if given.json:
-        data = replay_as_data(recording, motion, fits, others, warnings, found)
+        data = report.replay_as_data(recording, motion, fits, others, warnings, found)
         figures = ('share', 'residual', 'watched', 'stopped')
         data['guard'] = {name: getattr(guarded, name) for name in figures}
         write_json(given.json, data)
@@ -95,7 +86,7 @@ def run(given: BagReplay) -> int:
         write_external(given, given.external, fits[0], recording, motion)
     if not given.no_plots:
         path, title = given.output / 'torques.png', f'{name} on {fits[0].arm.name}'
-        plot_torques(motion, fits, recording.joint_names, title, path)
+        report.plot_torques(motion, fits, recording.joint_names, title, path)
         say(f'plot: {path}')
     if given.require is not None and fits[0].filtered.E > given.require:
         say(f'E is above the required {given.require:g} {fits[0].unit.name}', style='red')
@@ -127,7 +118,7 @@ def _print(
 ) -> None:
     options, names = motion.options, fits[0].arm.joint_names
     said = 'Too short to be judged.' if found is None else headline(found)
-    say(f'{said} {best_sentence(fits[0], others)}'.strip(), style='bold')
+    say(f'{said} {report.best_sentence(fits[0], others)}'.strip(), style='bold')
     if found is not None:
         scale = effort_scales(given.effort_scale, len(names))
         say_each(verdict_lines(found, names, scale))
@@ -146,8 +137,8 @@ def _print(
         f'Hz, cut-off {options.cutoff:g} Hz, {options.trim:g} s trimmed at each end'
     )
     say_each(motion.remarks, 'note')
-    show(replay_table(shown), joint_table(shown, recording.joint_names))
-    show(E_IN_WORDS)
+    show(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
+    show(report.E_IN_WORDS)
     if len(shown) < len(fits):
         say(
             f'{len(fits) - len(shown)} more were tried and fit worse; --all prints them, '

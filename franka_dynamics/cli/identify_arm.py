@@ -9,10 +9,9 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 import shlex
 
-from ._options import ArmOptions
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from .actions import IdentifyArm
-from ..arm import ArmDescription, available_sets
+from ..arm import available_sets
 from ..errors import ClusterError, needing
 from ..files import write_text
 from ..identification.identify import identify
@@ -20,14 +19,7 @@ from ..identification.options import IdentificationOptions
 from ..identification.results import Identification, IDENTIFIED
 from ..identification.sources import Bag, labels_of
 from ..names import AS_LISTED
-from ..report.identification import (
-    conclusion,
-    details,
-    identification_as_data,
-    identification_page,
-    parameter_table,
-    tables,
-)
+from ..report import identification as report
 from ..report.replay import E_IN_WORDS
 
 _CONNECT_S = 20.0
@@ -42,11 +34,12 @@ def run(given: IdentifyArm) -> int:
         [Bag(path, names, given.topic, given.stamps, given.signal) for path in paths]
         for paths in (given.bags, given.tests)
     )
+    hand = start.hand if given.hand == AS_LISTED else given.hand
     with ProgressBar() as bar, _executor(given) as executor:
         result = identify(
             bags,
             start,
-            published_sets(given, start),
+            given.load_each(available_sets(given.arm), (hand,)),
             given.part(IdentificationOptions),
             tests=tests,
             skip_failures=given.skip_bad_bags,
@@ -84,9 +77,10 @@ def _write(given: IdentifyArm, result: Identification, bags: list[Bag], *, arm_f
             for name, bag in zip(labels_of(bags), bags)
             if name in used
         )
-        write_text(given.report, identification_page(result, motions, base_parameters=given.all))
+        page = report.identification_page(result, motions, base_parameters=given.all)
+        write_text(given.report, page)
     if given.json:
-        write_json(given.json, identification_as_data(result))
+        write_json(given.json, report.identification_as_data(result))
 
 
 def _refusal(given: IdentifyArm, result: Identification) -> str:
@@ -102,17 +96,11 @@ def _refusal(given: IdentifyArm, result: Identification) -> str:
     return f'No arm file was written: {why}.'
 
 
-def published_sets(options: ArmOptions, start: ArmDescription) -> list[ArmDescription]:
-    """Return the arm once with each published inertial set, all with the hand of `start`."""
-    hand = start.hand if options.hand == AS_LISTED else options.hand
-    return options.load_each(available_sets(options.arm), (hand,))
-
-
 def show_identification(result: Identification, *, base_parameters: bool = False) -> None:
     """Print the verdict, warnings and tables of an identification."""
-    say(conclusion(result), style='bold')
-    say_each(details(result), 'warning')
-    show(*tables(result), *([parameter_table(result)] if base_parameters else []))
+    say(report.conclusion(result), style='bold')
+    say_each(report.details(result), 'warning')
+    show(*report.tables(result), *([report.parameter_table(result)] if base_parameters else []))
     say(E_IN_WORDS)
 
 

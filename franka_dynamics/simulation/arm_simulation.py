@@ -137,11 +137,9 @@ class ArmSimulation:
         if settings.friction and friction is None:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
-        self._still = np.zeros(description.n)
         self._rng = np.random.default_rng(settings.seed)
         self._tones = self._draw_tones()
         self.flange_site = self.model.site(FLANGE_SITE).id
-        self._flange_body = self.model.site_bodyid[self.flange_site]
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, one)) for one in unstable]
         self.data.qpos[:] = self._start()
@@ -253,17 +251,10 @@ class ArmSimulation:
     def read(self) -> SensorReading:
         """Return the sensor readings, noise included."""
         settings, n = self.settings, self.description.n
-
-        def noise(deviation: float) -> Array | float:
-            return deviation * self._rng.standard_normal(n) if deviation else 0.0
-
-        position, velocity, effort = self._reading
-        return SensorReading(
-            self.time,
-            position + noise(settings.position_noise),
-            velocity + noise(settings.velocity_noise),
-            effort + noise(settings.effort_noise),
-        )
+        deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
+        # Without noise no number is drawn, so that the others stay as they are.
+        noises = [each and each * self._rng.standard_normal(n) for each in deviations]
+        return SensorReading(self.time, *map(np.add, self._reading, noises))
 
     def _note_reading(self) -> None:
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
@@ -336,7 +327,7 @@ class ArmSimulation:
         self._friction_state.follow(self.time, self.data.qpos.copy())
         # One friction call for rest and motion, because a second call costs more than a second
         # row.
-        at_rest, moving = self._friction_state.torque(np.array([self._still, velocity]))
+        at_rest, moving = self._friction_state.torque(np.array([0.0 * velocity, velocity]))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear
@@ -346,7 +337,8 @@ class ArmSimulation:
         self.data.qfrc_applied[:] = 0.0
         push = self.push
         if push.active(self.time):
-            body, place = self._flange_body, self.data.site_xpos[self.flange_site]
+            site = self.flange_site
+            body, place = self.model.site_bodyid[site], self.data.site_xpos[site]
             if push.link:
                 body = self.model.body(f'link{push.link}').id
                 turn = self.data.xmat[body].reshape(3, 3)

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .meshes import ArmMeshes, shape_meshes
 from ..arm import ArmDescription
@@ -149,7 +148,10 @@ class ArmScene:
             _place(frame, pose)
         self._colour(state)
         self._draw_arrows(state)
-        for handle, pose in zip(self._handles, self._meshes.poses(state.q)):
+        self._place_meshes(state.q)
+
+    def _place_meshes(self, q: Array) -> None:
+        for handle, pose in zip(self._handles, self._meshes.poses(q)):
             _place(handle, pose)
 
     def _draw_arrows(self, state: ViewState) -> None:
@@ -157,7 +159,8 @@ class ArmScene:
         external = state.torques.get(EXTERNAL, np.zeros(self._description.n))
         shown = np.abs(external) >= LEAST_TORQUE
         tails = self._model.frames(state.q)[:-1, :3, 3]
-        axes = _joint_axes(self._model.jacobian(state.q))
+        sliding, turning = np.split(self._model.jacobian(state.q), 2)
+        axes = np.where(np.linalg.norm(turning, axis=0) > 0.5, turning, sliding).T
         tips = tails + _ARROW_PER_NM * external[:, None] * axes
         if shown.any():
             self._arrows.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
@@ -176,13 +179,10 @@ class ArmScene:
                 color=colour_of(0.0) if mesh.joint else _BASE_COLOUR,
                 opacity=_OPACITY,
                 flat_shading=False,
-                position=pose[:3, 3],
-                wxyz=_quaternion(pose),
             )
-            for k, (mesh, pose) in enumerate(
-                zip(meshes.meshes, meshes.poses(np.zeros(self._description.n)))
-            )
+            for k, mesh in enumerate(meshes.meshes)
         ]
+        self._place_meshes(np.zeros(self._description.n))
 
     def _colour(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
@@ -194,20 +194,7 @@ class ArmScene:
                     handle.color = colour
 
 
-def _joint_axes(jacobian: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the joints' axes in the space frame, shape (n, 3), from the Jacobian's columns."""
-    turning, sliding = jacobian[3:].T, jacobian[:3].T
-    turns = np.linalg.norm(turning, axis=1, keepdims=True) > 0.5
-    return np.where(turns, turning, sliding)
-
-
-def _place(handle: Any, pose: NDArray[np.float64]) -> None:
-    handle.position, handle.wxyz = pose[:3, 3], _quaternion(pose)
-
-
-def _quaternion(pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rotation of a pose as (w, x, y, z)."""
+def _place(handle: Any, pose: Array) -> None:
     from viser.transforms import SO3
 
-    turn: NDArray[np.float64] = np.asarray(SO3.from_matrix(pose[:3, :3]).wxyz, dtype=float)
-    return turn
+    handle.position, handle.wxyz = pose[:3, 3], SO3.from_matrix(pose[:3, :3]).wxyz

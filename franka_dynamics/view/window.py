@@ -11,17 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from . import scene
 from .meshes import ArmMeshes
-from .scene import (
-    ArmScene,
-    CORIOLIS,
-    EXTERNAL,
-    GRAVITY,
-    INERTIA,
-    MEASURED,
-    torque_table,
-    ViewState,
-)
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import needing, OutputError
@@ -75,7 +66,7 @@ class Window:
         self.note = self.server.gui.add_markdown('')
         self.remark = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
-        self._scene = ArmScene(self.server, description)
+        self._scene = scene.ArmScene(self.server, description)
 
     def __enter__(self) -> Window:
         return self
@@ -88,11 +79,11 @@ class Window:
         """URL of the page."""
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
-    def show(self, state: ViewState) -> None:
+    def show(self, state: scene.ViewState) -> None:
         """Show a state; browsers get scene and table in one message."""
         with self.server.atomic():
             self._scene.update(state)
-            self._table.content = torque_table(state, self._description)
+            self._table.content = scene.torque_table(state, self._description)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show the links' meshes in place of their simple shapes."""
@@ -116,25 +107,25 @@ class Playback:
     ) -> None:
         model = NewtonEulerModel(description, gravity)
         self._motion = motion
-        terms = {
-            GRAVITY: model.gravity(motion.q),
-            CORIOLIS: model.coriolis(motion.q, motion.dq),
-            INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
-            MEASURED: motion.effort,
+        self._terms = {
+            scene.GRAVITY: model.gravity(motion.q),
+            scene.CORIOLIS: model.coriolis(motion.q, motion.dq),
+            scene.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(motion.q), motion.ddq),
+            scene.MEASURED: motion.effort,
+            scene.EXTERNAL: motion.effort
+            - model.inverse_dynamics(motion.q, motion.dq, motion.ddq),
         }
-        terms[EXTERNAL] = motion.effort - (terms[GRAVITY] + terms[CORIOLIS] + terms[INERTIA])
-        self._terms = terms
 
     @property
     def duration(self) -> float:
         """Time from the first to the last state [s]."""
         return float(self._motion.time[-1] - self._motion.time[0])
 
-    def state(self, seconds: float) -> ViewState:
+    def state(self, seconds: float) -> scene.ViewState:
         """Return the first state at or after `seconds` from the start, or else the last state."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
-        return ViewState(
+        return scene.ViewState(
             float(time[i] - time[0]),
             self._motion.q[i],
             {name: rows[i] for name, rows in self._terms.items()},
@@ -152,9 +143,8 @@ def play(window: Window, playback: Playback, go_on: Callable[[], bool]) -> None:
     while go_on():
         began = time.monotonic()
         if playing.value and shown is not None:
-            slider.value = (
-                slider.value + PERIOD_S if slider.value + PERIOD_S <= playback.duration else 0.0
-            )
+            later = slider.value + PERIOD_S
+            slider.value = later if later <= playback.duration else 0.0
         if slider.value != shown:
             shown = slider.value
             window.show(playback.state(shown))
