@@ -192,7 +192,7 @@ def test_against_another_set_exits_with_1_and_json_lists_all(answered, figures):
 def test_a_written_arm_and_hand_are_recognised_by_the_check(tmp_path, answered):
     path = tmp_path / 'left.urdf'
     command = 'arm export --arm fr3 --hand franka_hand --arm-prefix left_ --output'
-    assert answered(command, path) == (0, f'{path}')
+    assert answered(command, path) == (0, f'written: {path}')
     _, verdict = model_from_urdf(path.read_text('utf-8'), load('fr3', prefix='left_'))
     assert (verdict.inertial_set, verdict.hand) == ('franka_description', 'franka_hand')
 
