@@ -39,7 +39,7 @@ from .parameters import declare, values
 from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.braking import LONGEST_S
-from ..control.feedforward import Feedforward, State
+from ..control.feedforward import ACTIVE, Feedforward, State
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
@@ -289,7 +289,8 @@ class FeedforwardNode(LifecycleNode):
             wrong = str(error)
         self._got_state, self._clock_arrival, self._diagnostics.arrival = True, clock, now
         second = self.clearance.note_state(number)
-        if second and not controller.faulty:  # of its states one may be another arm's
+        if second and (controller.state in ACTIVE or not controller.faulty):
+            # Of two nodes' states one may be another arm's.
             controller.lose(second, now, faulty=True)
         if wrong:
             controller.lose(wrong, now)
@@ -358,7 +359,7 @@ class FeedforwardNode(LifecycleNode):
         if refused:
             # The torque goes to zero: gravity torques are right for the target only, and this
             # receiver is another one.
-            if not controller.faulty:
+            if controller.state in ACTIVE or not controller.faulty:
                 controller.stop(refused, to_zero=True)
         elif not (
             self.clearance.listens or controller.started or controller.faulty or self._ending

@@ -141,6 +141,30 @@ def test_the_target_of_an_active_node_stays_for_its_receiver_was_looked_up(make_
     assert node.controller.settings.target == 'mujoco'
 
 
+@pytest.mark.parametrize('found', ['look', 'note_state'])
+def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states_comes(
+    found, make_node, monkeypatch
+):
+    node = make_node(RecordingNode)
+    node.trigger_configure()
+    node.trigger_activate()
+    node.command()
+    node.controller.stop('something touches the arm', hold=True)
+    assert node.controller.state is State.BRAKING and node.controller.faulty
+    monkeypatch.setattr(node.clearance, found, lambda *_: 'there is another')
+    state = JointState(name=node.controller.names, position=FER.home, velocity=[0.0] * 7)
+    for k in range(2):
+        state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
+        if found == 'look':
+            node._look_at_receivers()
+        else:
+            node._on_joint_state(serialize_message(state))
+    assert node.controller.state is State.STOPPING
+    assert node.controller.why.endswith('arm; there is another')
+    node.trigger_deactivate()
+    assert_stopped_in_steps(node.published)
+
+
 def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew(
     make_node, monkeypatch
 ):
