@@ -96,7 +96,8 @@ class Requests:
         else:
             try:
                 self._node.clear_fault()
-                said, done = 'cleared; torques come again once states and receivers allow it', True
+                done = True
+                said = 'cleared; torques are commanded again once states and receivers allow it'
             except NotStartedError as error:
                 said = str(error)
             self._node.get_logger().info(f'~/clear_fault: {said}')

@@ -188,7 +188,7 @@ def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, c
 
     world.probe.until(faulty, 'the fault')
     for status, sentence in (
-        (0, 'cleared; torques are commanded again'),
+        (0, 'cleared'),
         (0, 'there was no fault'),
         (1, '/feedforward: the node is not configured'),
     ):
