@@ -49,8 +49,8 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
   return torque;
 }
 
-/// Brings a moving arm to rest by M(q) a, with a = -dq / kBrakeTime within the acceleration limits,
-/// and by the gains, with which it also holds the arm where braking began.
+/// Brings a moving arm to rest by M(q) a, with a = -dq / kBrakeTime of at most
+/// kBrakeAcceleration, and by the gains, with which it also holds the arm where braking began.
 class Brake
 {
 public:
@@ -68,8 +68,8 @@ public:
     watch(dq, elapsed);
     Vector slowing;
     for (std::size_t i = 0; i < kJoints; ++i) {
-      const double most = std::min(kAcceleration[i], kBrakeAcceleration);
-      slowing[i] = std::min(std::max(-dq[i] / kBrakeTime, -most), most);
+      slowing[i] =
+        std::min(std::max(-dq[i] / kBrakeTime, -kBrakeAcceleration), kBrakeAcceleration);
     }
     terms.inertia(q, slowing, tau);
     for (std::size_t i = 0; i < kJoints; ++i) {

@@ -79,10 +79,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         torque_model._LARGE_NM,
         100.0 * torque_model._SMALL_LIMIT_SHARE,
     )
-    narrow, wide, wide_wrist = (
-        tuple(100.0 * share for share in pair)
-        for pair in (torques.NARROW, torques.WIDE, torques.WIDE_WRIST)
-    )
     return {
         'docs/howto/safety.md': [
             ('({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)', (firm, wrist)),
@@ -99,11 +95,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
-                (torques.WIDE[0] * firm, torques.WIDE_WRIST[0] * wrist),
-            ),
-            (
-                'and {} and {} N m where no effort is measured',
-                (torques.WIDE[1] * firm, torques.WIDE_WRIST[1] * wrist),
+                (torques.WIDE * firm, torques.WIDE_WRIST * wrist),
             ),
             ('while the arm rests, for at most {} s', (torques.PICK_UP_S,)),
         ],
@@ -119,13 +111,11 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('first point at time zero, more than {} rad away', (reference.MOST_START_DISTANCE,)),
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
-                'below {} N m), or from the commanded one by more than {} % ({} %), for {} ms',
+                'below {} N m) for {} ms',
                 (
-                    wide[0],
-                    wide_wrist[0],
+                    100.0 * torques.WIDE,
+                    100.0 * torques.WIDE_WRIST,
                     torques.WRIST_NM,
-                    wide[1],
-                    wide_wrist[1],
                     1e3 * torques.HELD_S,
                 ),
             ),
@@ -139,7 +129,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     1e3 * limits.FAST_S,
                 ),
             ),
-            ('needs a difference of at most {} and {} %', narrow),
+            ('needs a difference of at most {} %', (100.0 * torques.NARROW,)),
             ('to rest, for at most {} s', (braking.LONGEST_S,)),
             (
                 'faster by {} of its limit, or the held arm gets {} J',

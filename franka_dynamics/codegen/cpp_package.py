@@ -17,7 +17,6 @@ from .emit import c_header, identifier
 from .equations import customised_equations, Parameters, Quantity, run_time_values
 from ..arm import ArmDescription
 from ..arm.friction import LinearFriction, SigmoidFriction
-from ..control.braking import MOST_ACCELERATION
 from ..control.settings import ROTATED
 from ..control.terms import DEVIATIONS_LEFT
 from ..errors import DescriptionError, FrictionError
@@ -139,8 +138,6 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
     def limit(name: str) -> str:
         return _listed(np.abs(description.limit(name)))
 
-    acceleration = description.limit('acceleration')
-    braking = np.where(np.isfinite(acceleration), acceleration, MOST_ACCELERATION)
     rated, home = (description.rated_load or math.inf) - description.carried, description.home
     rotated = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
     return {
@@ -155,7 +152,7 @@ def _arm_words(description: ArmDescription) -> dict[str, str]:
         'EFFORT': limit('effort'),
         'EFFORT_RATE': limit('effort_rate'),
         'VELOCITY': limit('velocity'),
-        'ACCELERATION': _listed(braking),
+        'ACCELERATION': limit('acceleration'),
         'HOME': _listed(np.zeros(description.n) if home is None else home),
         'RATED_LOAD': _number(rated),
         'BASE_ROTATED': json.dumps(bool(rotated.any())),

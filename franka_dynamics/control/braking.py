@@ -18,8 +18,9 @@ from ..typing import Array
 # Time constant with which braking makes velocities decay [s]: thirty cycles of 1 ms, so that a
 # delay of two cycles causes no overshoot; but at least AGES times the age of the state.
 TIME_CONSTANT_S, AGES = 0.03, 3.0
-# Largest braking acceleration of a joint whose limit is higher or unknown [rad/s^2]: the FR3's.
-MOST_ACCELERATION = 10.0
+# Largest braking acceleration [rad/s^2]. With 10 the light wrist hardly brakes a load that nobody
+# declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows.
+MOST_ACCELERATION = 30.0
 # A joint slower than REST_SPEED [rad/s] is at rest, up to encoder noise. The arm is at rest after
 # REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
 # the ripple of gears.
@@ -32,8 +33,7 @@ FOLLOW_RATE, FOLLOW_PER_AGE = 25.0, 0.5
 COMPENSATED_BELOW = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
-# [s] on, since until then the torque before braking may still act. Simulated FER and FR3 pushed
-# with up to 80 N for 0.5 s got faster by 0.15 of it with gains, by 0.34 by 30 N without gains.
+# [s] on, since until then the torque before braking may still act.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 LONGEST_S = 1.0  # an arm that moves longer than this is driven by something else, unless held [s]
 # So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.
@@ -56,9 +56,6 @@ class Brake:
     """
 
     def __init__(self, description: ArmDescription) -> None:
-        limit = np.abs(description.limit('acceleration'))
-        self._most = np.where(np.isfinite(limit), limit, MOST_ACCELERATION)
-        self._most = np.minimum(self._most, MOST_ACCELERATION)
         self._names = description.joint_names
         self._faster = FASTER * description.limit('velocity')
         self.begin(np.zeros(description.n))
@@ -82,7 +79,7 @@ class Brake:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
-        It is the sum of M(q) a, with a = -dq / T within the joints' limits, of the PD torque
+        It is the sum of M(q) a, with a = -dq / T of at most MOST_ACCELERATION, of the PD torque
         towards where braking began, and of the unexplained torque that is compensated. The caller
         adds gravity and Coriolis torque. `elapsed` is the time since the state before [s], `age`
         the age of `state` [s]; `gains` are kp and kd, (n,) each [N m/rad, N m s/rad].
@@ -92,7 +89,8 @@ class Brake:
         rate = min(FOLLOW_RATE, FOLLOW_PER_AGE / max(age, 1e-3))
         self.held = self.held + min(1.0, elapsed * rate) * (unexplained - self.held)
         self._watch(0.5 * float(dq @ terms.inertia(q, dq)), np.abs(dq), elapsed)
-        wanted = np.clip(-dq / max(TIME_CONSTANT_S, AGES * age), -self._most, self._most)
+        wanted = -dq / max(TIME_CONSTANT_S, AGES * age)
+        wanted = np.clip(wanted, -MOST_ACCELERATION, MOST_ACCELERATION)
         speeds_up = self.held * dq > 0.0
         share = np.where(speeds_up, np.maximum(0.0, 1.0 - np.abs(dq) / COMPENSATED_BELOW), 1.0)
         torque = terms.inertia(q, wanted) + share * self.held

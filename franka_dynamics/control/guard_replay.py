@@ -64,7 +64,7 @@ def replay_guard(
     `gravity` is in the space frame [m/s^2]. `progress` is called every 500 states with the number
     of states done and the number of all states.
     """
-    bound, observer = bounds(arm)[1][0], MomentumObserver(PinocchioModel(arm, gravity))
+    bound, observer = bounds(arm)[1], MomentumObserver(PinocchioModel(arm, gravity))
     friction, external = FrictionState(arm.friction), np.empty_like(effort)
     for k, stamp in enumerate(time.tolist()):
         friction.follow(stamp, q[k])

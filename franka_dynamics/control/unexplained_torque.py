@@ -28,14 +28,12 @@ from ..arm.friction_state import FrictionState
 from ..errors import SettingsError
 from ..typing import Array
 
-# Bounds on torque that the model does not explain, as shares of a joint's torque limit. The first
-# is for the measured torque beyond what the motion needs; the second, larger because the commanded
-# torque also moves friction and rotors, for the commanded torque in its place and for measured
-# less commanded torque. NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits
-# below WRIST_NM. Two real
-# FER at up to 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared
-# hand). libfranka's examples let the robot itself stop at 23 % and, at the wrist, 100 %.
-NARROW, WIDE, WIDE_WRIST, WRIST_NM = (0.10, 0.20), (0.15, 0.20), (0.30, 0.3125), 20.0
+# Bounds on torque that the model does not explain, measured or commanded, as shares of a joint's
+# torque limit: NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits below
+# WRIST_NM. Two real FER at up to 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 %
+# with an undeclared hand). libfranka's examples let the robot itself stop at 23 % and, at the
+# wrist, 100 %.
+NARROW, WIDE, WIDE_WRIST, WRIST_NM = 0.10, 0.20, 0.3125, 20.0
 # For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
 # new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
 PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
@@ -60,7 +58,7 @@ class UnexplainedTorque:
         Whether the last state came with a measured torque.
     acting : ndarray, shape (n,)
         The last measured torque without the gravity torque that the target adds [N m].
-    narrow, wide : ndarray, shape (2, n)
+    narrow, wide : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `bounds` [N m].
     largest : ndarray, shape (n,)
         The largest share of an unexplained torque in its wide bound that `lasting` has seen.
@@ -138,7 +136,10 @@ class UnexplainedTorque:
                 self._pick_up = None
         terms = self._terms
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
-        believed = added + sent[-1 - min(late, len(sent) - 1)] if sent else added
+        if sent:
+            believed = added + sent[-1 - min(late, len(sent) - 1)]
+        else:  # a robot that compensates gravity holds itself, whatever it is told of gravity
+            believed = state.gravity if terms.adds_gravity else added
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
         echoed = (
@@ -158,16 +159,16 @@ class UnexplainedTorque:
 
     def shares(self, bound: Array) -> Array:
         """Return the unexplained torques as shares of `narrow` or `wide`, the larger one, (n,)."""
-        (motion, allowed), (command, most) = self._compared(bound)
-        return np.maximum(np.abs(motion) / allowed, np.abs(command) / most)
+        motion, command = self._compared()
+        return np.maximum(np.abs(motion), np.abs(command)) / bound
 
-    def _compared(self, bound: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        """Return measured torque less motion, measured less commanded, each with its bound."""
+    def _compared(self) -> tuple[Array, Array]:
+        """Return the measured torque less what the motion needs, and less the commanded one."""
         motion, command = self.beyond_motion, self.beyond_motion - self.beyond_command
         if self._pick_up is not None:
             lifted = self._pick_up[1]
             motion, command = less_load(motion, lifted), less_load(command, lifted)
-        return (motion, bound[0 if self.measured else 1]), (command, bound[1])
+        return motion, command
 
     def lasting(self, state: StateTerms, sent: Array, elapsed: float) -> str:
         """
@@ -205,34 +206,33 @@ class UnexplainedTorque:
         joint = int(shares.argmax())
         if shares[joint] <= 1.0:
             return ''
-        (motion, allowed), (command, most) = self._compared(bound)
+        motion, command = self._compared()
         kind = 'measured' if self.measured else 'commanded'
         torque = f'the {kind} torque of {self._arm.joint_names[joint]} departs by'
-        if abs(motion[joint]) > allowed[joint]:
+        if abs(motion[joint]) > bound[joint]:
             return (
                 f'{torque} {motion[joint]:+.1f} N m from what its motion needs '
-                f'({allowed[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
+                f'({bound[joint]:.1f} are allowed); check payload, hand, gravity_vector and '
                 'target, or something touches the arm'
             )
         return (
             f'{torque} {command[joint]:+.1f} N m from what is commanded and target '
-            f'{self._terms.profile.name} adds ({most[joint]:.1f} are allowed); check target, '
+            f'{self._terms.profile.name} adds ({bound[joint]:.1f} are allowed); check target, '
             'payload and gravity_vector'
         )
 
 
 def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Array, Array]:
     """
-    Return the bounds on unexplained torque before the first torque and afterwards, (2, n) [N m].
+    Return the bounds on unexplained torque before the first torque and afterwards, (n,) [N m].
 
-    The first row is for the measured torque, the second for the commanded one. Raises
-    SettingsError unless `factors` are one or n positive numbers.
+    Raises SettingsError unless `factors` are one or n positive numbers.
     """
     effort, given = arm.limit('effort'), per_joint('guard.joint_factors', factors, arm.n)
     if not (given > 0.0).all():
         raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
-    wide = np.where(effort < WRIST_NM, np.transpose([WIDE_WRIST]), np.transpose([WIDE]))
-    return np.outer(NARROW, given * effort), wide * given * effort
+    wide = np.where(effort < WRIST_NM, WIDE_WRIST, WIDE)
+    return NARROW * given * effort, wide * given * effort
 
 
 def less_load(difference: Array, lifted: Array) -> Array:

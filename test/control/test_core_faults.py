@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.control.braking import Brake, FASTER
+from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control.braking import Brake, FASTER, TIME_CONSTANT_S
 from franka_dynamics.control.feedforward import Limits, State
 from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.settings import Settings
@@ -62,7 +62,7 @@ def test_a_setting_made_wrong_while_commanding_has_the_arm_braked_and_held(arm, 
     assert loop.controller.state is State.HOLDING
     assert loop.controller.faulty
     # Peak speed with measured effort and an error above 1.5 kg or 20 degrees [rad/s]
-    assert loop.fastest < 1.0
+    assert loop.fastest < 1.5
     assert loop.speed < 0.02
 
 
@@ -76,7 +76,7 @@ LOADED = FER.with_payload(body(3.0))  # while the settings declare no load
         (FR3, 'gz_ros2_control', {'gravity_compensation': True}, 2.1),
         (FER, 'mujoco', {'gravity_compensation': True}, 2.1),
         (FER, 'fci', {}, 2.1),
-        (FER, 'mujoco', {'payload': body(3.0)}, 1.45),
+        (FER, 'mujoco', {'payload': body(3.0)}, 1.5),
     ],
 )
 def test_a_wrong_target_or_load_without_measured_effort_is_held(arm, target, simulation, most):
@@ -173,16 +173,25 @@ def test_without_a_reference_a_joint_may_not_exceed_its_share_of_the_limit(share
 
 def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does():
     # Firm gains hold an arm that presses on a table with the weight of the load.
+    box = LinkInertia.from_center_of_mass(3.0, (0.15, 0.0, 0.1), np.zeros(6))
     settings = Settings(target='mujoco', **FIRM)
     for taken, state in ((True, State.RUNNING), (False, State.HOLDING)):
         loop = Loop(settings, friction=True).run(0.5)
-        loop.controller.change(payload=payload(3.0))
+        loop.controller.change(payload=box)
         loop.run(0.8)
         assert loop.controller.state is State.RUNNING
         if taken:
-            loop.arm.carry(body(3.0))
+            loop.arm.carry(box)
         loop.run(2.5)
         assert loop.controller.state is state
+
+
+def test_torques_begin_on_an_inclined_base_of_a_robot_that_holds_itself():
+    gravity = (9.81 * np.sqrt(0.5), 0.0, -9.81 * np.sqrt(0.5))  # by 45 degrees
+    settings = replace(FCI, **GENTLE, gravity_vector=gravity)
+    loop = Loop(settings, gravity=gravity, **CARRIED)
+    loop.run(0.5)
+    assert loop.controller.state is State.RUNNING
 
 
 def test_the_share_of_a_load_that_explains_a_difference_is_taken_off():
@@ -215,7 +224,7 @@ def test_holding_that_drives_the_arm_is_given_up():
     assert 'the held arm moves with' in loop.controller.why
 
 
-def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_needs():
+def test_braking_that_drives_the_arm_is_given_up_and_leaves_no_torque():
     loop = Loop(replace(MUJOCO, **GENTLE), friction=True, measures=False).run(0.5)
     loop.move(0, 0.5, 1.0)
     loop.run(0.5)
@@ -224,8 +233,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     loop.controller.stop('test', hold=True)
     loop.run(1.5)
     assert loop.controller.state in (State.STOPPING, State.SILENT)
-    gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
-    np.testing.assert_allclose(loop.command, gravity, rtol=0, atol=0.5)
+    np.testing.assert_array_equal(loop.command, 0.0)
 
 
 @pytest.mark.parametrize(('gain', 'driven'), [(FASTER - 0.02, False), (FASTER + 0.02, True)])
@@ -246,13 +254,13 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
         brake = Brake(FER)
         torque = brake.torque(terms.at(0.0, q, dq, None), terms, NOTHING, 1e-3)
         acceleration = np.linalg.solve(NewtonEulerModel(FER).mass_matrix(q), torque)
-        assert (acceleration * dq < 0.0).all()
-        assert (np.abs(acceleration) <= 10.0 + 1e-9).all()
+        wanted = np.clip(-dq / TIME_CONSTANT_S, -30.0, 30.0)
+        np.testing.assert_allclose(acceleration, wanted, rtol=1e-9)
 
 
 def test_bounds_scale_with_factors_and_refuse_what_fits_no_arm():
     narrow, wide = bounds(FER)
-    assert (narrow < wide).all() or (narrow <= wide).all()
+    assert (narrow < wide).all()
     np.testing.assert_allclose(bounds(FER, (2.0,))[1], 2.0 * wide)
     for factors in ((0.0,), (-1.0,), (1.0, 2.0), (np.nan,)):
         with pytest.raises(SettingsError):
