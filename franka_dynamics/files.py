@@ -32,6 +32,17 @@ def naming_what_is_not_written(target: Path) -> Iterator[None]:
 
 
 @contextmanager
+def _or_elsewhere(target: Path) -> Iterator[None]:
+    """Raise OutputError, which asks for another place, if the block cannot write."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f'{target} cannot be written: {error.strerror}. Choose another place.'
+        ) from error
+
+
+@contextmanager
 def complete_or_absent(path: str | Path) -> Iterator[Path]:
     """
     Yield the path of a temporary file, which is renamed to `path` if the block raises no error.
@@ -59,13 +70,9 @@ def complete_or_absent(path: str | Path) -> Iterator[Path]:
     missing = [folder for folder in file.parents if not folder.exists()]  # innermost first
     scratch = file.with_name(f'.{file.stem}-{secrets.token_hex(4)}{file.suffix}')
     try:
-        try:
+        with _or_elsewhere(target):
             file.parent.mkdir(parents=True, exist_ok=True)
             scratch.touch(exist_ok=False)
-        except OSError as error:
-            raise OutputError(
-                f'{target} cannot be written: {error.strerror}. Choose another place.'
-            ) from error
         with naming_what_is_not_written(target):
             yield scratch
             scratch.replace(file)
@@ -119,17 +126,13 @@ def writable_folder(path: str | Path) -> Path:
 
 def _require_writable(folder: Path, target: Path) -> None:
     """Raise OutputError if a folder can neither be written to nor created."""
-    try:
+    with _or_elsewhere(target):
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
-        if nearest.is_dir():
-            # A file is created on trial, because permissions alone do not reveal a file system
-            # that refuses new files, such as /proc, or a name that is too long.
-            with tempfile.NamedTemporaryFile(
-                dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
-            ):
-                return
-    except OSError as error:
-        raise OutputError(
-            f'{target} cannot be written: {error.strerror}. Choose another place.'
-        ) from error
-    raise OutputError(f'{target} cannot be written: {nearest} is a file. Choose another place.')
+        if not nearest.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, f'{nearest} is a file')
+        # A file is created on trial, because permissions alone do not reveal a file system that
+        # refuses new files, such as /proc, or a name that is too long.
+        with tempfile.NamedTemporaryFile(
+            dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
+        ):
+            pass

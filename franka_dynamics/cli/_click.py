@@ -177,20 +177,15 @@ def _no_such_option(word: str, ctx: click.Context) -> click.UsageError:
 def _unexpected(extra: list[str], args: list[str], ctx: click.Context) -> click.UsageError:
     """Return the error for words that belong to no option."""
     *_, flag, value = ['', '', *args[: args.index(extra[0])]]
-    if flag.startswith('--') and _are_numbers([value, *extra]):
-        said = f'{flag} takes numbers with commas: {flag} {",".join([value, *extra])}'
-        return click.UsageError(said, ctx)
+    with suppress(ValueError):
+        if flag.startswith('--') and [decimal(word) for word in (value, *extra)]:
+            said = f'{flag} takes numbers with commas: {flag} {",".join([value, *extra])}'
+            return click.UsageError(said, ctx)
     if extra[0].startswith('-'):
         return _no_such_option(extra[0], ctx)
     arm = any('--arm' in param.opts for param in ctx.command.params)
     meant = f'; did you mean --arm {extra[0]}?' if arm and not Path(extra[0]).is_dir() else ''
     return click.UsageError(f'{shlex.join(extra)} belongs to no option{meant}', ctx)
-
-
-def _are_numbers(words: Sequence[str]) -> bool:
-    with suppress(ValueError):
-        return bool([decimal(word) for word in words])
-    return False
 
 
 class _Argument(click.Argument):

@@ -297,23 +297,7 @@ def _external_path(text: str) -> Path:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExternalTorque(Action):
-    """The options for a file or bag of a recording's external torque and wrench."""
-
-    heading: ClassVar[str] = 'the external torque'
-    external: Path | None = option(
-        'write the external torque and wrench: .csv, .h5, or a new rosbag2',
-        'PATH',
-        kind=_external_path,
-    )
-    frame: str = option("frame of the wrench: 'flange' or a joint's number", default='flange')
-    tool_center: tuple[float, float, float] = option(
-        'point in --frame at which the wrench acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BagReplay(RecordingOptions, ExternalTorque):
+class BagReplay(RecordingOptions):
     """Compare a recording's measured torques with the model's, for each inertial set and hand."""
 
     bag: str = argument('a rosbag2 folder, or one .mcap or .db3 file', 'BAG')
@@ -329,6 +313,15 @@ class BagReplay(RecordingOptions, ExternalTorque):
     all: bool = switch('print everything: all sets and hands')
     no_plots: bool = switch('draw no plots')
     json: Path | None = json_option()
+    external: Path | None = option(
+        'write the external torque and wrench: .csv, .h5, or a new rosbag2',
+        'PATH',
+        kind=_external_path,
+    )
+    frame: str = option("frame of the wrench: 'flange' or a joint's number", default='flange')
+    tool_center: tuple[float, float, float] = option(
+        'point in --frame at which the wrench acts [m]', ('X', 'Y', 'Z'), default=(0.0, 0.0, 0.0)
+    )
     learn: Path | None = file_option(
         "write the guard's bounds for this arm, untouched here, as parameters of the node"
     )

@@ -18,8 +18,6 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import needing, OutputError
 from ..recordings.preprocessing import Motion
 
-LOCAL_HOST = '127.0.0.1'
-
 
 class Window:
     """
@@ -43,7 +41,7 @@ class Window:
     """
 
     def __init__(
-        self, description: ArmDescription, host: str = LOCAL_HOST, port: int = 8080
+        self, description: ArmDescription, host: str = '127.0.0.1', port: int = 8080
     ) -> None:
         with needing('The live view needs viser', 'view'):
             import viser
