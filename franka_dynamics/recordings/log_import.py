@@ -95,7 +95,8 @@ def require_columns(log: LogColumns, columns: ColumnMap) -> None:
                 else ''
             )
             raise RecordingError(
-                f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
+                f'{log.source}: {what} is missing; add --{what} COLUMNS, such as q{{}} or 2-8. '
+                f'The file has {log.in_words()}.{derived}'
             )
 
 
