@@ -119,11 +119,6 @@ class Cause:
             return _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT
         return self.kind in ('offset', 'unusual', 'inertias') or (self.kind, self.joints) == _LOAD
 
-    @property
-    def of_masses(self) -> bool:
-        """Whether this is the question for a common scale or a load."""
-        return self.asks and self.kind in ('gain', 'load')
-
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
@@ -453,7 +448,7 @@ def judge(
     explained, unclear, left = causes(sums, prior)
     found = tuple(one for one in explained if not one.asks)
     asked = tuple(one for one in explained if one.asks)
-    if not found and not any(one.of_masses for one in asked):
+    if not found and not any(one.kind in ('gain', 'load') for one in asked):
         touched = [contact(*one, left) for one in each]
         found = tuple(one for one in touched if one is not None)
         if not (found or unclear):
