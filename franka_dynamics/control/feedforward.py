@@ -26,7 +26,7 @@ impossible joint states, braking or trial
 `stop(to_zero=True)`                         zero torque           `start`
 `stop(final=True)`                           braked, then silent   a new object
 
-The resting torque is zero if the target compensates gravity or braking failed, else g(q).
+The resting torque is zero if the target compensates gravity, else g(q).
 """
 
 from __future__ import annotations
@@ -637,9 +637,7 @@ class Feedforward:
 
     def _give_up(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
         """Go to the resting torque without braking, and after a fault hold the arm no more."""
-        # If braking or holding fails, torques do not act as they should.
         why = self._with_reason(why)
-        self._to_zero = self._to_zero or (faulty and self.state is not State.RUNNING)
         self.faulty, self._hold = self.faulty or faulty, self._hold and not faulty
         self._change(event, why)
 
