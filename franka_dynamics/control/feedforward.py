@@ -3,7 +3,7 @@
 """
 The core: joint states in, torques out. It alone decides whether a torque may go out.
 
-`Feedforward.step` takes one joint state through six parts, which follow in this file:
+`Feedforward.step` takes one joint state through six parts:
 
 1. Can the joint state be used?                  `state_check.py`; `lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
@@ -13,16 +13,17 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 6. Must the arm be braked from the next joint state on?      `_misbehaves`; `limits.py`
 
 Parts 5 and 6 come after the torque, so as not to delay it; what they find changes the next one.
+What part 3 finds (failed braking, a torque that is not finite) changes this one.
 Their bounds are the constants of the files named. TRANSITIONS has all changes of the core's state
 but that of `reset`, which makes it SILENT. What ends torques:
 
                                              what follows          what lets them begin again
 `stop`                                       braked, then silent   `start`
-lost joint states                            resting torque        20 good joint states
+lost joint states                            resting torque        good joint states (`_not_yet`)
   more than 5 times within a minute          resting torque        `start`
 unexplained torque, or a joint too fast      braked, then held     `start`, once held and explained
-impossible joint states, braking or trial
-  of a joint that fails, a torque not finite resting torque        `start`
+joint states that are a fault; braking, or
+  a joint's trial, that fails                resting torque        `start`
 `stop(to_zero=True)`                         zero torque           `start`
 `stop(final=True)`                           braked, then silent   a new object
 
@@ -38,6 +39,7 @@ import logging
 import math
 from pathlib import Path
 import threading
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +68,7 @@ _LOG = logging.getLogger(__name__)
 class State(str, Enum):
     """States of the core."""
 
-    SILENT = 'silent'  # no torque is sent; `step` returns the resting torque to a loop
+    SILENT = 'silent'  # a node sends nothing; a loop gets the resting torque
     RUNNING = 'running'
     BRAKING = 'braking'  # the arm is brought to rest
     HOLDING = 'holding'  # the arm is held at rest until the fault is cleared
@@ -80,11 +82,11 @@ class Event(str, Enum):
     """What changes the state."""
 
     BEGIN = 'the first torque is allowed'
-    STOP = 'a stop is asked for, or the arm does not do what the model says'
+    STOP = 'a stop is asked for, the arm is too fast, or the model does not explain its torque'
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
     DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
-    LOST = 'joint states cannot be used, or have ceased, or torques must end at once'
+    LOST = 'joint states cannot be used or have ceased, or torques end without braking'
     BACK = 'joint states can be used again, and the arm is to be held'
     START = 'the fault of a held arm is cleared'
     END = 'the resting torque is reached'
@@ -145,8 +147,9 @@ class Feedforward:
     Feedforward and PD torques for one arm, one for each joint state.
 
     `step` always returns a torque that is finite, within the torque limits and, but for the first
-    one after `reset`, within 1000 N m/s of the torque before. Torques begin by themselves; `start`
-    is needed after `stop` or a fault only. Any thread may call any method.
+    one after `reset` or where the last one acts no more, within 1000 N m/s of the torque before.
+    Torques begin by themselves; `start` is needed after `stop` or a fault only. Any thread may
+    call any method.
 
     `arm` is without the payload, or its name or file. `target` says who receives the torques: fci,
     franka_gazebo, gz_ros2_control or mujoco. `period` is the time between two joint states [s],
@@ -208,7 +211,7 @@ class Feedforward:
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
         self.faulty = False  # whether a fault is latched, until `start`
-        self._hold = False  # whether the arm is held at rest meanwhile
+        self._hold = False  # whether it is braked and held meanwhile, or once states come again
         self._to_zero = False  # whether the torque goes to zero: the receiver is not the target
         self._final = False  # whether `start` does not clear the fault
         self._ramp = Ramp()  # of the torque after a start or a change of the law
@@ -218,13 +221,12 @@ class Feedforward:
     TICK_S = LONGEST_STEP_S  # how often `tick` is to be called without a state [s]
 
     # What users call ---------------------------------------------------------------------------
-
     def reset(self) -> None:
         """
         Forget states, torques, references and faults, as after a reset of a simulation.
 
         A `final` fault and a user's stop stay. A held arm is let go. The next torque may be any
-        step away from the last one. To command again `start` suffices.
+        step away from the last one.
         """
         with self._lock:
             self.reference.clear(0.0, 'reset')
@@ -249,14 +251,15 @@ class Feedforward:
         self.states.forget()
         self.torques.forget()
         self._good = 0  # number of usable states in a row
-        self._arrived = 0.0, 0.0  # when the last state came, by the clocks of `now` and stamps
+        # When the last state came, by the clocks of `now`, of stamps and of this computer.
+        self._arrived = 0.0, 0.0, 0.0
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
         # As many sent torques as a state may be old; the last one acts, if there is one.
         self._sent = deque(list(self._sent)[-1:], maxlen=64)
 
     def start(self) -> None:
         """
-        Clear a fault, and command torques from the next allowed state on; `status` says from when.
+        Clear a fault, and command torques from the next allowed state on; `status` says why not.
 
         Raises NotStartedError while the arm is still braked after a fault, while the model does
         not explain the torque that holds it, and after a fault that only a new object clears.
@@ -277,6 +280,8 @@ class Feedforward:
             self.largest_share[:] = self.torques.largest[:] = 0.0
             if held:
                 self._run(Event.START)
+            elif self.state is State.SILENT:
+                self.why = self.trouble or 'no joint state has come since'
 
     def stop(
         self, reason: str, *, hold: bool = False, to_zero: bool = False, final: bool = False
@@ -411,7 +416,6 @@ class Feedforward:
         return self._sent[-1] if self._sent else self.zero
 
     # One joint state ---------------------------------------------------------------------------
-
     def step(
         self,
         q: ArrayLike,
@@ -435,7 +439,6 @@ class Feedforward:
         dq = checked(dq, n, 'dq', wrong_shape, finite=False)
         given = None if effort is None else checked(effort, n, 'effort', wrong_shape, finite=False)
         measured = None if given is None or np.isnan(given).all() else given
-        now = time if now is None else now
         with self._lock:
             waits = self.state is State.SILENT and (self.started or self.faulty)
             self._waited = self._waited + 1 if waits else 0
@@ -445,9 +448,13 @@ class Feedforward:
             if order == 'late':  # it is dropped; the last state counts
                 if waits and self.started:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
-                # By the clock of stamps, if it is known: simulated time may be slow.
-                silence = now - self._arrived[0] if age is None else time + age - self._arrived[1]
-                return self.tick(now, silence)
+                by_now, by_stamps, here = self._arrived
+                if age is not None:  # simulated time may be slow
+                    silence = time + age - by_stamps
+                else:
+                    silence = monotonic() - here if now is None else now - by_now
+                return self.tick(by_now + silence if now is None else now, silence)
+            now = time if now is None else now
             if order == 'set back':
                 if now < self._arrived[0]:
                     self._lost_at.clear()  # how long ago that was is not known any more
@@ -461,7 +468,7 @@ class Feedforward:
                 self.latest = None
                 return self.lose(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age)
-            self._arrived = now, time + (age or 0.0)
+            self._arrived = now, time + (age or 0.0), monotonic()
             reference, terms = self.reference.at(time), self.law.terms
             if terms.friction is not None:
                 terms.friction.follow(time, q)
@@ -497,7 +504,6 @@ class Feedforward:
             return self._unanswered(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
-
     def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
         Take note of a joint state that cannot be read or trusted; return the torque, as `tick`.
@@ -531,7 +537,6 @@ class Feedforward:
         return self.torque.copy()
 
     # 2. May torques begin? ---------------------------------------------------------------------
-
     def _may_begin(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
         if self._hold and self.usable:
@@ -591,7 +596,6 @@ class Feedforward:
         self._change(event, '')
 
     # 3. Run, or brake --------------------------------------------------------------------------
-
     def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
         """Return the torque for a usable state."""
         desired = self._desired(state, reference)
@@ -657,7 +661,6 @@ class Feedforward:
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
     # 4. Limit the torque and its rate ----------------------------------------------------------
-
     def _sent_torque(self, desired: Array, elapsed: float, now: float) -> Array:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
         last = self._sent[-1] if self._sent else None
@@ -690,7 +693,6 @@ class Feedforward:
         return self._limiter.clipped(terms.gravity(q))
 
     # 6. Must the arm be braked from the next state on? -----------------------------------------
-
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
         unexplained = self.torques.lasting(state, self.torque, self.states.elapsed)

@@ -330,13 +330,39 @@ def test_more_stops_than_allowed_within_a_minute_are_a_fault():
     assert script.core.status.faulty
 
 
-def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not():
+@pytest.fixture
+def clock(monkeypatch):
+    """Return this computer's time as the core reads it, a list of one number [s]."""
+    now = [0.0]
+    monkeypatch.setattr('franka_dynamics.control.feedforward.monotonic', lambda: now[0])
+    return now
+
+
+def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
+    # It gives a stamp only, so by stamps no time passes.
+    loop = Feedforward(FER, soft_gains=15.0)
+    for k in range(GOOD_STATES + 2):
+        loop.step(HOME, STILL, 1e-3 * k, effort=GRAVITY)
+    frozen = 1e-3 * (GOOD_STATES + 1)
+    for clock[0] in np.arange(0.0, 0.02, 1e-4):
+        loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
+        assert loop.state is State.RUNNING
+    for clock[0] in np.arange(0.021, 0.1, 1e-3):
+        torque = loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
+    assert loop.state is State.SILENT and not torque.any()
+    for k in range(GOOD_STATES + 1):
+        loop.step(HOME, STILL, frozen + 1e-3 * (k + 1), effort=GRAVITY)
+    assert loop.state is State.RUNNING
+
+
+def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     script = Script().running().give(3, MOVING)
     script.core.step(script.q, STILL, script.time - 5e-4)
     assert not script.core.sends
     script.give()
     assert script.core.sends
-    # A repeated state is one, however often it comes; older ones in a row are of another clock.
+    # A repeated state is one, however often it comes at once; older ones in a row are of another
+    # clock.
     for _ in range(2 * ALL_BEHIND):
         script.core.step(script.q, STILL, script.time)
     for k in range(ALL_BEHIND):
