@@ -151,22 +151,22 @@ def test_a_missed_bound_on_e_exits_with_1(recording, write, answered, figures):
 
 
 def test_the_guard_would_stop_a_push_and_says_when(simulate, write, answered, figures):
-    # Given a recording in which joint 3 feels 18 N m more from 6 s on for 0.3 s.
+    # Given a recording in which joint 3 feels 24 N m more from 6 s on for 0.3 s.
     recording = simulate(FER, rate=200.0, friction=FER.friction)
     effort = recording.effort.copy()
-    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 18.0
+    effort[(recording.time > 6.0) & (recording.time < 6.3), 2] += 24.0
     bag = write(recording, effort=effort)
-    # Then joint 3's share of its bound, 15 % of 87 N m, is that torque, and the stop is
+    # Then joint 3's share of its bound, 20 % of 87 N m, is that torque, and the stop is
     # printed.
     guard = figures(QUICK, bag)['guard']
-    assert guard['share'][2] == pytest.approx(18.0 / 13.05, rel=0.15)
+    assert guard['share'][2] == pytest.approx(24.0 / 17.4, rel=0.15)
     assert max(guard['share'][:2] + guard['share'][3:]) < 0.7
     assert 6.0 < guard['stopped'] < 6.1
     assert f'after {guard["stopped"]:.1f} s' in answered(QUICK, bag)[1]
 
 
 def test_bounds_are_learnt_into_a_parameter_file(tmp_path, write, answered):
-    bag, file = write(teleoperated(load('fr3'), 20.0, seconds=12.0)), tmp_path / 'guard.yaml'
+    bag, file = write(teleoperated(load('fr3'), 24.0, seconds=12.0)), tmp_path / 'guard.yaml'
     assert answered(f'{REPLAY} --arm fr3 --hand none --learn', file, bag)[0] == 0
     guard = yaml.safe_load(file.read_text())['/**']['ros__parameters']['guard']
     assert guard['joint_factors'][3] > 1.2
