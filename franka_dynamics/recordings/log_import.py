@@ -17,6 +17,13 @@ from .recording import effort_scales, Recording, require_sound
 from ..errors import RecordingError
 
 TOPIC = '/joint_states'
+# Names that logs often give the first joint's column, without its number, and the time.
+_USUAL = {
+    'position': ('q', 'position', 'pos', 'joint_position'),
+    'velocity': ('dq', 'qd', 'velocity', 'vel', 'joint_velocity'),
+    'effort': ('tau', 'tau_J', 'effort', 'torque', 'joint_effort'),
+}
+_USUAL_STAMPS = ('t', 'time', 'stamp', 'timestamp')
 _LONG_PERIOD_S = 0.15  # with a longer sampling period a remark suggests that stamps are in ms
 
 
@@ -95,9 +102,24 @@ def require_columns(log: LogColumns, columns: ColumnMap) -> None:
                 else ''
             )
             raise RecordingError(
-                f'{log.source}: {what} is missing; add --{what} COLUMNS, such as q{{}} or 2-8. '
-                f'The file has {log.in_words()}.{derived}'
+                f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
+                f'{_suggested(log) or f" Add --{what} COLUMNS, such as q{{}} or 2-8."}'
             )
+
+
+def _suggested(log: LogColumns) -> str:
+    """Return advice on options if columns have the usual names: q1, q2, ..., dq1, ..., tau1."""
+    found = []
+    for what, stems in _USUAL.items():
+        usual = (name for stem in stems for name in (f'{stem}1', f'{stem}_1', f'{stem}0'))
+        first = next((name for name in usual if name in log.arrays), '')
+        if first:
+            pattern = f'{first[:-1]}{{{"0" if first.endswith("0") else ""}}}'
+            found.append(f'--{what} {pattern}')
+    stamp = next((name for name in _USUAL_STAMPS if name in log.arrays), '')
+    if not found:
+        return ''
+    return f' Try {" ".join(found)} {f"--stamp {stamp}" if stamp else "--log-rate HZ"}.'
 
 
 def import_log(

@@ -41,7 +41,7 @@ MISTAKES = [
     ('arm show --arm fer --q nan 0 0 0 0 0 0', ('fer_joint1', 'nan')),
     ('payload-from-mesh a.stl --mass 1 --repair', ('--repair', 'did you mean --mend?')),
     ('codegen --language cpp', ('cpp', '--package NAME')),
-    ('bag import log.csv', ('position is missing', '--position', 'q{}', 't, q1, q2')),
+    ('bag import log.csv', ('--position q{}', '--velocity dq{}', '--effort tau{}', '--stamp t')),
     ('bag import log.csv --stamp t --position q{}', ('velocity is missing', 't, q1, q2')),
     (f'bag import log.csv {MOTION}', ('stamp column', 'rate')),
     (f'bag import log.csv --stamp t {MOTION} --effort-scale 1 2', ('[1.0, 2.0]', 'one number')),
