@@ -219,8 +219,8 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     node.trigger_configure()
     node.trigger_activate()
     node.command()
-    arrived, clock = node.controller._arrived
-    node.controller._arrived = arrived - 20.0, clock  # as after a pause of 20 s
+    arrived, *clocks = node.controller._arrived
+    node.controller._arrived = (arrived - 20.0, *clocks)  # as after a pause of 20 s
     node._got_state = True  # one look is left out after a state, and no more
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
