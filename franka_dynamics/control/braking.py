@@ -19,7 +19,8 @@ from ..typing import Array
 # delay of two cycles causes no overshoot; but at least AGES times the age of the state.
 TIME_CONSTANT_S, AGES = 0.03, 3.0
 # Largest braking acceleration [rad/s^2]. With 10 the light wrist hardly brakes a load that nobody
-# declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows.
+# declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows
+# (chosen on draw 6 of benchmarks/told_wrong.py, judged on draw 9).
 MOST_ACCELERATION = 30.0
 # A joint slower than REST_SPEED [rad/s] is at rest, up to encoder noise. The arm is at rest after
 # REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
@@ -33,7 +34,8 @@ FOLLOW_RATE, FOLLOW_PER_AGE = 25.0, 0.5
 COMPENSATED_BELOW = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
-# [s] on, since until then the torque before braking may still act.
+# [s] on, since until then the torque before braking may still act. FASTER was chosen on draw 0 of
+# benchmarks/told_wrong.py, and judged on draws 6 and 9.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 LONGEST_S = 1.0  # an arm that moves longer than this is driven by something else, unless held [s]
 # So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.

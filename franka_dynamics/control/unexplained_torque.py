@@ -32,7 +32,8 @@ from ..typing import Array
 # torque limit: NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits below
 # WRIST_NM. Two real FER at up to 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 %
 # with an undeclared hand). libfranka's examples let the robot itself stop at 23 % and, at the
-# wrist, 100 %.
+# wrist, 100 %. WIDE was chosen on draw 22 of benchmarks/told_right.py, and judged on draw 23 and
+# on draw 9 of told_wrong.py.
 NARROW, WIDE, WIDE_WRIST, WRIST_NM = 0.10, 0.20, 0.3125, 20.0
 # For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
 # new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
@@ -138,7 +139,8 @@ class UnexplainedTorque:
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
-        else:  # a robot that compensates gravity holds itself, whatever it is told of gravity
+        else:  # before the first torque a target that compensates gravity carries the arm itself,
+            # also on an inclined base
             believed = state.gravity if terms.adds_gravity else added
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.

@@ -387,7 +387,8 @@ def seconds(motion: Motion, sums: Sums, prior: Prior) -> tuple[Array, Array]:
     begins, sizes = [], []
     for piece in motion.pieces():
         residual = piece.effort - prior.model.torque(piece, theta)
-        # An offset is no contact, nor is what static friction holds.
+        # A constant offset does not count as contact, nor does the residual of a joint at rest,
+        # whose static friction is unknown.
         squares = ((residual - residual.mean(axis=0)) / prior.normal) ** 2
         off = np.mean(np.where(np.abs(piece.dq) > _SLIDES, squares, 0.0), axis=1)
         whole = len(off) // count * count

@@ -82,7 +82,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
         torques = np.array([message.data for message in force])
         assert min(one, other) - 1e-9 <= torques.min() <= torques.max() <= max(one, other) + 1e-9
         assert len(set(torques.round(9))) > 2  # the torque changed in steps
-    # States of another arm are not passed on; those that come after them are.
+    # The node drops states of another arm, and passes on the arm's own states that follow.
     names, before = gazebo.names, len(states)
     for gazebo.names in (tuple(name.replace('fr3', 'fer') for name in names), names):
         gazebo.publish(running=True)
