@@ -28,9 +28,7 @@ def test_torques_of_a_simulation_reach_no_stand_in_of_a_real_arms_controller(
     held = f'{space}/simulator: Simulated arm'
     if way == 'sim':
         with NodeGroup(tmp_path) as nodes:
-            nodes.start('simulator_node', {'pacing': 'lockstep'})
-            remap = {'~/command': COMMAND}
-            nodes.start('feedforward_node', {'target': 'mujoco', 'max_state_age': 0.0}, remap)
+            nodes.start_arm_and_node({}, {'target': 'mujoco'}, lockstep_rate=1000.0)
             probe.until_says(held, 'the brakes are open')
             probe.spin(0.5)
             assert not torques
