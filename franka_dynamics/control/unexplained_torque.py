@@ -38,8 +38,9 @@ NARROW, WIDE, WIDE_WRIST, WRIST_NM = 0.10, 0.20, 0.3125, 20.0
 # For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
 # new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
 PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
-# A torque beyond its bound stops the arm after HELD_S [s], because elastic gears ripple.
-HELD_S = 0.02
+# A torque beyond its bound stops the arm after HELD_S [s], because elastic gears ripple. One joint
+# state, which may come after a gap, counts as at most COUNTED_S [s].
+HELD_S, COUNTED_S = 0.02, 0.01
 # The brakes of an arm may open only once its receiver takes torques, which may be TAKEN_S [s]
 # after the first one is sent; opening takes OPENING_S [s]. Until both are over, the arm rests
 # whatever is sent, and no torque is judged.
@@ -184,7 +185,8 @@ class UnexplainedTorque:
         wrong = self.departs(self.wide) if shares.max() > 1.0 else ''
         if self._is_untaken(state, sent):
             wrong, self._over_s = '', -OPENING_S
-        self._over_s = self._over_s + elapsed if wrong else min(0.0, self._over_s + elapsed)
+        counted = min(elapsed, COUNTED_S)
+        self._over_s = self._over_s + counted if wrong else min(0.0, self._over_s + elapsed)
         return wrong if self._over_s >= HELD_S else ''
 
     def _is_untaken(self, state: StateTerms, sent: Array) -> bool:

@@ -145,6 +145,25 @@ def test_a_short_unexplained_torque_stops_nothing_however_often(more, seconds, s
     assert loop.controller.faulty == stopped
 
 
+def test_one_unexplained_torque_after_a_gap_stops_nothing_but_a_lasting_one_does():
+    patient = Limits(max_state_age=0.0, state_timeout=0.2)
+    controller, stamp = core(FCI, limits=patient), 1.0
+
+    def give(gap, more=0.0):
+        nonlocal stamp
+        stamp += gap
+        controller.step(FER.home, NOTHING, stamp, effort=GRAVITY + more * np.eye(7)[0])
+
+    for _ in range(200):
+        give(1e-3)
+    assert controller.state is State.RUNNING
+    give(0.1, 40.0)
+    assert controller.state is State.RUNNING
+    for _ in range(25):
+        give(1e-3, 40.0)
+    assert controller.faulty
+
+
 @pytest.mark.parametrize('by', [-1.2, 1.2])
 def test_a_fast_reference_is_followed_either_way(by):
     # The motion reaches 1.9 rad/s; without a reference 0.6 of the limit of 2.175 are allowed.
