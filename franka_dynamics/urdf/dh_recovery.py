@@ -160,6 +160,7 @@ def recover_rows(
     rest = DHRow.of_pose(inverse_transform(end) @ flange_pose, Convention.STANDARD)
     rows[-1] = replace(rows[-1], d=rest.d, theta=rest.theta)
     *rows, flange = from_modified_rows([_tidy(row) for row in rows], convention, DHRow())
+    standing = chain.base_inertia
     arm = ArmDescription(
         name=chain.name or 'arm',
         convention=convention,
@@ -170,7 +171,7 @@ def recover_rows(
         links=tuple(joint.inertia for joint in chain.joints),
         flange=flange,
         base=base,
-        base_link=chain.base_inertia,
+        base_link=standing and standing.expressed_in(inverse_transform(base)),
         source=chain.source,
     )
     links = (

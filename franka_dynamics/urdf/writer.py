@@ -93,11 +93,14 @@ def urdf_text(
         robot.append(
             ElementTree.Comment(f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} ')
         )
-    base_link = _STANDING if description.base_link is None else description.base_link
-    _add_link(robot, root, None, ())
-    _add_joint(robot, f'{names.base}_joint', root, names.base, np.eye(4))
-    _add_link(robot, names.base, base_link, shapes.get(0, ()))
+    # The base's link lies in the space frame {S}; its shapes and inertia are given in frame {0}.
     parent, pose = names.base, np.asarray(description.base, dtype=float)
+    inertia, shapes_of_base = _STANDING, [shape.moved(pose) for shape in shapes.get(0, ())]
+    if description.base_link is not None:
+        inertia = description.base_link.expressed_in(pose)
+    _add_link(robot, root, None, ())
+    _add_joint(robot, f'{parent}_joint', root, parent, np.eye(4))
+    _add_link(robot, parent, inertia, shapes_of_base)
     for i, (joint, link, name, (before, offset)) in enumerate(
         zip(description.joints, description.links, names.moving, description.joint_placements()),
         start=1,

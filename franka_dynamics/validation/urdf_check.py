@@ -25,6 +25,7 @@ from ..arm import ArmDescription, Joint, JointLimits
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import UrdfError, UrdfMismatchError
+from ..spatial import inverse_transform
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN = 'unknown'
@@ -175,11 +176,12 @@ def model_from_urdf(
     )
     if findings:
         _refuse(verdict)
+    standing = chain.base_inertia
     description = replace(
         reference,
         joints=joints,
         links=found.second.links,
-        base_link=chain.base_inertia,
+        base_link=standing and standing.expressed_in(inverse_transform(reference.base)),
         rounding=0.0,
         inertial_set=verdict.inertial_set,
         hand=verdict.hand,

@@ -38,7 +38,12 @@ def assert_same_motion_and_gravity(text, convention, tip, atol=KINEMATICS):
     model = pin.buildModelFromXML(text)
     data = model.createData()
     chain = read_chain(text, list(model.names)[1:])
-    arm = NewtonEulerModel(recover_rows(chain, convention, tip))
+    description = recover_rows(chain, convention, tip)
+    arm = NewtonEulerModel(description)
+    if description.base_link is not None:
+        standing = description.base_link.expressed_in(description.base).inertia
+        expected = model.inertias[0].matrix()[3:, 3:]
+        np.testing.assert_allclose(standing, expected, rtol=0.0, atol=1e3 * atol)
     rng = np.random.default_rng(7)
     for q in rng.uniform(-2.0, 2.0, (5, model.nq)):
         pin.framesForwardKinematics(model, data, q)

@@ -58,7 +58,8 @@ def random_chain(rng, kinds):
             f'<origin xyz="{xyz}" rpy="{rpy}"/>{rest}</joint>'
         )
 
-    parts, parent = ['<robot name="random"><link name="link0"/>'], 'link0'
+    parts = [f'<robot name="random"><link name="link0">{inertial()}</link>']
+    parent = 'link0'
     for i, kind in enumerate(kinds, start=1):
         if i % 2 == 0:
             parts.append(f'<link name="bracket{i}">{inertial(0.3)}</link>')

@@ -1,22 +1,28 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Arrows, meshes and the table of torques, as the page shows them; terms of a recorded motion."""
+"""Arrows, meshes and the table of torques, as the page shows them; a recorded motion played."""
 
 from dataclasses import replace
 import re
+import socket
+import time
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.shapes import load_shapes, ShapeKind
+from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
 from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.options import SignalOptions
+from franka_dynamics.recordings.preprocessing import Motion, prepare
+from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
 from franka_dynamics.view.scene import (
+    colour_of,
     COLUMNS,
     COMMANDED,
     CORIOLIS,
@@ -29,21 +35,25 @@ from franka_dynamics.view.scene import (
     torque_table,
     ViewState,
 )
-from franka_dynamics.view.window import Playback, Window
+from franka_dynamics.view.window import play, Playback, Window
 
 from ..optional import needs
 
 pytestmark = needs('viser', 'trimesh')
 
 FER = load('fer')
+TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
+HELD = load('fer', hand='franka_hand')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
 VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
 
 
 @pytest.fixture(scope='module')
 def page():
-    with Window(FER, port=0) as window:
+    with Window(TURNED, port=0) as window:
         yield window
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(urlsplit(window.address).netloc.split(':'))
 
 
 @pytest.fixture
@@ -64,46 +74,62 @@ def urdf_with_meshes():
     return re.sub(r'<link name="fer_(link[0-7])">', rf'<link name="fer_\1">{mesh}', text)
 
 
+def pose_of(handle):
+    """Return the pose (4, 4) of a node of the scene, whose quaternion begins with its cosine."""
+    pose = np.eye(4)
+    w, v = handle.wxyz[0], handle.wxyz[1:]
+    cross = np.cross(np.eye(3), v)
+    pose[:3, :3], pose[:3, 3] = np.eye(3) + 2.0 * (w * cross + cross @ cross), handle.position
+    return pose
+
+
+def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
+    page.show(ViewState(0.0, Q))
+    drawn, frames = page.server.scene, [TURNED.base, *PinocchioModel(TURNED).frames(Q)]
+    found = [pose_of(drawn.get_handle_by_name(f'/arm/{i}')) for i in range(FER.n + 2)]
+    np.testing.assert_allclose(found, frames, rtol=0.0, atol=1e-9)
+    for i, link in enumerate(TURNED.links, 1):
+        ball = drawn.get_handle_by_name(f'/arm/{i}/center')
+        np.testing.assert_allclose(ball.position, link.center_of_mass, rtol=1e-6, atol=0.0)
+
+
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     arrows = page._scene._arrows
-    for external in (np.zeros(7), np.full(7, 0.99 * LEAST_TORQUE)):
-        page.show(ViewState(0.0, Q, {EXTERNAL: external}))
-        assert not arrows.visible
     external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
     page.show(ViewState(0.0, Q, {EXTERNAL: external}))
     assert arrows.visible
-    shown = [0, 1, 3, 5, 6]
-    frames = PinocchioModel(FER).frames(Q)[shown]
+    told = [0, 1, 3, 5, 6]
+    frames = PinocchioModel(TURNED).frames(Q)[told]
     tails, tips = np.swapaxes(arrows.points, 0, 1)
     np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
-    along = 0.03 * external[shown, None] * frames[:, :3, 2]
+    along = 0.03 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
+    for external in (np.zeros(7), np.full(7, 0.99 * LEAST_TORQUE)):
+        page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+        assert not arrows.visible
 
 
-@pytest.mark.parametrize('arm', [load('fer'), load('rpr')])
+@pytest.mark.parametrize('arm', [TURNED, HELD, load('rpr')])
 def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     drawn = shape_meshes(arm)
-    parts = [
-        (frame, part)
-        for frame, shapes in load_shapes(arm.name).items()
-        for shape in shapes
-        for part in shape.parts()
-    ]
     q = np.linspace(-0.3, 0.4, arm.n)
     frames = [arm.base, *NewtonEulerModel(arm).frames(q)]
+    placed = [
+        (frame, frames[frame], shape)
+        for frame, shapes in load_shapes(arm.name).items()
+        for shape in shapes
+    ]
+    if arm is HELD:
+        placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes()]
+    parts = [(joint, pose, part) for joint, pose, shape in placed for part in shape.parts()]
     assert len(drawn.meshes) == len(parts) > 0
-    for mesh, pose, (frame, shape) in zip(drawn.meshes, drawn.poses(q), parts):
-        assert mesh.joint == frame
-        np.testing.assert_allclose(pose, frames[frame] @ shape.pose, rtol=0.0, atol=1e-9)
+    for mesh, pose, (joint, frame, shape) in zip(drawn.meshes, drawn.poses(q), parts):
+        assert mesh.joint == joint
+        np.testing.assert_allclose(pose, frame @ shape.pose, rtol=0.0, atol=1e-9)
         radius, length = (*shape.size, 2.0 * shape.size[0])[:2]
         size = shape.size if shape.kind is ShapeKind.BOX else (2 * radius, 2 * radius, length)
         # Polygons in place of circles: less than 1 % smaller, and never larger.
         np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), size, rtol=0.01, atol=0.0)
-
-
-def test_a_hand_is_drawn_with_the_arm():
-    held, bare = (shape_meshes(load('fer', hand=hand)).meshes for hand in ('franka_hand', 'none'))
-    assert len(held) > len(bare)
 
 
 # Pinocchio's configuration of a continuous joint has two numbers, cosine and sine.
@@ -140,11 +166,16 @@ def test_packages_are_looked_for_where_ros_has_them(tmp_path, monkeypatch):
 def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
     with Window(FER, port=0) as window:
         window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
-        scene = window._scene
-        assert [mesh.joint for mesh in scene._meshes.meshes] == list(range(8))
-        window.show(ViewState(0.0, Q, {COMMANDED: 86.9 * np.eye(7)[1]}))
-        colours = [tuple(handle.color) for handle in scene._handles]
-        assert colours.count(colours[2]) == 1 and colours.count(colours[3]) == 6
+        limits = FER.limit('effort')
+        window.show(ViewState(0.0, Q, {COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)}))
+        links = [window.server.scene.get_handle_by_name(f'/links/{i}') for i in range(8)]
+        assert window.server.scene.get_handle_by_name('/links/8') is None
+        poses = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
+        np.testing.assert_allclose([pose_of(one) for one in links], poses, rtol=0.0, atol=1e-9)
+        base, *colours = (tuple(link.color) for link in links)
+        blue, orange, red = (colour_of(share) for share in (0.0, 0.8, 1.0))
+        assert len({base, blue, orange, red}) == 4
+        assert colours == [blue, blue, orange, orange, red, red, blue]
 
 
 def cells(state):
@@ -200,3 +231,16 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
         for one in (Playback(FER, pushed, GRAVITY_VECTOR), playback)
     )
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
+
+
+def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, monkeypatch):
+    slept, seen = [], []
+    monkeypatch.setattr(time, 'monotonic', lambda: 0.01 * len(seen))
+    monkeypatch.setattr(time, 'sleep', slept.append)
+    times = np.linspace(5.0, 5.16, 17)
+    zeros = np.zeros((17, 7))
+    motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
+    monkeypatch.setattr(page, 'show', lambda state: seen.append(state.time))
+    play(page, Playback(FER, motion, GRAVITY_VECTOR), lambda: len(seen) < 5)
+    np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(slept, 0.04, rtol=1e-9)  # what showing leaves of a step of 0.05 s
