@@ -43,6 +43,9 @@ _HELD = 1e8
 _LESS, _MARGIN = 0.8, 0.9
 # Residuals count at least as _RESOLVED normal residuals, so that no fault is found in noise.
 _RESOLVED = 0.25
+# At a single joint, residuals count at least as _FLOOR normal residuals: of noise of 0.3 N m, 0.12
+# to 0.35 remain behind the filter.
+_FLOOR = 0.1
 # Each column of a fault must lower the residual by 3 % for the fault to count as the better one,
 # and each second of a contact.
 _PER_COLUMN = 1.03
@@ -86,16 +89,17 @@ class Cause:
     A fault of the recordings that explains the residuals, or a question about them.
 
     `kind` and `joints` (indices from 0; of 'load' the quarter of the recording in which a load
-    comes or goes, or none) are those of `sums.Fault`; 'contact', 'unusual' and 'inertias' come
-    beside them. `values`, by kind: of 'gain' the ratio of recorded to real effort, of 'drift' this
-    ratio at the beginning and the end, of 'delay' the time by which efforts are late [s], of
-    'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass [kg] and first
-    moment in the flange frame [kg m], of 'zero' the error of the recorded position [rad], of
-    'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1: all), of
-    'contact' the begin of the worst second [s]; of 'unusual' the largest ratio of a published
-    set's residual to the normal one, of 'inertias' that of a fit with masses within 10 % of the
-    starting set's. `before` and `after` are residuals on left-out parts without and with it, as
-    multiples of normal ones.
+    comes or goes, or none) are those of `sums.Fault`; 'contact', 'unusual', 'hidden' and
+    'inertias' come beside them. `values`, by kind: of 'gain' the ratio of recorded to real effort,
+    of 'drift' this ratio at the beginning and the end, of 'delay' the time by which efforts are
+    late [s], of 'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass
+    [kg] and first moment in the flange frame [kg m], of 'zero' the error of the recorded position
+    [rad], of 'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1:
+    all), of 'contact' the begin of the worst second [s]; of 'unusual' the largest ratio of a
+    published set's residual to the normal one, of 'inertias' that of a fit with masses within 10 %
+    of the starting set's, of 'hidden' the share that a fault leaves of the joint's residual.
+    `before` and `after` are residuals on left-out parts without and with it, as multiples of
+    normal ones, of 'hidden' this joint's.
     `where` is the recording in which something touched the arm, or the published set with which
     the recordings were compared.
     """
@@ -117,7 +121,8 @@ class Cause:
         """
         if (self.kind, self.joints) == _SCALE:
             return _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT
-        return self.kind in ('offset', 'unusual', 'inertias') or (self.kind, self.joints) == _LOAD
+        asked = ('offset', 'unusual', 'hidden', 'inertias')
+        return self.kind in asked or (self.kind, self.joints) == _LOAD
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +191,11 @@ class _LeftOut:
         mean = np.maximum(squares, 0.0) / self._samples.sum()
         return np.sqrt(mean) / self.prior.normal, np.mean(values, axis=0)
 
+    def candidates(self) -> list[Fault]:
+        """Return the faults that are not among the other columns, as usual offsets are."""
+        own = set(self._own)
+        return [one for one, columns in self.places.items() if not own.intersection(columns)]
+
     def likeliest(self, given: Sequence[Fault]) -> tuple[Fault, Array, float, float, float]:
         """
         Return the fault that lowers the residual most, beside the given ones, and its values.
@@ -193,8 +203,8 @@ class _LeftOut:
         Then follow the residuals without it, with it, and with the second best.
         """
         tried = {}
-        for one, columns in self.places.items():
-            if one not in given and not set(columns) & set(self._own):
+        for one in self.candidates():
+            if one not in given:
                 times, values = self.times((*given, one))
                 tried[one] = size(times), values
         best = min(tried, key=lambda one: tried[one][0] * _PER_COLUMN ** len(tried[one][1]))
@@ -282,16 +292,39 @@ def _unseen(sums: Sums, prior: Prior) -> Array:
     return np.asarray(times * prior.normal / normal_residual(prior.effort, rubbing))
 
 
+def _hidden(sums: Sums, prior: Prior) -> Cause | None:
+    """
+    Return the question whether a fault hides in one joint's residual, or None.
+
+    It does if some fault explains much of this residual beside the default prior and beside one
+    that any masses agree with, more than inertias alone do. A fault of one joint of seven, or a
+    short delay, may change the residual of all joints too little to be named.
+    """
+    every = _offsets(prior)
+    fit, wide = (_LeftOut(sums, prior, one, every) for one in (PRIOR_PRECISION, _ANY))
+    before = np.maximum(np.minimum(fit.times()[0], wide.times()[0]), _FLOOR)
+    found, least = None, _LESS
+    for one in fit.candidates():
+        after = np.maximum(np.maximum(fit.times([one])[0], wide.times([one])[0]), _FLOOR)
+        left = after / before * _PER_COLUMN ** len(fit.places[one])
+        joint = int(np.argmin(left))
+        if left[joint] < least:
+            least = float(left[joint])
+            found = Cause('hidden', (joint,), (least,), float(before[joint]), float(after[joint]))
+    return found
+
+
 def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
     """
     Return the faults that explain the residuals, at most two, and whether the fault is unclear.
 
     Then follows the share of the residuals that the best faults leave. The fault is unclear if
     some fault explains much, but not clearly more than others. `prior` is about the starting set.
-    No fault is named that inertias explain as well which the fit allows, and what any inertias
-    explain is only asked ('inertias'). A fault must also show beside the starting set's own
-    inertias, by most of its size: two faults together can otherwise look like a third. Two faults
-    of one joint are never named: together they fit whatever the joint's model lacks.
+    No fault is named that inertias explain as well which the fit allows; what any inertias
+    explain ('inertias'), or what shows at one joint ('hidden'), is only asked. A fault must also
+    show beside the starting set's own inertias, by most of its size: two faults together can
+    otherwise look like a third. Two faults of one joint are never named: together they fit
+    whatever the joint's model lacks.
     """
     offsets, gravity = _usual_offsets(sums, prior), prior.model.base.gravity[0]
     search = _LeftOut(sums, prior, FITTED, offsets)
@@ -322,23 +355,27 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
     if not all(_possible(one, gravity) for one in found[:count]):
         count = 0
     unclear = not count and least < _LESS * size(wide.times()[0])
-    if not (count or unclear) and least < _LESS * whole:
+    hidden = None if count or unclear else _hidden(sums, prior)
+    if hidden is not None:
+        found, count = [hidden], 1
+    elif not (count or unclear) and least < _LESS * whole:
         joint = int(np.argmax(times))
         found, count = [Cause('inertias', (joint,), (times[joint],), whole, least)], 1
     return tuple(found[:count]), unclear, least / whole
 
 
 def questions(
-    sums: Sums, published: Sequence[Prior], given: Sequence[Fault] = ()
+    sums: Sums, start: Prior, published: Sequence[Prior], given: Sequence[Fault] = ()
 ) -> tuple[Cause, ...]:
     """
     Return what published sets ask.
 
-    `published` are priors about the published sets. Their inertias are held, and friction is
-    fitted, and so are the faults `given`. A common scale and a load are compared with all
-    other faults, and the sets after scaling; one is asked for if a set then predicts as published
-    sets usually do, a load only if it leaves less than half of the residual that a scale
-    leaves, and lowers the residual of the other joints, too, whichever joint is left out.
+    `start` is the prior about the starting set, `published` are those about published sets. Their
+    inertias are held, and friction is fitted, and so are the faults `given`. A common scale and a
+    load are compared with all other faults, and the sets after scaling; one is asked for if a set
+    then predicts as published sets usually do, a load only if it leaves less than half of the
+    residual that a scale leaves. Otherwise the starting set is asked whether it predicts so:
+    another set may predict better only because efforts are scaled.
     """
     if not published:
         return ()
@@ -361,18 +398,16 @@ def questions(
     # A bare arm carries no less than nothing.
     possible = asked == _SCALE or values[0] > 0.0 or search.prior.reference.hand != NO_HAND
     if times.max() > _USUAL and clear and possible and _possible(cause, np.zeros(3)):
-        then = search.times([*given, asked])[0]
-        # A load shows at several joints, a fault of one joint only there.
-        others = (np.arange(len(times)) != joint for joint in range(len(times)))
-        shown = left < _OF_SCALE * after[_SCALE]
-        shown = shown and all(size(then[k]) < _LESS * size(times[k]) for k in others)
-        if then.max() <= _USUAL and (shown or asked == _SCALE):
+        most = np.inf if asked == _SCALE else _OF_SCALE * after[_SCALE]
+        if left < most and search.times([*given, asked])[0].max() <= _USUAL:
             found.append(cause)
-            times = then
-    joint = int(np.argmax(times))
-    if times[joint] > _USUAL:
-        usual = float(times[joint])
-        found.append(Cause('unusual', (joint,), (usual,), usual, usual))
+    if not found:
+        times = _LeftOut(sums, start, _HELD).times(given)[0]
+        joint = int(np.argmax(times))
+        if times[joint] > _USUAL:
+            usual = float(times[joint])
+            raw = np.array([usual])
+            found.append(_cause(('unusual', (joint,)), raw, start, usual, usual))
     return tuple(found)
 
 
@@ -453,10 +488,11 @@ def judge(
         touched = [contact(*one, left) for one in each]
         found = tuple(one for one in touched if one is not None)
         if not (found or unclear):
-            offsets = tuple(one for one in asked if one.kind == 'offset')
-            told = questions(sums, published, [(one.kind, one.joints) for one in offsets])
+            given = [(one.kind, one.joints) for one in asked if one.kind == 'offset']
+            told = questions(sums, prior, published, given)
             found = tuple(one for one in told if not one.asks)
-            asked = (*offsets, *told) if told else asked
+            # What published sets ask says more about inertias than a prior does.
+            asked = (*(one for one in asked if not told or one.kind != 'inertias'), *told)
     if found:
         asked = ()
     return Verdict(found, asked, _unseen(sums, prior), unclear)

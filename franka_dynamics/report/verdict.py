@@ -45,12 +45,16 @@ _QUESTIONS = {
     'load': 'Does the flange carry {kg:.2f} kg {more} than {where}? Name the hand with --hand, or '
     'a load with --payload {0:.2f},{center}; otherwise it becomes part of the last link.',
     'offset': _CAUSES['offset'],
+    'hidden': 'Is an effort wrong, or a position, or late? A fault would lower the residual of '
+    '{joints} from {before:.2f} to {after:.2f} times that of a good model, which no inertias do, '
+    'but it is too small to be named. Check gains, zeros and times, or identify from another '
+    'recording and compare.',
     'inertias': 'Do masses or centres of mass differ by much more than 10 % from the starting '
     'set? With such masses residuals are {after:.1f} instead of {before:.1f} times those of a '
     f'good model. {_HIDDEN}',
-    'unusual': 'Is the arm different from all published sets? The best of them has {0:.1f} times '
-    'the residual of a good model at {joints}; on recordings of two FER and an FR3 it was at most '
-    f'1.5. {_HIDDEN}',
+    'unusual': 'Does the arm differ from its published sets? {where} has {0:.1f} times the '
+    'residual of a good model at {joints}; on recordings of two FER and an FR3 the best set had '
+    f'at most 1.5. {_HIDDEN}',
 }
 
 

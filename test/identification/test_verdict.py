@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
+from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import (
@@ -19,10 +20,12 @@ from franka_dynamics.identification.verdict import (
     Verdict,
 )
 from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.report.verdict import headline, verdict_lines
 
 from ..arms import drawn_around, first_joints
-from ..foreign_logs import geared
+from ..foreign_logs import geared, START_NS
+from ..foreign_logs import motion as smooth_motion
 from ..slow_work import with_load
 
 FER = load('fer')
@@ -257,6 +260,33 @@ def test_a_contact_is_short_and_explains_more_than_other_faults(touched, left, n
     assert found is None or found.values == (10.0,)
 
 
+def stuck_at_first(seed, seconds=30.0, rest=3.0, rate=100.0):
+    """Return the log of an arm that stands still for `rest` [s], with any static friction."""
+    rng = np.random.default_rng(seed)
+    most = 0.04 * FER.limit('effort')
+    fine, *moves = smooth_motion(FER, seconds, 10.0 * rate, seed, 0.4)
+    time = np.arange(round(seconds * rate)) / rate
+    moving = np.maximum(time - rest, 0.0)
+    speed = np.minimum(moving, 1.0)  # of the way along the motion; it grows for a second
+    way = moving - speed + 0.5 * speed**2
+    q, dq, ddq = (np.column_stack([np.interp(way, fine, x) for x in one.T]) for one in moves)
+    growing = (0.0 < moving) & (moving < 1.0)
+    ddq = ddq * speed[:, None] ** 2 + dq * growing[:, None]
+    dq = dq * speed[:, None]
+    effort = NewtonEulerModel(drawn_around(FER, seed, size=0.05)).inverse_dynamics(q, dq, ddq)
+    effort += friction_along(ViscousCoulombFriction(0.1 * most, most, np.zeros(7)), q, dq)
+    effort += np.outer(moving == 0.0, most * rng.uniform(-1.0, 1.0, 7))
+    effort += 0.2 * rng.standard_normal(q.shape)
+    stamp_ns = START_NS + np.round(time * 1e9).astype(np.int64)
+    return Recording('stuck', '/joint_states', FER.joint_names, stamp_ns, q, dq, effort)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_static_friction_of_a_resting_arm_is_no_contact(seed):
+    found = judged(prepare(stuck_at_first(seed)))
+    assert found.sound and not found.causes
+
+
 def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
     both = usual.effort * np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
     found = judged(replace(usual, effort=both))
@@ -267,12 +297,41 @@ def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
 def of_a_drawn_arm(name, seed, size, change):
     """Return the verdict on a changed log of an arm drawn around a shipped one, behind gears."""
     arm = load(name, hand='none')
+    sets = [load(name, one, hand='none') for one in available_sets(name)]
     real = replace(drawn_around(arm, 700 + seed, size=size), friction=None)
     rubbing = 0.01 * arm.limit('effort')
     log = geared(real, rubbing, rate=100.0, seed=70 + seed, noise=0.3, widest=0.4)
     model = IdentificationOptions().torque_model(arm)
     motion = prepare(log, columns=model.friction.columns)
-    return of_motion(change(motion), model, arm, [arm], 'log')
+    return of_motion(change(motion), model, arm, sets, 'log')
+
+
+@pytest.mark.parametrize('seed', [300, 301])
+def test_a_fault_too_small_to_be_named_is_asked_about(seed):
+    # Of an arm like its published set: joint 1 turns about the vertical and carries no gravity.
+    found = of_a_drawn_arm('fr3', seed, 0.05, lambda log: scaled(log, 0, 0.5))
+    (asked,) = (one for one in found.questions if one.kind == 'hidden')
+    assert asked.joints == (0,) and asked.after < 0.8 * asked.before
+    assert found.sound
+    (line, *_) = verdict_lines(found, load('fr3').joint_names, np.ones(7))
+    assert 'joint1' in line
+    found = of_a_drawn_arm('fr3', seed, 0.05, lambda log: log)
+    assert all(one.kind != 'hidden' for one in found.questions)
+
+
+def test_a_starting_set_that_predicts_badly_is_asked_about_though_another_predicts_well(simulate):
+    # franka_description's FER is a tenth lighter than gaz2019's: as if its efforts were scaled.
+    other = load('fer', 'franka_description')
+    motion = prepare(simulate(other, duration=30.0, friction=FRICTION, noise=0.2, rate=100.0))
+    found = of_motion(motion, OPTIONS.torque_model(FER), FER, [FER, other], 'log')
+    (asked,) = (one for one in found.questions if one.kind == 'unusual')
+    assert asked.where == 'gaz2019 bare' and found.sound
+    assert not of_motion(motion, OPTIONS.torque_model(FER), other, [FER, other], 'log').questions
+
+
+def test_scaled_efforts_are_not_taken_for_a_load():
+    found = of_a_drawn_arm('fer', 210, 0.10, lambda log: replace(log, effort=1.1 * log.effort))
+    assert all(one.kind != 'load' for one in found.questions)
 
 
 def test_of_drawn_arms_no_third_gain_and_no_second_fault_of_one_joint_is_named():
