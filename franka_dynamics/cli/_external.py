@@ -11,6 +11,7 @@ import numpy as np
 
 from ._say import say
 from .actions import BagReplay
+from ..arm import ArmDescription
 from ..control.external_wrench import wrenches_along, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import complete_or_absent
@@ -21,13 +22,18 @@ from ..recordings.replay import ReplayFit
 from ..typing import Array
 
 
+def wrench_estimator(given: BagReplay, arm: ArmDescription) -> WrenchEstimator:
+    """Return the estimator at --frame and --tool-center of an arm, or refuse these."""
+    frame = int(given.frame) if given.frame.isdigit() else given.frame
+    return WrenchEstimator(PinocchioModel(arm, given.gravity), frame, given.tool_center)
+
+
 def write_external(
     given: BagReplay, output: Path, best: ReplayFit, recording: Recording, motion: Motion
 ) -> None:
     """Write a file or bag, and print the root mean square of the external torque."""
     arm, torque = best.arm, motion.effort - best.predicted
-    frame = int(given.frame) if given.frame.isdigit() else given.frame
-    estimator = WrenchEstimator(PinocchioModel(arm, given.gravity), frame, given.tool_center)
+    estimator = wrench_estimator(given, arm)
     wrench, wrench_deviation = wrenches_along(estimator, motion.q, torque)
     deviation = np.tile(estimator.deviation, (len(motion), 1))
     torques = {'external_torque': torque, 'external_torque_deviation': deviation}

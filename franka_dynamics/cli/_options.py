@@ -75,9 +75,16 @@ def json_option() -> Any:
     return file_option('all figures as JSON, in this file or in place of text', const=PRINTED)
 
 
-def arm_prefix_option() -> Any:
+def arm_prefix_option(**more: Any) -> Any:
     """Return the option --arm-prefix."""
-    return option('prefix of every joint name, such as left_', 'PREFIX', default='')
+    return option('prefix of every joint name, such as left_', 'PREFIX', default='', **more)
+
+
+def new_prefix(text: str) -> str:
+    """Return the prefix; raise ValueError if names of URDF and TF cannot begin with it."""
+    if not re.fullmatch(r'[\w./-]*', text, re.ASCII):
+        raise ValueError(f'{text!r} cannot begin a name: use letters, digits, _, -, . and /')
+    return text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from ._options import (
     gravity_option,
     json_option,
     new_bag,
+    new_prefix,
     NewFile,
     PayloadFiles,
     picture_option,
@@ -247,7 +248,7 @@ class ArmImport(NewFile):
 class ArmExport(NewFile, ArmOptions):
     """Write an arm as URDF or MJCF."""
 
-    arm_prefix: str = arm_prefix_option()
+    arm_prefix: str = arm_prefix_option(kind=new_prefix)
     format: str = option('format of the output', choices=FORMATS, default=FORMATS[0])
     ideal: bool = switch("leave the joints' armature and friction out of an MJCF")
 

@@ -10,7 +10,7 @@ import shlex
 
 import numpy as np
 
-from ._external import write_external
+from ._external import wrench_estimator, write_external
 from ._say import ProgressBar, say, say_each, show, suggest, write_json
 from .actions import BagReplay
 from ..arm import ArmDescription, available_sets
@@ -40,6 +40,8 @@ def run(given: BagReplay) -> int:
     if given.external is None:
         given.require_with('--external PATH', 'frame', 'tool_center')
     arms = _candidates(given)
+    if given.external is not None:
+        wrench_estimator(given, arms[0])  # refuses an impossible point before the bag is read
     model = IdentificationOptions(given.gravity).torque_model(arms[0])
     with ProgressBar() as bar:
         recording = given.read(given.bag, arms[0], bar)

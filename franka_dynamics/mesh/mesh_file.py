@@ -83,7 +83,7 @@ def _read(path: Path) -> tuple[Any, list[str]]:
             f'{path} does not end in {", ".join(SUFFIXES)}; export the mesh as one of these.'
         )
     if not path.is_file():
-        raise MeshError(f'{path} does not exist.')
+        raise MeshError(f'{path} does not exist; correct its path.')
     try:
         raw = trimesh.load_mesh(path, process=False, skip_materials=True)
         faces = len(raw.faces)

@@ -82,6 +82,7 @@ MISTAKES = [
     ('arm check fr3 --hand none --arm fr3.urdf', ('--hand has no meaning with a URDF',)),
     ('arm check none.urdf', ('none.urdf', 'Correct its path')),
     ('arm check fr3.urdf --set gaz2019', ('fr3', 'gaz2019')),
+    ('arm export --arm-prefix a&b', ('--arm-prefix', "'a&b'", 'letters, digits')),
     ('arm check fr3.urdf --arm fr3 --arm-prefix x_', ("'x_fr3_joint1'",)),
     # Recordings.
     (f'bag import log.csv --arm fr3 {MOTION} --stamp t', ('--position-unit deg', 'fr3_joint')),
@@ -91,6 +92,7 @@ MISTAKES = [
     ('bag replay --arm fer bag --effort-scale 1 2', ('one number', '7 joints')),
     ('bag replay --arm fer degrees', ('--position-unit deg', 'correct what publishes them')),
     ('bag replay --arm fer bag --external out.xlsx', ('.xlsx', 'rosbag2')),
+    ('bag replay --arm fer degrees --external w.csv --frame 9', ('9', 'flange')),
     ('bag replay both', ('left_fr3_joint1', 'right_fr3_joint1', '--arm-prefix')),
     ('identify arm --arm fer bag panda', ('fer_joint7', 'panda_joint1')),
     ('identify arm --arm fer bag --test same', ('same holds the same recording',)),
@@ -105,6 +107,7 @@ MISTAKES = [
     (f'{PLAN} --start 0 0 --output x.yaml', ('start', '(2,)', '(7,)')),
     (f'{PLAN} --table 0.6 --output x.yaml', ('start pose', 'table')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),
+    ('payload-from-mesh missing.stl --mass 2', ('missing.stl', 'correct its path')),
 ]
 
 
