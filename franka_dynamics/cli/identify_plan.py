@@ -24,7 +24,6 @@ from ..report.table import Head, Table
 from ..typing import Array
 
 _POINTS_PER_S = 25.0
-_DRAW_S, _STEP_S = 0.05, 0.27  # processor seconds for a random motion and for an iteration
 
 
 def run(given: IdentifyPlan) -> int:
@@ -41,11 +40,9 @@ def run(given: IdentifyPlan) -> int:
         if motions:
             known = np.sum([bag_information(problem, one) for one in motions], axis=0)
             planned = replace(problem, known=known)
-        # _DRAW_S and _STEP_S were measured on an AMD EPYC for seven joints.
-        seconds = (arm.n / 7.0) ** 3 * (_DRAW_S * given.draws + _STEP_S * given.iterations)
         say(
             f'planning: {given.draws} random motions, then at most {given.iterations} steps from '
-            f'the best, about {seconds:.0f} s of one processor'
+            'the best'
         )
         found = optimise(
             planned,

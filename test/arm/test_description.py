@@ -10,6 +10,7 @@ import pytest
 from franka_dynamics.arm import (
     Convention,
     JointKind,
+    JointLimits,
     LinkInertia,
     load,
     ViscousCoulombFriction,
@@ -88,6 +89,7 @@ def test_a_reversed_joint_reverses_its_torque(convention, kind, joint):
     rng = np.random.default_rng(joint)
     arm = random_arm(rng, joints=3, convention=convention, kinds=(kind,))
     turned, sign = with_joint_reversed(arm, joint), np.where(np.arange(3) == joint, -1.0, 1.0)
+    assert max(abs(one.row.alpha) for one in turned.joints) <= np.pi
     states, gravity = sample_states(arm, 10, joint), rng.normal(size=3) * 9.81
     other = [stack * sign for stack in states]
     before, after = NewtonEulerModel(arm, gravity), NewtonEulerModel(turned, gravity)
@@ -131,8 +133,9 @@ def test_a_reversed_joint_rubs_the_other_way_and_has_its_home_there(name, fricti
 
 @pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])
 def test_states_lie_within_a_limit_at_one_end(lower, upper):
-    arm = load('rpr')
-    arm = with_joint(arm, 0, limits=replace(arm.joints[0].limits, lower=lower, upper=upper))
-    drawn = sample_states(arm, 500).q[:, 0]
+    states = sample_states(with_joint(load('rpr'), 0, limits=JointLimits(lower, upper)), 500)
+    drawn = states.q[:, 0]
     assert lower <= drawn.min() and drawn.max() <= upper
     assert 2.0 < np.ptp(drawn) < 10.0
+    for unlimited, most in ((states.dq[:, 0], 2.0), (states.ddq[:, 0], 10.0)):
+        assert 0.95 * most < np.abs(unlimited).max() <= most

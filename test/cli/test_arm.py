@@ -31,6 +31,8 @@ BASE = 'arm show --base-parameters --arm'
 ANSWERS = {
     'arm show --arm fer': 'modified Denavit-Hartenberg rows|-0.0825|-pi/2|0.70337|'
     'total mass of the moving links 16.0621 kg',
+    'arm show --arm fer --set ledezma2021 --repair nearest_within_rounding': 'note: |fer_joint2|'
+    'not physical as printed',
     'arm show --q zero': 'origins in {S} at q = (0, 0, 0, 0, 0, 0, 0)|'
     '│ flange │ 0.088000 │ 0.000000 │ 0.926000 │',
     'arm show --arm rpr --q -1.5e-1 -.5 -2E+0': '-0.15',

@@ -45,9 +45,9 @@ def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
     assert '2.99' in answered('bag import --list', log)[1].rpartition('│ q1 ')[0]
     # An array without names is listed by number, with its values.
-    np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0]]))
+    np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0], [0.5, 6.0]]))
     row = answered('bag import --list', tmp_path / 'bare.npy')[1].partition('│ 2 ')[2]
-    assert [float(text) for text in row.split('│')[1:5]] == [-2.0, 7.0, -2.0, 7.0]
+    assert [float(text) for text in row.split('│')[1:5]] == [-2.0, 6.0, -2.0, 7.0]
 
 
 def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):

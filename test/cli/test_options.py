@@ -34,6 +34,7 @@ def test_every_action_has_words():
     }
     last = {one for one in kinds if isinstance(one, type) and not one.__subclasses__()}
     assert {verb.kind for verb in VERBS.values()} == last
+    assert all(verb.get_short_help_str() for verb in VERBS.values())
 
 
 @pytest.mark.parametrize('verb', VERBS)

@@ -38,11 +38,12 @@ def test_brakes_open_the_stated_time_after_the_first_command():
     assert opened * STEP == pytest.approx(0.2, abs=STEP)
 
 
-def test_brakes_stay_closed_while_commands_have_gaps():
+@pytest.mark.parametrize(('gap_ms', 'braked'), [(15, False), (25, True)])
+def test_brakes_stay_closed_while_commands_have_gaps_of_more_than_20_ms(gap_ms, braked):
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
-        simulation.step(STILL, fresh=k % 100 < 60)  # commands for 60 ms, then none for 40 ms
-    assert simulation.braked
+        simulation.step(STILL, fresh=k % 100 < 100 - gap_ms)
+    assert simulation.braked == braked
 
 
 def test_an_arm_with_own_compensation_stays_and_measures_gravity():

@@ -62,6 +62,7 @@ def packages(tmp_path):
     import trimesh
 
     (tmp_path / 'some_arm').mkdir()
+    (tmp_path / 'some_arm/bad.stl').write_text('solid')
     for i in range(FER.n + 1):
         trimesh.creation.box((0.1, 0.08, 0.06)).export(tmp_path / f'some_arm/link{i}.stl')
     return tmp_path
@@ -150,6 +151,7 @@ def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
         ('<robot', 'the meshes cannot be read'),
         (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere, which has'),
         (urdf_text(load('fr3')), 'the URDF has no joint fer_joint1'),
+        (f'<robot name="r"><link name="a">{VISUAL.format("bad")}</link></robot>', 'bad.stl'),
     ],
 )
 def test_a_sentence_says_why_there_are_no_meshes(text, sentence, packages):
