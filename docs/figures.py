@@ -268,7 +268,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (100.0 * verdict._LESS, 100.0 * verdict._MARGIN),
             ),
             ('more than {} times the normal one', (verdict.MOST_TIMES,)),
-            ('has more than {} normal residuals', (verdict._USUAL,)),
+            ('has more than {} normal residuals with the best set', (verdict._USUAL,)),
+            ('has more than {} normal residuals with the starting set', (verdict._USUAL,)),
         ],
     }
 
