@@ -89,17 +89,16 @@ class Cause:
     A fault of the recordings that explains the residuals, or a question about them.
 
     `kind` and `joints` (indices from 0; of 'load' the quarter of the recording in which a load
-    comes or goes, or none) are those of `sums.Fault`; 'contact', 'unusual', 'hidden' and
-    'inertias' come beside them. `values`, by kind: of 'gain' the ratio of recorded to real effort,
-    of 'drift' this ratio at the beginning and the end, of 'delay' the time by which efforts are
-    late [s], of 'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass
-    [kg] and first moment in the flange frame [kg m], of 'zero' the error of the recorded position
-    [rad], of 'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1:
-    all), of 'contact' the begin of the worst second [s]; of 'unusual' the largest ratio of a
-    published set's residual to the normal one, of 'inertias' that of a fit with masses within 10 %
-    of the starting set's, of 'hidden' the share that a fault leaves of the joint's residual.
-    `before` and `after` are residuals on left-out parts without and with it, as multiples of
-    normal ones, of 'hidden' this joint's.
+    comes or goes, or none) are those of `sums.Fault`; 'contact', 'unusual' and 'hidden' come
+    beside them. `values`, by kind: of 'gain' the ratio of recorded to real effort, of 'drift' this
+    ratio at the beginning and the end, of 'delay' the time by which efforts are late [s], of
+    'gravity' the components of gravity in the space frame [m/s^2], of 'load' mass [kg] and first
+    moment in the flange frame [kg m], of 'zero' the error of the recorded position [rad], of
+    'offset' that of the effort [N m], of 'exchanged' the share that is exchanged (1: all), of
+    'contact' the begin of the worst second [s]; of 'unusual' the largest ratio of the starting
+    set's residual to the normal one, of 'hidden' the share that a fault leaves of the joint's
+    residual. `before` and `after` are residuals on left-out parts without and with it, as
+    multiples of normal ones, of 'hidden' this joint's.
     `where` is the recording in which something touched the arm, or the published set with which
     the recordings were compared.
     """
@@ -121,8 +120,7 @@ class Cause:
         """
         if (self.kind, self.joints) == _SCALE:
             return _OTHER_UNIT**-1 < self.values[0] < _OTHER_UNIT
-        asked = ('offset', 'unusual', 'hidden', 'inertias')
-        return self.kind in asked or (self.kind, self.joints) == _LOAD
+        return self.kind in ('offset', 'unusual', 'hidden') or (self.kind, self.joints) == _LOAD
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,16 +318,14 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
 
     Then follows the share of the residuals that the best faults leave. The fault is unclear if
     some fault explains much, but not clearly more than others. `prior` is about the starting set.
-    No fault is named that inertias explain as well which the fit allows; what any inertias
-    explain ('inertias'), or what shows at one joint ('hidden'), is only asked. A fault must also
-    show beside the starting set's own inertias, by most of its size: two faults together can
-    otherwise look like a third. Two faults of one joint are never named: together they fit
-    whatever the joint's model lacks.
+    No fault is named that inertias explain as well which the fit allows; what shows at one joint
+    ('hidden') is only asked. A fault must also show beside the starting set's own inertias, by
+    most of its size: two faults together can otherwise look like a third. Two faults of one joint
+    are never named: together they fit whatever the joint's model lacks.
     """
     offsets, gravity = _usual_offsets(sums, prior), prior.model.base.gravity[0]
     search = _LeftOut(sums, prior, FITTED, offsets)
-    times, _ = search.times()
-    whole = size(times)
+    whole = size(search.times()[0])
     fit, wide = (
         _LeftOut(sums, prior, precision, offsets) for precision in (PRIOR_PRECISION, _ANY)
     )
@@ -358,9 +354,6 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
     hidden = None if count or unclear else _hidden(sums, prior)
     if hidden is not None:
         found, count = [hidden], 1
-    elif not (count or unclear) and least < _LESS * whole:
-        joint = int(np.argmax(times))
-        found, count = [Cause('inertias', (joint,), (times[joint],), whole, least)], 1
     return tuple(found[:count]), unclear, least / whole
 
 
@@ -491,8 +484,7 @@ def judge(
             given = [(one.kind, one.joints) for one in asked if one.kind == 'offset']
             told = questions(sums, prior, published, given)
             found = tuple(one for one in told if not one.asks)
-            # What published sets ask says more about inertias than a prior does.
-            asked = (*(one for one in asked if not told or one.kind != 'inertias'), *told)
+            asked = (*asked, *told)
     if found:
         asked = ()
     return Verdict(found, asked, _unseen(sums, prior), unclear)

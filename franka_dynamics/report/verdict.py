@@ -11,10 +11,6 @@ import numpy as np
 
 from ..identification.verdict import Cause, MOST_TIMES, Verdict
 
-_HIDDEN = (
-    'A fault of the recordings that no residual shows (a gain, an offset, an encoder) has the '
-    'same effect, and would be identified as part of the arm.'
-)
 # What a fault is, and what to do about it; and what is asked, and how to answer. {0} is the first
 # of a cause's values.
 _CAUSES = {
@@ -49,12 +45,10 @@ _QUESTIONS = {
     '{joints} from {before:.2f} to {after:.2f} times that of a good model, which no inertias do, '
     'but it is too small to be named. Check gains, zeros and times, or identify from another '
     'recording and compare.',
-    'inertias': 'Do masses or centres of mass differ by much more than 10 % from the starting '
-    'set? With such masses residuals are {after:.1f} instead of {before:.1f} times those of a '
-    f'good model. {_HIDDEN}',
     'unusual': 'Does the arm differ from its published sets? {where} has {0:.1f} times the '
     'residual of a good model at {joints}; on recordings of two FER and an FR3 the best set had '
-    f'at most 1.5. {_HIDDEN}',
+    'at most 1.5. A fault that no residual shows (a gain, an offset, an encoder) has the same '
+    'effect, and would be identified as part of the arm.',
 }
 
 
