@@ -93,9 +93,10 @@ _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED = (3.0, -5.0, -7.9)
-# [rad] pi/2 written as 1.5708 is 3.7e-6 off. An error of 1e-5 rad in a joint axis of a FER changes
-# a torque by at most 8e-4 N m, an error of 1e-6 m (the tolerance TEXT) by at most 3e-4 N m.
-_ROUNDED_ANGLE = 1e-5
+# [rad] or [m]: pi/2 written as 1.5708 is 3.7e-6 off, and the errors of all axes before a DH row add
+# up in it. An error of 1e-5 rad in a joint axis of a FER changes a torque by at most 8e-4 N m, one
+# of 1e-5 m by at most 3e-3 N m.
+_ROUNDED = 1e-5
 
 
 def model_from_urdf(
@@ -200,10 +201,7 @@ def model_from_urdf(
 
 def _is_rounding(one: Difference) -> bool:
     """Return whether a difference in geometry may be the rounding of a URDF's text."""
-    allowed = _ROUNDED_ANGLE if one.unit == 'rad' else TEXT
-    # The errors of all axes before the flange add up in the flange's row.
-    allowed *= 10.0 if one.place == 'flange' else 1.0
-    return alike(one.first, one.second, allowed, angle=one.unit == 'rad')
+    return alike(one.first, one.second, _ROUNDED, angle=one.unit == 'rad')
 
 
 def _judgement(
