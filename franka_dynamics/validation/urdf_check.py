@@ -93,9 +93,9 @@ _HAND_OF_FRANKA = 'franka_hand'
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED = (3.0, -5.0, -7.9)
-# [rad] or [m]: pi/2 written as 1.5708 is 3.7e-6 off, and the errors of all axes before a DH row add
-# up in it. An error of 1e-5 rad in a joint axis of a FER changes a torque by at most 8e-4 N m, one
-# of 1e-5 m by at most 3e-3 N m.
+# [rad] or [m]: pi/2 written as 1.5708 is 3.7e-6 off, and the errors of all axes before a DH row
+# add up in it. An error of 1e-5 rad in a joint axis of a FER changes a torque by at most 8e-4 N m,
+# one of 1e-5 m by at most 3e-3 N m.
 _ROUNDED = 1e-5
 
 

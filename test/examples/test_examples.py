@@ -103,29 +103,29 @@ def test_computed_torque_brings_an_arm_beside_it_there(rpr_tracking, desired):
 
 
 @pytest.fixture(scope='module')
-def handed_over(hand_over):
-    return hand_over.run(4.0)
+def released(release_by_pull):
+    return release_by_pull.run(4.0)
 
 
-def test_a_bump_releases_nothing_and_a_pull_does(hand_over, handed_over):
-    events = handed_over.events
+def test_a_bump_releases_nothing_and_a_pull_does(release_by_pull, released):
+    events = released.events
     # The pull reaches 5 N after 83 ms, and must last for 100 ms.
-    told = events['gripper told to open'] - hand_over.PULL_AT
+    told = events['gripper told to open'] - release_by_pull.PULL_AT
     assert 0.18 < told < 0.30
     assert events['object released'] - events['gripper told to open'] < 0.06
 
 
-def test_the_pull_is_told_as_it_is(hand_over, handed_over):
-    time, told = np.array(handed_over.time), np.array(handed_over.told)
-    last = np.searchsorted(time, handed_over.events['object released']) - 1
+def test_the_pull_is_told_as_it_is(release_by_pull, released):
+    time, told = np.array(released.time), np.array(released.told)
+    last = np.searchsorted(time, released.events['object released']) - 1
     # 12 N that have just been reached; the observer is 20 ms late, in which the pull grows 1.2 N.
-    pulled = np.array(handed_over.pulled)[last]
+    pulled = np.array(released.pulled)[last]
     assert np.linalg.norm(pulled) > 10.0
     assert np.linalg.norm(told[last] - pulled) < 3.0
 
 
-def test_the_arm_stays_where_it_is_without_its_load(handed_over):
-    time, flange = np.array(handed_over.time), np.array(handed_over.flange)
+def test_the_arm_stays_where_it_is_without_its_load(released):
+    time, flange = np.array(released.time), np.array(released.flange)
     before = flange[np.searchsorted(time, 2.9)]
     assert np.linalg.norm(flange - before, axis=1)[time > 2.9].max() < 0.012
     assert np.linalg.norm(flange[-1] - before) < 0.002

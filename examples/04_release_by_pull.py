@@ -1,16 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Hand over an object: the arm lets go when somebody pulls at it, and not when it is bumped.
+Release a held object: the gripper opens when somebody pulls at it, and not when it is bumped.
 
 An arm in MuJoCo with elastic joints, friction and noisy sensors holds an object whose mass and
 inertia the controller knows. The wrench estimated from the external torque says how hard somebody
 pulls. A pull of more than 5 N for 0.1 s opens the gripper; the controller then removes the object
 from its model. The controller's guard stops an arm that is pushed; here the guard's bounds are
 five times as high, because somebody is meant to touch the arm. Run `python
-examples/04_hand_over.py`; it prints the times of the events and writes `hand_over.png`. On a real
-arm feed `Releaser` with the feedforward node's `~/external_torque`, and open the gripper by
-franka_gripper's `move` action.
+examples/04_release_by_pull.py`; it prints the times of the events and writes
+`release_by_pull.png`. On a real arm feed `Releaser` with the feedforward node's
+`~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """
 
 from __future__ import annotations
@@ -181,11 +181,11 @@ def draw(found: Run, path: str) -> None:
 
 
 def main() -> None:
-    """Simulate the hand-over; print and draw the result."""
+    """Simulate the release; print and draw the result."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('--plot', default='hand_over.png', metavar='FILE')
+    parser.add_argument('--plot', default='release_by_pull.png', metavar='FILE')
     arguments = parser.parse_args()
     found = run()
     print(report(found))
