@@ -104,10 +104,10 @@ setup(
     entry_points={
         'console_scripts': [
             'franka-dynamics = franka_dynamics.__main__:main',
-            'feedforward_node = franka_dynamics.ros.start:feedforward_node',
-            'simulator_node = franka_dynamics.ros.start:simulator_node',
-            'trajectory_action_node = franka_dynamics.ros.start:trajectory_action_node',
-            'gazebo_direct_node = franka_dynamics.ros.start:gazebo_direct_node',
+            'feedforward_node = franka_dynamics.ros.feedforward_node:main',
+            'simulator_node = franka_dynamics.ros.simulator_node:main',
+            'trajectory_action_node = franka_dynamics.ros.trajectory_action_node:main',
+            'gazebo_direct_node = franka_dynamics.ros.gazebo_direct_node:main',
         ],
     },
 )

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from franka_dynamics.ros.start import OFF, SWITCH
+from franka_dynamics.ros.node_process import OFF, SWITCH
 
 HEADS = (
     'run  exit  pacing    rate Hz       missed  p50 us  p99 us  tracking/bound mrad  '

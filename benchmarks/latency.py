@@ -227,7 +227,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     use_isolated_network()
-    from franka_dynamics.ros.start import request_realtime
+    from franka_dynamics.ros.node_process import request_realtime
 
     no_realtime = request_realtime()
     rounds: dict[str, list[Round]] = {device: [] for device in DEVICES}

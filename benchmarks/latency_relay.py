@@ -12,7 +12,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.ros.start import request_realtime
+from franka_dynamics.ros.node_process import request_realtime
 
 
 def main() -> None:

@@ -53,7 +53,7 @@ class Driver:
     """Publishes joint states, and notes the times of the node's torque commands."""
 
     def __init__(self) -> None:
-        from franka_dynamics.ros.start import request_realtime
+        from franka_dynamics.ros.node_process import request_realtime
 
         # Scheduling is set before rclpy.init, because the middleware's threads inherit the
         # scheduling.

@@ -18,7 +18,8 @@ _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 # Helpers that Python keeps for the life of a process.
 _PYTHONS_OWN = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
 
-TIMEOUT_S = 600.0  # only reached when something is broken
+# Only reached when something is broken; below faulthandler_timeout, so that a wait says what for.
+TIMEOUT_S = 240.0
 ROOT = Path(__file__).parents[1]
 PYTHONPATH = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
 

@@ -31,7 +31,7 @@ BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # a subject in ros.system_checks
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
-_PRIORITY = 50  # SCHED_FIFO priority of real-time nodes (ros/start.py)
+_PRIORITY = 50  # SCHED_FIFO priority of real-time nodes (ros/node_process.py)
 _LISTEN_S = 3.0  # time to listen to the running system
 
 

@@ -28,8 +28,8 @@ from .diagnostics import RESIDUAL
 from .messages import request_message, SIMULATED_ARM, trajectory_of
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeEndedError, NodeGroup, use_isolated_network
+from .node_process import ON, SWITCH
 from .observer import NodeView
-from .start import ON, SWITCH
 from ..arm import ArmDescription
 from ..control.default_gains import weak_gains
 from ..control.multisine import multisine

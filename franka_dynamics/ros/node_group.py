@@ -26,6 +26,17 @@ _END_TIMEOUT_S = 10.0
 _LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
 _LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
 
+# A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
+# PR_SET_PDEATHSIG is 1). The child itself asks for it: Python calls a function between fork and
+# exec unsafely in a process with other threads, such as the middleware's.
+_CHILD = """
+import ctypes, signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+ctypes.CDLL(None).prctl(1, signal.SIGINT, 0, 0, 0)
+from franka_dynamics.ros.{} import main
+exit(main())
+"""
+
 
 class NodeEndedError(FrankaDynamicsError):
     """A node ended unexpectedly."""
@@ -41,9 +52,8 @@ def node_command(
 
     `parameters` are the node's; `names` are new names of topics, of the node or its namespace.
     """
-    program = 'from franka_dynamics.ros.start import run_child; exit(run_child())'
     # With faulthandler the log of a node that crashes says in which Python line.
-    command = [sys.executable, '-X', 'faulthandler', '-c', program, module, '--ros-args']
+    command = [sys.executable, '-X', 'faulthandler', '-c', _CHILD.format(module), '--ros-args']
     for name, value in parameters.items():
         command += ['-p', f'{name}:={_ros_value(value)}']
     for name, new in names.items():

@@ -16,10 +16,12 @@ runs no callbacks; `spin_once` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+import ctypes
 import gc
 import math
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -37,8 +39,10 @@ from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
-from .start import lower_priority, ON, request_realtime, SIGNALS
 from ..errors import FrankaDynamicsError, SettingsError, shortened
+
+# A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 # rcl appends its own source file and line to its messages.
 _SOURCES = re.compile(r', at \S+:\d+|Error: error not set')
@@ -86,6 +90,73 @@ def log_without_blocking() -> None:
     os.dup2(writer, 2)
     os.close(reader)
     os.close(writer)
+
+
+# SCHED_FIFO priority of the control thread: that of ros2_control's controller manager.
+PRIORITY = 50
+# The switch is an environment variable, because it is read before a node with parameters exists.
+SWITCH = 'FRANKA_DYNAMICS_REALTIME'
+ON, OFF = 'on', 'off'
+# Fast DDS's environment variable for the choice of transports, and its value for UDP alone.
+_TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
+# Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
+_CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
+_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
+
+
+def request_realtime(default: str = ON) -> str:
+    """
+    Request SCHED_FIFO; if it is granted, lock memory. Return '', or why SCHED_FIFO is refused.
+
+    Call request_realtime before rclpy.init, so that the middleware's threads inherit the
+    scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
+    environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, for which the
+    simulated arm and the trajectory_action node pass off, because both can wait.
+
+    Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless environment variables set
+    its transports or a profiles file: threads busy-wait for the locks of its shared memory, and
+    under SCHED_FIFO they were seen to occupy every core for minutes. Under
+    ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP has no effect, because rmw_fastrtps
+    then chooses the transports itself.
+    """
+    if os.environ.get(SWITCH, default) != ON:
+        return ''
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+    except PermissionError:
+        return (
+            'no real-time scheduling: this user may not use SCHED_FIFO; add '
+            f'"@realtime - rtprio {PRIORITY}" to /etc/security/limits.conf and the user to '
+            'that group, or expect late cycles on a busy machine'
+        )
+    except OSError as error:
+        return f'no real-time scheduling: {error}'
+    if not any(name in os.environ for name in _PROFILES):
+        os.environ.setdefault(_TRANSPORTS, _UDP)
+    _lock_memory()
+    return ''
+
+
+def _lock_memory() -> None:
+    """
+    Lock this process's memory so that it is not swapped out, unless a limit on locking applies.
+
+    An allocation beyond a limit would fail in a control cycle, which is worse than a page fault.
+    """
+    unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+    if unlimited or os.geteuid() == 0:
+        ctypes.CDLL(None).mlockall(_CURRENT | _FUTURE | _ON_FAULT)
+
+
+_BELOW_CYCLE = 10  # priority of the control thread minus that of the service thread
+
+
+def lower_priority() -> None:
+    """Under SCHED_FIFO, give the calling thread a lower priority than the control thread."""
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        # The thread that started this one may have a priority above PRIORITY.
+        priority = min(PRIORITY, os.sched_getparam(0).sched_priority)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))
 
 
 REFUSED, INPUT_AT_FAULT = 1, 2

@@ -32,10 +32,9 @@ from .messages import (
     state_message,
     WARN,
 )
-from .node_process import run_node, StopRequest
+from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import load_arm, made_of, table
 from .parameters import declare
-from .start import OFF
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, TorqueReceiver
 from ..control.settings import Settings

@@ -26,10 +26,9 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointStateReader, motion_message, request_of, STATE_QOS
-from .node_process import run_node, StopRequest
+from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
-from .start import OFF
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
 from ..control.trajectory_goal import code_of_refusal, fill, INVALID_GOAL, INVALID_JOINTS

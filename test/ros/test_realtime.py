@@ -6,7 +6,7 @@ import pytest
 
 from ..processes import printed
 
-IMPORT = 'import os, resource; from franka_dynamics.ros.start import request_realtime; '
+IMPORT = 'import os, resource; from franka_dynamics.ros.node_process import request_realtime; '
 ASK = (
     'why = request_realtime(); '
     'print(os.sched_getscheduler(0) == os.SCHED_FIFO, bool(why), '
@@ -65,7 +65,7 @@ def test_without_permission_realtime_says_why_and_stays_off(ask):
 def test_services_run_below_all_that_brings_and_sends_torques(permitted, priority):
     # libfranka raises the thread that connects to 99; DDS stays at 50.
     program = (
-        'import os, threading; from franka_dynamics.ros.start import lower_priority; '
+        'import os, threading; from franka_dynamics.ros.node_process import lower_priority; '
         f'os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param({priority})); '
         'serve = lambda: (lower_priority(), print(os.sched_getparam(0).sched_priority)); '
         'thread = threading.Thread(target=serve); thread.start(); thread.join()'

@@ -29,7 +29,12 @@ def test_torques_of_a_simulation_reach_no_stand_in_of_a_real_arms_controller(
     if way == 'sim':
         with NodeGroup(tmp_path) as nodes:
             nodes.start_arm_and_node({}, {'target': 'mujoco'}, lockstep_rate=1000.0)
-            probe.until_says(held, 'the brakes are open')
+
+            def arm_held():
+                nodes.require_all()
+                return probe.says(held, 'the brakes are open')
+
+            probe.until(arm_held, 'the arm is held')
             probe.spin(0.5)
             assert not torques
         return

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of the node by signals, transitions and kills; another node that commands."""
 
-import os
 import signal
-import sys
 
 from lifecycle_msgs.msg import Transition
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from .conftest import FER, FER_GRAVITY, HELD_RAD, INCLINED
-from ..processes import background
 
 ZERO = np.zeros(7)
 NODE, COMMAND = 'feedforward', 'feedforward: Command'
@@ -130,24 +127,3 @@ def test_the_arm_is_held_again_after_its_simulator_is_restarted(probe, start_arm
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'it goes on')
     np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
-
-
-@pytest.mark.parametrize(
-    'started',
-    [
-        ('-c', 'from franka_dynamics.ros.start import feedforward_node; feedforward_node()'),
-        ('-m', 'franka_dynamics.ros.feedforward_node'),
-    ],
-    ids=['command', 'module'],
-)
-def test_a_signal_while_a_node_is_imported_ends_it_in_order(started, tmp_path):
-    # Given a slow import.
-    (tmp_path / 'rclpy.py').write_text(
-        "import time\nprint('importing', flush=True)\ntime.sleep(600)\n"
-    )
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    with background(*started, environment={'PYTHONPATH': path}) as process:
-        assert process.stdout.readline() == 'importing\n'
-        process.send_signal(signal.SIGTERM)
-        assert process.communicate() == ('', '')
-    assert process.returncode == 0
