@@ -245,4 +245,5 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     monkeypatch.setattr(page, 'show', lambda state: seen.append(state.time))
     play(page, Playback(FER, motion, GRAVITY_VECTOR), lambda: len(seen) < 5)
     np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
-    np.testing.assert_allclose(slept, 0.04, rtol=1e-9)  # what showing leaves of a step of 0.05 s
+    # What showing leaves of a step of 0.05 s.
+    np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
