@@ -17,7 +17,7 @@ from typing import Any
 from rclpy.callback_groups import CallbackGroup
 from std_msgs.msg import Float64MultiArray
 
-from .messages import full_name, publisher_names, STATE_QOS, taken
+from .messages import full_name, publisher_names, STATE_QOS, taken, UNKNOWN_NAME
 
 _STATUS_TYPE, _CLOCK_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus', 'rosgraph_msgs/msg/Clock'
 # How long to listen for other senders after the first joint state [s], and to how many states at
@@ -164,8 +164,10 @@ class Clearance:
         elif self.listens and (now < self._heard_until or self._states_taken < _LISTEN_STATES):
             return ''
         elif self.listens or receivers != self._receivers or self._wrong_since:
-            self._receivers = receivers
             found = self._found()
+            if found is None:
+                return ''
+            self._receivers = receivers
             wrong = refusal(self._target, self._topic, found)
             self._wrong_since = (self._wrong_since or now) if wrong else 0.0
             real = Receiver.REAL in found.values() and not self.listens
@@ -183,8 +185,8 @@ class Clearance:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def _found(self) -> dict[str, Receiver]:
-        """Return the kinds of all subscribers of the torques, by their full names."""
+    def _found(self) -> dict[str, Receiver] | None:
+        """Return the kinds of all receivers of the torques by full name; None if one has none."""
         node, topics = self._node, self._node.get_topic_names_and_types()
         managers = {name for name, _ in node.get_service_names_and_types()}
         # A node with use_sim_time subscribes to a clock.
@@ -197,6 +199,8 @@ class Clearance:
         statuses = {topic for topic, kinds in topics if _STATUS_TYPE in kinds}
         found = {}
         for one in node.get_subscriptions_info_by_topic(self._topic):
+            if one.node_name == UNKNOWN_NAME:
+                return None  # names are discovered after topics: on a busy machine seconds later
             name = full_name(one)
             manager = f'{name.rpartition("/")[0]}/controller_manager'
             if f'{manager}/list_controllers' in managers:

@@ -154,7 +154,7 @@ def full_name(endpoint: Any) -> str:
     return f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
-_UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says
+UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says of a node whose topics alone are discovered
 
 
 def publisher_names(node: Any, topic: str) -> list[str]:
@@ -165,7 +165,7 @@ def publisher_names(node: Any, topic: str) -> list[str]:
     whose name is not discovered yet, which may be later than its messages, is left out.
     """
     found = node.get_publishers_info_by_topic(topic)
-    names = sorted(full_name(one) for one in found if one.node_name != _UNKNOWN_NAME)
+    names = sorted(full_name(one) for one in found if one.node_name != UNKNOWN_NAME)
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from itertools import cycle
 from types import SimpleNamespace
 
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 import rclpy
@@ -177,6 +178,23 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
         looking.note_state(49)
         # Nobody receives torques here, which is found out once it listens no longer.
         assert not looking.look() and not looking.listens
+
+
+def test_a_receiver_is_judged_once_its_name_is_discovered(probe, monkeypatch):
+    for name in ('_LISTEN_S', '_LISTEN_STATES', '_DISCOVERY_S'):
+        monkeypatch.setattr(clearance, name, 0)
+    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    for name in ('simulator', 'recorder'):
+        there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/')]
+        monkeypatch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _, now=there: now)
+        probe.create_publisher(DiagnosticStatus, '/simulator/status', 1)
+        with closing(clearance.Clearance(probe, publisher, ReentrantCallbackGroup())) as looking:
+            looking.begin('mujoco', 'joint_states')
+            looking.note_state(1)
+            assert not looking.look() and looking.listens
+            there[0].node_name = name
+            assert bool(looking.look()) == (name == 'recorder')
+            assert not looking.listens
 
 
 def test_a_publisher_is_named_once_its_name_is_discovered():
