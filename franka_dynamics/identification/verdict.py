@@ -298,15 +298,16 @@ def _hidden(sums: Sums, prior: Prior) -> Cause | None:
     that any masses agree with, more than inertias alone do. A fault of one joint of seven, or a
     short delay, may change the residual of all joints too little to be named.
     """
-    every = _offsets(prior)
+    every, gravity = _offsets(prior), prior.model.base.gravity[0]
     fit, wide = (_LeftOut(sums, prior, one, every) for one in (PRIOR_PRECISION, _ANY))
     before = np.maximum(np.minimum(fit.times()[0], wide.times()[0]), _FLOOR)
     found, least = None, _LESS
     for one in fit.candidates():
-        after = np.maximum(np.maximum(fit.times([one])[0], wide.times([one])[0]), _FLOOR)
-        left = after / before * _PER_COLUMN ** len(fit.places[one])
+        times, values = fit.times([one])
+        after = np.maximum(np.maximum(times, wide.times([one])[0]), _FLOOR)
+        left = after / before * _PER_COLUMN ** len(values)
         joint = int(np.argmin(left))
-        if left[joint] < least:
+        if left[joint] < least and _possible(_cause(one, values, prior, 1.0, least), gravity):
             least = float(left[joint])
             found = Cause('hidden', (joint,), (least,), float(before[joint]), float(after[joint]))
     return found

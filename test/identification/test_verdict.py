@@ -151,6 +151,13 @@ def test_gravity_of_an_arm_on_a_wall_is_found(sound, simulate):
     assert cause.kind == 'gravity' and np.linalg.norm(cause.values) < 2.0
 
 
+def test_nothing_is_asked_about_a_table_that_is_hardly_level(usual):
+    tilted = 9.81 * np.array([np.sin(0.01), 0.0, -np.cos(0.01)])
+    off = NewtonEulerModel(FER, tilted).gravity(usual.q) - NewtonEulerModel(FER).gravity(usual.q)
+    found = judged(replace(usual, effort=usual.effort + off))
+    assert found.sound and not found.questions
+
+
 def test_gravity_of_a_size_that_it_does_not_have_is_not_named(sound):
     # All efforts of a slow arm too small look like this.
     part = NewtonEulerModel(FER).gravity(sound.q)
