@@ -33,7 +33,6 @@ _ANSWER_S = 10.0
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _DISCOVERY_S = 0.5
-_PERIOD_S = 0.02  # between two looks while waiting [s]
 _REPORT_S = 2.0  # wait for the latest status [s]
 # States of ~/reference_state that end a motion.
 _FINISHED = 'finished'
@@ -62,7 +61,7 @@ class NodeClient(Observer):
         patience: float = _PATIENCE_S,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__('client', meanwhile, _PERIOD_S)
+        super().__init__('client', meanwhile)
         self._patience, self._given, self._found = patience, name, ''
 
     @property
@@ -176,7 +175,7 @@ class NodeClient(Observer):
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports repeat.
-        `play` waits at most twice `patience` for the node, sends the trajectory once, waits for
+        `play` waits at most `patience` for the node, sends the trajectory once, waits for
         the node's answer, and then for the motion's end as long as the node is there. If an error
         or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and the node
         brings the arm to rest. Raises NodeClientError if no node subscribes or reports, the motion
@@ -197,15 +196,13 @@ class NodeClient(Observer):
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
-            if not self.until(lambda: publisher.get_subscription_count() > 0, self._patience):
+            if not self.until(
+                lambda: publisher.get_subscription_count() > 0 and not self._has_gone(events),
+                self._patience,
+            ):
                 raise NodeClientError(
-                    f'nobody listens to {topic}; is the node running, and active?'
-                )
-            # Without the node's reports `play` would take a motion for lost and send it again.
-            if not self.until(lambda: self.node.count_publishers(events) > 0, self._patience):
-                raise NodeClientError(
-                    f'nobody publishes {events}, which reports the state of a motion; nothing was '
-                    f'sent. Is {self.name} a feedforward node of this package?'
+                    f'nobody takes motions on {topic} and reports on {events}; nothing was sent. '
+                    f'Is {self.name} running, and is it a feedforward node?'
                 )
             self.wait(_DISCOVERY_S)
             sent = True

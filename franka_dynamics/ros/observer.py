@@ -33,7 +33,7 @@ TORQUE_TERMS = ('feedforward', 'gravity', 'coriolis', 'inertia_torque', 'externa
 SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
 _LIMIT = 'torque limit, '
 _DIAGNOSTICS_DEPTH = 50
-_POLL_S = 0.05
+_POLL_S = 0.02  # between two looks while waiting [s]
 
 
 class Status(NamedTuple):
@@ -93,29 +93,22 @@ class Observer:
     """
     A node of its own in a context of its own; use as a context manager.
 
-    It installs no signal handlers, and has neither a log topic nor parameter services. With SROS 2
-    it uses the keys and permissions of the process's enclave.
+    It installs no signal handlers, and has neither a log topic nor parameter services.
 
     Messages and answers are taken without an executor when `poll` is called: of a topic at 1 kHz
     that is subscribed with depth 1, a poll costs one message, because the middleware overwrites
     older ones. `meanwhile` is called after each poll of a wait; an exception that it raises ends
-    the wait. Between two polls of a wait `period` seconds pass.
+    the wait.
     """
 
-    def __init__(
-        self, name: str, meanwhile: Callable[[], None] = lambda: None, period: float = _POLL_S
-    ) -> None:
-        self._meanwhile, self._period = meanwhile, period
+    def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+        self._meanwhile = meanwhile
         self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival = 0  # of the message that is taken, system time [ns]
         self._heard: dict[str, NodeView] | None = None  # by node; None before it is asked for
         self._context = Context()
-        rclpy.init(
-            args=_enclave(sys.argv),
-            context=self._context,
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
+        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self.node = rclpy.create_node(
             name, context=self._context, enable_rosout=False, start_parameter_services=False
         )
@@ -203,7 +196,7 @@ class Observer:
             if left <= 0.0:
                 return False
             self._meanwhile()
-            time.sleep(min(left, self._period))
+            time.sleep(min(left, _POLL_S))
             self.poll()
         return True
 
@@ -236,13 +229,6 @@ class Observer:
         self.until(found, seconds)
         full, *others = (name and resolved(name, present[what], what) for name, what in asked)
         return full, others
-
-
-def _enclave(arguments: list[str]) -> list[str]:
-    """Return the ROS arguments that name the enclave of SROS 2, or an empty list."""
-    ros = arguments[arguments.index('--ros-args') :] if '--ros-args' in arguments else []
-    at = next((i for i, one in enumerate(ros) if one in ('-e', '--enclave')), None)
-    return [] if at is None else ['--ros-args', *ros[at : at + 2]]
 
 
 @dataclass

@@ -17,7 +17,6 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
-from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -63,31 +62,28 @@ class _Recorder(Observer):
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
         self._writer, self._types = writer, types
-        self._connections: dict[str, Any] = {}  # by topic
-        self._come: list[tuple[int, str, bytes]] = []  # arrival [ns], topic and message
+        self._come: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
         self._first = self._latest = 0.0  # arrivals of joint states, system time [s]
         self._moved = self._effort = False
 
     def add(self, topic: str, kind: type) -> None:
-        """Record one more topic from now on, unless it is recorded already."""
-        if topic not in self._connections:
-            name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
-            connection = self._writer.add_connection(topic, name, typestore=self._types)
-            self._connections[topic] = connection
+        """Record one more topic from now on."""
+        name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
+        connection = self._writer.add_connection(topic, name, typestore=self._types)
 
-            def take(data: bytes) -> None:
-                self._come.append((self.arrival, topic, data))
+        def take(data: bytes) -> None:
+            self._come.append((self.arrival, connection, data))
 
-            self.subscribe(kind, topic, take, _RECORDER_QOS, raw=True)
+        self.subscribe(kind, topic, take, _RECORDER_QOS, raw=True)
 
     def write(self, progress: Progress) -> None:
         """Write the messages that have come, with the times of their arrival."""
         self.poll()
         state = None
-        for arrival, topic, data in sorted(self._come, key=itemgetter(0)):
-            self._writer.write(self._connections[topic], arrival, data)
-            if topic == progress.topic:
+        for arrival, connection, data in sorted(self._come, key=itemgetter(0)):
+            self._writer.write(connection, arrival, data)
+            if connection.topic == progress.topic:
                 progress.states += 1
                 self._latest, state = 1e-9 * arrival, data
                 self._first = self._first or self._latest
@@ -165,22 +161,11 @@ def record(
             f'{node}/feedforward_trajectory': JointTrajectory,
             f'{node}/reference': JointTrajectory,
         }
+        for name, kind in topics.items():
+            own.add(name, kind)
         while True:
-            for name, kind in topics.items():
-                own.add(name, kind)
             time.sleep(_LOOK_S)
-            topics.update(dict.fromkeys(_trajectory_topics(own.node, node), JointTrajectory))
             progress.seconds = time.monotonic() - began
             own.write(progress)
             if not go_on(progress):
                 return progress
-
-
-def _trajectory_topics(own: Any, node: str) -> list[str]:
-    """Return the topics, perhaps remapped, on which a node (full name) publishes trajectories."""
-    namespace, _, name = node.rpartition('/')
-    try:
-        found = own.get_publisher_names_and_types_by_node(name, namespace or '/')
-    except NodeNameNonExistentError:  # no such node, or not discovered yet
-        return []
-    return [topic for topic, kinds in found if 'trajectory_msgs/msg/JointTrajectory' in kinds]

@@ -9,12 +9,8 @@ import subprocess
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
-from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
-from franka_dynamics.control.request import TrajectoryRequest
-from franka_dynamics.ros.messages import request_message
 
 from .conftest import launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES
 from ..processes import background, TIMEOUT_S
@@ -22,12 +18,7 @@ from ..processes import background, TIMEOUT_S
 pytest.importorskip('mujoco')
 pytest.importorskip('rosbags')
 
-from rosbags.highlevel import AnyReader
-from rosbags.typesys import get_typestore, Stores
-
-COMMAND = ['-m', 'franka_dynamics', 'bag', 'record', '--arm', 'fer']
 PLAY = ['-m', 'franka_dynamics', 'node', 'play']
-REMAPPED = '/feedforward_trajectory_controller/joint_trajectory'  # as by franka_ros2.launch.py
 
 
 @pytest.fixture(scope='module')
@@ -36,9 +27,8 @@ def holding(tmp_path_factory):
     for launch in launching(tmp_path_factory.mktemp('nodes')):
         # Below a real arm's rate, to save processor time while a command starts.
         launch('simulator_node', **{**ROOT_NAMES, **LOCKSTEP, 'lockstep_rate': 400.0})
-        remaps = {**PATIENT['remaps'], 'feedforward/feedforward_trajectory': REMAPPED}
         gains = {'kp': [50.0] * 7, 'kd': [5.0] * 7}
-        launch('feedforward_node', **{**PATIENT, 'remaps': remaps}, target='mujoco', **gains)
+        launch('feedforward_node', **PATIENT, target='mujoco', **gains)
         with closing(Probe()) as probe:
             probe.until_status('simulator', held='True')
         yield
@@ -59,31 +49,6 @@ def test_what_ends_a_motion_before_its_end_brings_the_arm_to_rest(holding, probe
 
     probe.until(rests, 'the arm at rest')
     probe.until_status('feedforward', state='running')
-
-
-def test_trajectories_with_torques_are_recorded_also_under_a_remapped_name(
-    holding, probe, tmp_path
-):
-    fer = load('fer')
-    # Time to come from where an interrupted motion left the arm.
-    request = TrajectoryRequest(fer.joint_names, np.array([3.0]), fer.home[None])
-    references = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
-    words = [*COMMAND, '--output', tmp_path / 'bag']
-    with background(*words, stderr=subprocess.STDOUT) as process:
-        probe.until(lambda: probe.count_subscribers(REMAPPED), 'the recorder listens')
-        planned = probe.collect(JointTrajectory, REMAPPED, reliable=True)
-
-        def sent():
-            references.publish(request_message(request))
-            probe.spin(0.1)
-            return len(planned) > 10
-
-        probe.until(sent, 'trajectories with torques')
-        process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=TIMEOUT_S)
-    with AnyReader([tmp_path / 'bag'], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as bag:
-        counts = {one.topic: one.msgcount for one in bag.connections}
-    assert counts[REMAPPED] > 0, said
 
 
 def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_path, capfd):

@@ -10,7 +10,6 @@ of its own. The policies' form and names follow sros2: version 0.2.0, `~` for th
 from fnmatch import fnmatchcase
 from pathlib import Path
 import re
-import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -18,7 +17,6 @@ from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
-from franka_dynamics.ros.observer import Observer
 from franka_dynamics.ros.parameter_tables import NODES
 
 from ..processes import run_python
@@ -112,20 +110,6 @@ def test_the_page_of_topics_has_those_that_the_node_may_publish():
     published = {name for kind, name in allowed('feedforward') if kind == 'publisher'}
     own = {name for name in published if name.startswith('/feedforward/')}
     assert own - {'/feedforward/transition_event'} == written
-
-
-def test_a_client_in_the_nodes_process_is_in_the_nodes_enclave(probe, monkeypatch):
-    # Keys and permissions belong to an enclave; without its name a client would have none.
-    command = ['feedforward_node', '--ros-args', '-r', '__node:=left', *ENCLAVE[1:]]
-    monkeypatch.setattr(sys, 'argv', command)
-    with Observer('client'):
-        probe.until(
-            lambda: (
-                ('client', '/', '/feedforward')
-                in probe.get_node_names_and_namespaces_with_enclaves()
-            ),
-            'the client in the enclave',
-        )
 
 
 def test_only_the_node_may_publish_commands():
