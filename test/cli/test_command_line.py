@@ -17,12 +17,6 @@ PROCESS = ('-m', 'franka_dynamics')
 INTERRUPTED = (130, 'franka-dynamics: interrupted\n')
 
 
-@pytest.mark.parametrize('verb', dict(verbs(COMMAND)))
-def test_a_verbs_help_prints_its_usage_and_exits_zero(verb, answered):
-    status, said = answered(f'{verb} --help')
-    assert status == 0 and f'Usage: franka-dynamics {verb}' in said
-
-
 def test_help_and_completion_import_nothing_that_computes():
     heavy = ['numpy', 'pinocchio', 'scipy', 'pandas', 'matplotlib', 'rich', 'yaml', 'rclpy']
     said = printed(
