@@ -63,12 +63,6 @@ def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
         return make()
     except (RCLError, UnknownROSArgsError) as error:
         reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
-        if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
-            reason += (
-                '. ROS_SECURITY_ENABLE is true, and the middleware of the PyPI wheels is built '
-                "without security: use apt's ROS, or leave security off in a network that nobody "
-                'else reaches'
-            )
         raise SettingsError(f'ROS starts no node: {reason}.') from error
 
 

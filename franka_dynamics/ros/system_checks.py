@@ -13,7 +13,7 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .messages import is_measured, publisher_names, seconds, SIMULATED_ARM
+from .messages import is_measured, publisher_names, seconds
 from .observer import Observer, Status
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
@@ -84,16 +84,18 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         observer.diagnostics()
         observer.wait(listen)
 
+        def simulators() -> list[str]:
+            return sorted(one.name for one in observer.diagnostics().values() if one.is_simulated)
+
         def settled() -> bool:
             """Return whether nothing more is to be expected."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
             comes = heard.off_the_clock or (not heard.stamps and node.count_publishers(topic))
-            return bool(simulators(observer.statuses())) or not comes
+            return bool(simulators()) or not comes
 
         observer.until(settled, _PATIENCE_S)
-        statuses = observer.statuses()
-        simulator = simulators(statuses)
+        statuses, simulator = observer.statuses(), simulators()
         if simulator:
             names = ', '.join(simulator)
             yield SIMULATED, GOOD, f'{names}: what only a real arm requires is printed as a note'
@@ -101,11 +103,6 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)
         yield from _nodes(statuses)
-
-
-def simulators(statuses: dict[str, Status]) -> list[str]:
-    """Return the names of this package's simulated arms that publish diagnostics."""
-    return sorted(one.node for one in statuses.values() if one.subject == SIMULATED_ARM)
 
 
 def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
