@@ -213,21 +213,20 @@ class Observer:
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
         """
-        asked = [(node, 'node'), *((topic, 'topic') for topic in topics)]
-        present: dict[str, list[str]] = {}
+        asked, own = [(node, 'node'), *((topic, 'topic') for topic in topics)], self.node
 
-        def found() -> bool:
-            own = self.node
-            nodes, known = own.get_node_names_and_namespaces(), own.get_topic_names_and_types()
-            present['node'] = [f'{space.rstrip("/")}/{name}' for name, space in nodes]
-            present['topic'] = [name for name, _ in known if own.count_publishers(name)]
-            return all(
-                name[:1] in ('', '/') or any(one.endswith(f'/{name}') for one in present[what])
-                for name, what in asked
-            )
+        def present(what: str) -> list[str]:
+            if what == 'node':
+                nodes = own.get_node_names_and_namespaces()
+                return [f'{space.rstrip("/")}/{name}' for name, space in nodes]
+            known = own.get_topic_names_and_types()
+            return [name for name, _ in known if own.count_publishers(name)]
 
-        self.until(found, seconds)
-        full, *others = (name and resolved(name, present[what], what) for name, what in asked)
+        def found(name: str, what: str) -> bool:
+            return name[:1] in ('', '/') or any(one.endswith(f'/{name}') for one in present(what))
+
+        self.until(lambda: all(found(*one) for one in asked), seconds)
+        full, *others = (name and resolved(name, present(what), what) for name, what in asked)
         return full, others
 
 
