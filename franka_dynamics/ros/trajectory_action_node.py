@@ -31,7 +31,7 @@ from .parameter_tables import live_table, load_arm, settings_from, table
 from .parameters import declare, values
 from ..control.control_law import ControlLaw
 from ..control.trajectory import Trajectory
-from ..control.trajectory_goal import code_of_refusal, fill, INVALID_GOAL, INVALID_JOINTS
+from ..control.trajectory_goal import code_of_refusal, fill, INVALID_GOAL
 from ..errors import (
     FrankaDynamicsError,
     JointStateError,
@@ -127,11 +127,6 @@ class TrajectoryActionNode(Node):
     async def _passed_on(self, handle: Any) -> tuple[Trajectory, Any]:
         """Send a goal with torques to the controller; return its motion, and its goal there."""
         goal = handle.request
-        if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
-            raise _RefusedError(
-                'The goal has a multi_dof_trajectory; leave it empty, this arm has single joints.',
-                INVALID_JOINTS,
-            )
         give_up = time.monotonic() + self._wait
         while not self._client.server_is_ready():
             if time.monotonic() > give_up:
