@@ -349,6 +349,18 @@ def delayed(states: int) -> Callable[[], Channel]:
     return begin
 
 
+def becomes_late(states: int) -> Channel:
+    """Return a function by which states become late within 20 steps, from step AT on."""
+    kept: list[State] = []
+
+    def passed(state: State) -> State:
+        kept.append(state)
+        old = kept[-1 - min(states, max(0, (len(kept) - AT) // 2))]
+        return replace(old, arrival=state.stamp, age=state.stamp - old.stamp)
+
+    return passed
+
+
 def swapped(one: int, other: int) -> Callable[[], Channel]:
     """Return a `Case.channel` that swaps position, velocity and effort of two joints."""
 
@@ -429,6 +441,15 @@ def cases(arm: ArmDescription, family: str) -> Iterator[Case]:
     push = {**carried, 'push': Push((20.0, 0.0, 0.0), 0.8, 0.1)}
     for late in (10, 20, 40):
         yield Case(f'fci, states {late} ms late, 20 N for 0.1 s', {}, push, channel=delayed(late))
+    push = {**carried, 'push': Push((0.0, 65.0, 0.0), 1.2, 0.3)}
+    for late in (5, 10):
+        yield Case(
+            f'fci, states become {late} ms late, 65 N for 0.3 s',
+            {},
+            push,
+            channel=functools.partial(becomes_late, late),
+            gains=('gentle', 'firm'),
+        )
     yield Case('mujoco, kd 0.3', {'target': 'mujoco', 'kd': (0.3,)}, gains=('none',))
     yield Case('fci, kd 0.3', {'kd': (0.3,)}, carried, gains=('none',))
     yield Case('fci, wall', {}, carried, hooks=(moves, wall(3e4, 100.0)))

@@ -49,8 +49,9 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
   return torque;
 }
 
-/// Brings a moving arm to rest by M(q) a, with a = -dq / kBrakeTime of at most
-/// kBrakeAcceleration, and by the gains, with which it also holds the arm where braking began.
+/// Brings a moving arm to rest by the gains, with which it also holds the arm where braking began,
+/// and by M(q) a, where a joint's a is -dq / kBrakeTime less what its kd alone gives it, and at most
+/// kBrakeAcceleration.
 class Brake
 {
 public:
@@ -66,10 +67,12 @@ public:
     at_ = begun_ ? at_ : q;
     begun_ = true;
     watch(dq, elapsed);
+    Matrix M;
+    terms.mass_matrix(q, M);
     Vector slowing;
     for (std::size_t i = 0; i < kJoints; ++i) {
-      slowing[i] =
-        std::min(std::max(-dq[i] / kBrakeTime, -kBrakeAcceleration), kBrakeAcceleration);
+      const double rate = std::max(0.0, 1.0 / kBrakeTime - gains.kd[i] / M[i][i]);
+      slowing[i] = std::min(std::max(-rate * dq[i], -kBrakeAcceleration), kBrakeAcceleration);
     }
     terms.inertia(q, slowing, tau);
     for (std::size_t i = 0; i < kJoints; ++i) {

@@ -324,7 +324,7 @@ class Feedforward:
                     self._ramp.change(before)
                     loaded = law.settings.payload != before.settings.payload
                     more = self.torques.use(law.terms, self.latest, loaded=loaded)
-                    self._brake.held = self._brake.held - more  # a held arm gets the same torque
+                    self._brake.change_load(more)
                     if law.has_gains and not self._ramp.had_gains:
                         self.reference.hold(None)  # a person may have guided the arm away
                     return

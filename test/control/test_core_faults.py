@@ -16,6 +16,7 @@ from franka_dynamics.control.unexplained_torque import bounds, less_load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 from franka_dynamics.simulation.model_trial import draw_plant
 
 from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload
@@ -58,7 +59,7 @@ def test_a_setting_made_wrong_while_commanding_has_the_arm_braked_and_held(arm, 
     loop = Loop(replace(FCI, **gains), description=arm, **CARRIED).run(0.5)
     assert loop.controller.state is State.RUNNING
     loop.controller.change(**wrong)
-    loop.run(1.5)
+    loop.run(2.5)  # gentle gains take a second to bear the wrong gravity torque
     assert loop.controller.state is State.HOLDING
     assert loop.controller.faulty
     # Peak speed with measured effort and an error above 1.5 kg or 20 degrees [rad/s]
@@ -264,6 +265,27 @@ def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(g
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
         brake.torque(terms.at(1e-3 * step, FER.home, dq, None), terms, NOTHING, 1e-3)
     assert bool(brake.driven) is driven
+
+
+def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():
+    # Without guard it reaches 1.3 rad/s: the firm gains bear states 10 ms late, and braking has to.
+    settings = Settings(kp=(600.0,) * 4 + (250.0, 100.0, 10.0), kd=(50.0,) * 4 + (6.0, 3.0, 0.06))
+    push = Push((0.0, 65.0, 0.0), 1.2, 0.3)
+    loop = Loop(settings, elasticity=franka_elasticity(FER), push=push, **CARRIED)
+    read, kept, step = loop.arm.read, [], loop.controller.step
+
+    def late():
+        kept.append(read())
+        return kept[-1 - min(10, max(0, (len(kept) - 1000) // 2))]
+
+    def aged(q, dq, time, **more):
+        now = kept[-1].time
+        return step(q, dq, time, age=now - time, now=now, **more)
+
+    loop.arm.read, loop.controller.step = late, aged
+    loop.run(2.2)
+    assert loop.controller.faulty
+    assert loop.fastest < 2.0
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():

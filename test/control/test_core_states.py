@@ -555,10 +555,10 @@ def test_gains_set_to_none_let_go_of_the_feedback_by_a_ramp():
 
 
 def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
-    script = Script().holding().give(100)
+    script = Script().holding().give(1000)
     count = len(script.sent)
     script.core.change(payload=payload(3.0))
-    script.give(100)
+    script.give(1000)
     steps = np.abs(np.array(script.sent[count:]) - script.sent[count - 1]).max()
     assert steps < 1e-6
 
