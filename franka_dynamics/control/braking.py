@@ -3,9 +3,9 @@
 """
 The law that brakes a moving arm to rest and then holds it there; it needs no reference.
 
-It damps by the gains, which also pull the arm to where braking began, and by M(q) a where they damp
-less than that. So braking is never softer than the gains by which the arm was moved, hardly stiffer
-if these are firm, as late states demand, and does not add to the arm's energy.
+It damps by the gains, which also pull the arm to where braking began, and by M(q) a as far as they
+damp less. So braking is never softer than the gains by which the arm was moved, and hardly stiffer
+if these are firm: with late states that would swing.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MOST_ACCELERATION = 30.0
 REST_SPEED, REST_STATES = 0.02, 20
 # Rate at which braking follows the torque that the model does not explain [1/s].
 FOLLOW_RATE = 25.0
-# Gains bear an unexplained torque that moves them by YIELD [rad]; only what is beyond is
-# compensated, because compensation makes firm gains swing where states are late. Along the motion it
-# is compensated less the faster the joint moves, and not at all from COMPENSATED_BELOW on [rad/s]:
-# it would keep the joint moving against friction. YIELD was chosen on the FER and FR3 as they are
-# (states become 3 to 10 ms late), and judged on draw 11 of benchmarks/told_wrong.py.
+# Gains bear an unexplained torque that moves them by YIELD [rad]. Only what is beyond is
+# compensated: compensation makes firm gains swing where states are late. Torque along the motion is
+# compensated less the faster the joint moves, and not at all from COMPENSATED_BELOW on [rad/s]: it
+# would keep the joint moving against friction. YIELD was chosen on FER and FR3 as they are, with
+# states that become 3 to 10 ms late, and judged on draw 11 of benchmarks/told_wrong.py.
 YIELD, COMPENSATED_BELOW = 0.05, 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
@@ -106,7 +106,7 @@ class Brake:
         return mass @ wanted + share * held + self._kp * (self._at - q) - kd * dq
 
     def change_load(self, more: Array) -> None:
-        """Give a held arm the same torque after its gravity torque changed by `more`, (n,) [N m]."""
+        """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
         before = self._compensated()
         self.held = self.held - more
         if self._at is not None:  # the gains bear the rest

@@ -183,7 +183,10 @@ def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
         dq = np.full(arm.n, speed)
         for _ in range(50):
             torque, state = receiver.cycle(moved, dq)
-        slowed = NewtonEulerModel(arm).inverse_dynamics(moved, dq, -dq / TIME_CONSTANT_S)
+        model = NewtonEulerModel(arm)
+        by_kd = np.array(gains['kd']) / model.mass_matrix(moved).diagonal()
+        rate = np.maximum(0.0, 1.0 / TIME_CONSTANT_S - by_kd)
+        slowed = model.inverse_dynamics(moved, dq, -rate * dq)
         pulls = 0.02 * np.array(gains['kp']) + np.array(gains['kd']) * dq
         assert state == name
         np.testing.assert_allclose(torque, slowed - pulls, rtol=0.0, atol=ATOL)
