@@ -30,7 +30,7 @@ REST_SPEED, REST_STATES = 0.02, 20
 # Rate at which braking follows the torque that the model does not explain [1/s].
 FOLLOW_RATE = 25.0
 # Gains bear an unexplained torque that moves them by YIELD [rad]. Only what is beyond is
-# compensated: compensation makes firm gains swing where states are late. Torque along the motion is
+# compensated: compensation makes firm gains swing where states are late. Along the motion it is
 # compensated less the faster the joint moves, and not at all from COMPENSATED_BELOW on [rad/s]: it
 # would keep the joint moving against friction. YIELD was chosen on FER and FR3 as they are, with
 # states that become 3 to 10 ms late, and judged on draw 11 of benchmarks/told_wrong.py.
