@@ -444,7 +444,7 @@ class Feedforward:
             self._waited = self._waited + 1 if waits else 0
             if self._waited == LONG_WAIT:
                 _LOG.warning('%s', self.status)
-            order = self.states.order(time)
+            order = self.states.order(time)  # part 1
             if order == 'late':  # it is dropped; the last state counts
                 if waits and self.started:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
@@ -478,11 +478,11 @@ class Feedforward:
             self._good, self.trouble = self._good + 1, ''
             before = list(self._sent)
             if self.state not in ACTIVE:
-                self._may_begin(state)
-            torque = self._answer(state, reference, now)
-            self.torques.observe(state, measured, before, self.states.late)
+                self._may_begin(state)  # part 2
+            torque = self._answer(state, reference, now)  # parts 3 and 4
+            self.torques.observe(state, measured, before, self.states.late)  # part 5
             wrong = self._misbehaves(state, reference) if self.state is State.RUNNING else ''
-            self.counts['faults'] += bool(wrong)
+            self.counts['faults'] += bool(wrong)  # part 6
             if wrong and self._trial is not None:
                 self._give_up(wrong, faulty=True)
             elif wrong:
