@@ -45,8 +45,8 @@ from franka_dynamics.identification.options import PRIOR_PRECISION
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
-from franka_dynamics.ros import start
-from franka_dynamics.validation import comparison, crosscheck, published, robot_model, urdf_check
+from franka_dynamics.ros import node_process
+from franka_dynamics.validation import crosscheck, published, robot_model, urdf_check
 from franka_dynamics.view import scene
 
 ROOT = Path(__file__).parents[1]
@@ -167,7 +167,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 '({} N m at joints 1 to 4 and {} N m at 5 to 7 of a Franka arm), from which',
                 tuple(float(f'{one:.2g}') for one in deviations),
             ),
-            ('under SCHED_FIFO at priority {}', (start.PRIORITY,)),
+            ('under SCHED_FIFO at priority {}', (node_process.PRIORITY,)),
         ],
         'docs/howto/policies.md': [
             ('For the first {} states', (core.GOOD_STATES,)),
@@ -212,7 +212,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/check-a-model.md': [
             (
                 'joint axes within {} m and {} rad of the DH rows',
-                (comparison.TEXT, urdf_check._ROUNDED_ANGLE),
+                (urdf_check._ROUNDED, urdf_check._ROUNDED),
             ),
             ('The relative difference may be at most {}', (crosscheck.TOLERANCE,)),
             (
