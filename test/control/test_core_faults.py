@@ -268,7 +268,7 @@ def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(g
 
 
 def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():
-    # Without guard it reaches 1.3 rad/s: the firm gains bear states 10 ms late, so braking has to.
+    # Without guard it reaches 1.2 rad/s: the firm gains bear states 8 ms late, so braking has to.
     settings = Settings(kp=(600.0,) * 4 + (250.0, 100.0, 10.0), kd=(50.0,) * 4 + (6.0, 3.0, 0.06))
     push = Push((0.0, 65.0, 0.0), 1.2, 0.3)
     loop = Loop(settings, elasticity=franka_elasticity(FER), push=push, **CARRIED)
@@ -276,7 +276,7 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
 
     def late():
         kept.append(read())
-        return kept[-1 - min(10, max(0, (len(kept) - 1000) // 2))]
+        return kept[-1 - min(8, max(0, (len(kept) - 1000) // 2))]
 
     def aged(q, dq, time, **more):
         now = kept[-1].time
@@ -285,7 +285,7 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
     loop.arm.read, loop.controller.step = late, aged
     loop.run(2.2)
     assert loop.controller.faulty
-    assert loop.fastest < 2.0
+    assert loop.fastest < 1.5
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():
