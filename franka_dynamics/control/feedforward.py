@@ -22,8 +22,8 @@ but that of `reset`, which makes it SILENT. What ends torques:
 lost joint states                            resting torque        good joint states (`_not_yet`)
   more than 5 times within a minute          resting torque        `start`
 unexplained torque, or a joint too fast      braked, then held     `start`, once held and explained
-joint states that are a fault; braking, or
-  a joint's trial, that fails                resting torque        `start`
+impossible joint states                      resting torque        `start`
+braking or a joint's trial that fails        resting torque        `start`
 `stop(to_zero=True)`                         zero torque           `start`
 `stop(final=True)`                           braked, then silent   a new object
 
@@ -152,15 +152,14 @@ class Feedforward:
     call any method.
 
     `arm` is without the payload, or its name or file. `target` says who receives the torques: fci,
-    franka_gazebo, gz_ros2_control or mujoco. `period` is the time between two joint states [s],
-    0.5 to 10 ms, until states have come. `limits` says which joint states and efforts can be used.
-    A loop applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a
-    node publishes nothing then, and its last torque may go on acting. `send`, if given, is called
-    with each new torque (n,) [N m] before parts 5 and 6. `soft_gains` is the rate [1/s] of
-    the gains that settings do not give: kd makes velocities decay at most as fast. `settings` are
-    the other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises
-    DescriptionError for an unknown arm, SettingsError if the settings cannot be used on it or the
-    gains swing at this period.
+    franka_gazebo, gz_ros2_control or mujoco. `period` is the expected time between two joint
+    states, 0.5 to 10 ms [s]. `limits` says which joint states and efforts can be used. A loop
+    applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a node
+    publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
+    each new torque (n,) [N m] before parts 5 and 6. With `soft_gains`, kp and kd that settings do
+    not give let velocities decay at this rate at most [1/s]. `settings` are the other fields of
+    Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError for an unknown
+    arm, SettingsError if the settings cannot be used on it or the gains swing at this period.
 
     Attributes
     ----------
@@ -211,7 +210,7 @@ class Feedforward:
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
         self.faulty = False  # whether a fault is latched, until `start`
-        self._hold = False  # whether it is braked and held meanwhile, or once states come again
+        self._hold = False  # whether the arm is to be held until `start`, also after lost states
         self._to_zero = False  # whether the torque goes to zero: the receiver is not the target
         self._final = False  # whether `start` does not clear the fault
         self._ramp = Ramp()  # of the torque after a start or a change of the law
@@ -238,7 +237,7 @@ class Feedforward:
                 if self._wanted:
                     self.why = self.trouble
             self._hold = False
-            self._waited = 0  # states since no torque begins, though the user did not stop
+            self._waited = 0  # states while silent though the user wants torques
             self._sent = deque[Array]()
             self._ended_with = False, self.zero  # whether the target added gravity, and q
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)  # when states were lost [s]
@@ -413,7 +412,8 @@ class Feedforward:
     @property
     def torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
-        return self._sent[-1] if self._sent else self.zero
+        with self._lock:
+            return self._sent[-1] if self._sent else self.zero
 
     # One joint state ---------------------------------------------------------------------------
     def step(
@@ -476,11 +476,11 @@ class Feedforward:
             if wrong:
                 return self.lose(wrong, now, faulty=faulty)
             self._good, self.trouble = self._good + 1, ''
-            before = list(self._sent)
+            sent_before = list(self._sent)
             if self.state not in ACTIVE:
                 self._may_begin(state)  # part 2
             torque = self._answer(state, reference, now)  # parts 3 and 4
-            self.torques.observe(state, measured, before, self.states.late)  # part 5
+            self.torques.observe(state, measured, sent_before, self.states.late)  # part 5
             wrong = self._misbehaves(state, reference) if self.state is State.RUNNING else ''
             self.counts['faults'] += bool(wrong)  # part 6
             if wrong and self._trial is not None:
@@ -561,7 +561,7 @@ class Feedforward:
             )
         swings = self.law.swings(self.states.period, age)
         if swings or not self.torques.measured:
-            return swings
+            return swings  # without a measured torque there is no more to ask
         # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
         motor_brakes = self.torques.idle or self.limits.held_until_commanded
@@ -619,7 +619,7 @@ class Feedforward:
     def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
         torque = trial.torque(state, self.law.terms, self.states.elapsed, self.states.age)
-        if trial.joint == len(self.names):
+        if trial.joint == len(self.names):  # all move as they should
             self._trial = None
             self._ramp.begin()
         if trial.wrong:
