@@ -29,10 +29,10 @@ MOST_ACCELERATION = 30.0
 REST_SPEED, REST_STATES = 0.02, 20
 # Rate at which braking follows the torque that the model does not explain [1/s].
 FOLLOW_RATE = 25.0
-# Compensation makes firm gains swing where states are late. So the gains bear an unexplained torque
-# that turns a joint by up to YIELD [rad], times the share of braking that their kd does alone; only
-# what is beyond is compensated. YIELD was chosen on FER and FR3 as they are and on draws 10 to 12
-# of benchmarks/told_wrong.py, and judged on draw 13.
+# Compensation makes firm gains swing where states are late. So the gains bear an unexplained
+# torque that turns a joint by up to YIELD [rad], times the share of braking that their kd does
+# alone; only what is beyond is compensated. YIELD was chosen on FER and FR3 as they are and on
+# draws 10 to 12 of benchmarks/told_wrong.py, and judged on draw 13.
 YIELD = 0.05
 # Along the motion it is compensated less the faster the joint moves, and not at all from
 # COMPENSATED_BELOW on [rad/s]: it would keep the joint moving against friction.
