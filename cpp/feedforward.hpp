@@ -64,15 +64,19 @@ public:
     const Vector & q, const Vector & dq, const TermModel & terms, const Settings & gains,
     double elapsed, Vector & tau) noexcept
   {
-    at_ = begun_ ? at_ : q;
-    begun_ = true;
+    if (!begun_) {
+      Matrix M;
+      terms.mass_matrix(q, M);
+      for (std::size_t i = 0; i < kJoints; ++i) {
+        rate_[i] = std::max(0.0, 1.0 / kBrakeTime - gains.kd[i] / M[i][i]);
+      }
+      at_ = q;
+      begun_ = true;
+    }
     watch(dq, elapsed);
-    Matrix M;
-    terms.mass_matrix(q, M);
     Vector slowing;
     for (std::size_t i = 0; i < kJoints; ++i) {
-      const double rate = std::max(0.0, 1.0 / kBrakeTime - gains.kd[i] / M[i][i]);
-      slowing[i] = std::min(std::max(-rate * dq[i], -kBrakeAcceleration), kBrakeAcceleration);
+      slowing[i] = std::min(std::max(-rate_[i] * dq[i], -kBrakeAcceleration), kBrakeAcceleration);
     }
     terms.inertia(q, slowing, tau);
     for (std::size_t i = 0; i < kJoints; ++i) {
@@ -103,6 +107,7 @@ private:
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
   Vector speed_{}, at_{};  // largest at first [rad/s], where braking began
+  Vector rate_{};  // at which M(q) a makes velocities decay [1/s]
   int resting_ = 0;
   bool begun_ = false, at_rest_ = false, driven_ = false;
 };

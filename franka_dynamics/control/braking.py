@@ -73,7 +73,8 @@ class Brake:
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(unexplained), 0
         self._at: Array | None = None  # where the gains pull to
-        self._kp = self._bearable = np.zeros_like(unexplained)
+        # Share of braking that kd alone does, kp, and torque that the gains bear.
+        self._own = self._kp = self._bearable = np.zeros_like(unexplained)
 
     def torque(
         self,
@@ -99,11 +100,12 @@ class Brake:
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
         self._kp, kd = gains or (np.zeros_like(q), np.zeros_like(q))
         duration = max(TIME_CONSTANT_S, AGES * age)
-        own = np.minimum(1.0, kd * duration / mass.diagonal())  # share that kd alone damps
-        self._bearable = own * YIELD * self._kp
         if self._at is None:  # the gains bear their part from the first torque on
-            self._at = q + self._turned(self.held - self._compensated())
-        wanted = (own - 1.0) / duration * dq
+            self._own = np.minimum(1.0, kd * duration / mass.diagonal())
+            most = self._own * YIELD * self._kp
+            self._at = q + self._turned(np.clip(self.held, -most, most))
+        self._bearable = self._own * YIELD * self._kp
+        wanted = (self._own - 1.0) / duration * dq
         wanted = np.clip(wanted, -MOST_ACCELERATION, MOST_ACCELERATION)
         held = self._compensated()
         along = np.maximum(0.0, 1.0 - np.abs(dq) / COMPENSATED_BELOW)

@@ -184,7 +184,7 @@ def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
         for _ in range(50):
             torque, state = receiver.cycle(moved, dq)
         model = NewtonEulerModel(arm)
-        by_kd = np.array(gains['kd']) / model.mass_matrix(moved).diagonal()
+        by_kd = np.array(gains['kd']) / model.mass_matrix(q).diagonal()
         rate = np.maximum(0.0, 1.0 / TIME_CONSTANT_S - by_kd)
         slowed = model.inverse_dynamics(moved, dq, -rate * dq)
         pulls = 0.02 * np.array(gains['kp']) + np.array(gains['kd']) * dq
