@@ -27,10 +27,13 @@ _LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
 _LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
 
 # A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
-# PR_SET_PDEATHSIG is 1). The child itself asks for it: Python calls a function between fork and
-# exec unsafely in a process with other threads, such as the middleware's.
+# PR_SET_PDEATHSIG is 1). It asks for real-time scheduling of its own, and must not inherit its
+# parent's. The child itself does this: Python calls a function between fork and exec unsafely in a
+# process with other threads, such as the middleware's.
 _CHILD = """
-import ctypes, signal
+import ctypes, os, signal
+if os.sched_getscheduler(0) != os.SCHED_OTHER:
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 ctypes.CDLL(None).prctl(1, signal.SIGINT, 0, 0, 0)
 from franka_dynamics.ros.{} import main

@@ -71,3 +71,22 @@ def test_services_run_below_all_that_brings_and_sends_torques(permitted, priorit
         'thread = threading.Thread(target=serve); thread.start(); thread.join()'
     )
     assert printed('-c', program).split() == ['40']
+
+
+CHILD = """
+import os, sys, time
+from pathlib import Path
+from franka_dynamics.ros.node_group import NodeGroup
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+with NodeGroup(Path(sys.argv[1])) as nodes:
+    nodes.start('simulator_node', {})
+    while not (Path(sys.argv[1]) / 'simulator_node.log').read_text():
+        nodes.require_all()
+        time.sleep(0.1)
+    (node,) = nodes._running.values()
+    print(os.sched_getscheduler(node.pid) == os.SCHED_OTHER)
+"""
+
+
+def test_a_child_does_not_inherit_its_parents_real_time_scheduling(permitted, tmp_path):
+    assert printed('-c', CHILD, str(tmp_path)).split() == ['True']
