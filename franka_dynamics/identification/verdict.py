@@ -43,8 +43,8 @@ _HELD = 1e8
 _LESS, _MARGIN = 0.8, 0.9
 # Residuals count at least as _RESOLVED normal residuals, so that no fault is found in noise.
 _RESOLVED = 0.25
-# At a single joint, residuals count at least as _FLOOR normal residuals: of noise of 0.3 N m, 0.12
-# to 0.35 remain behind the filter.
+# At a single joint, residuals count at least as _FLOOR normal residuals: noise of 0.3 N m leaves
+# 0.12 to 0.35 of them after the filter.
 _FLOOR = 0.1
 # Each column of a fault must lower the residual by 3 % for the fault to count as the better one,
 # and each second of a contact.
@@ -294,9 +294,9 @@ def _hidden(sums: Sums, prior: Prior) -> Cause | None:
     """
     Return the question whether a fault hides in one joint's residual, or None.
 
-    It does if some fault explains much of this residual beside the default prior and beside one
-    that any masses agree with, more than inertias alone do. A fault of one joint of seven, or a
-    short delay, may change the residual of all joints too little to be named.
+    It does if some fault explains much of this residual, more than inertias alone do, both with
+    the default prior and with one so wide that the masses are free. A fault of one joint of seven,
+    or a short delay, may change the residual of all joints too little to be named.
     """
     every, gravity = _offsets(prior), prior.model.base.gravity[0]
     fit, wide = (_LeftOut(sums, prior, one, every) for one in (PRIOR_PRECISION, _ANY))

@@ -186,7 +186,7 @@ class Clearance:
             self._subscription = None
 
     def _found(self) -> dict[str, Receiver] | None:
-        """Return the kinds of all receivers of the torques by full name; None if one has none."""
+        """Return the kind of each receiver by full name; None while a name is not known yet."""
         node, topics = self._node, self._node.get_topic_names_and_types()
         managers = {name for name, _ in node.get_service_names_and_types()}
         # A node with use_sim_time subscribes to a clock.
