@@ -312,13 +312,13 @@ class Feedforward:
         """
         Use other settings from the next step on; the torque ramps from the old law's to the new.
 
-        Raises SettingsError, and changes nothing, if they cannot be used, or if torques are sent
-        for another target.
+        Raises SettingsError, and changes nothing, if they cannot be used, if torques are sent for
+        another target, or while the joints are tried.
         """
         while True:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
-                if self.law is before and not self._sends_to_another(law):
+                if self.law is before and not self._not_now(law):
                     self.law = law
                     self._ramp.change(before)
                     loaded = law.settings.payload != before.settings.payload
@@ -332,15 +332,22 @@ class Feedforward:
     def prepare(self, **settings: Any) -> ControlLaw:
         """Return the law of changed settings, in a millisecond; raises as `change`."""
         law = self._made(self.law.settings.changed(**settings))
-        if self._sends_to_another(law):
-            raise SettingsError(
-                f'target is {self.settings.target} and cannot become {law.settings.target} while '
-                'torques are sent; stop, change target, and start again.'
-            )
+        not_now = self._not_now(law)
+        if not_now:
+            raise SettingsError(not_now)
         return law
 
-    def _sends_to_another(self, law: ControlLaw) -> bool:
-        return self.state is not State.SILENT and law.settings.target != self.settings.target
+    def _not_now(self, law: ControlLaw) -> str:
+        """Return why a law that can be used cannot be used now, or ''."""
+        before, after = self.settings.target, law.settings.target
+        if self.state is State.RUNNING and self._trial is not None:
+            return 'The joints are still being tried; change settings once they have been.'
+        if self.state is not State.SILENT and before != after:
+            return (
+                f'target is {before} and cannot become {after} while torques are sent; stop, '
+                'change target, and start again.'
+            )
+        return ''
 
     def _made(self, settings: Settings) -> ControlLaw:
         # The arm of a loop in MuJoCo has the rotors and the friction that it was given with.

@@ -337,6 +337,7 @@ def test_a_joint_driven_backwards_is_found_before_the_first_motion(joint):
     assert (loop.controller.state, loop.controller.faulty) == (State.SILENT, True)
     assert 'fer_joint' in loop.controller.why
     assert loop.fastest < 1.0
+    loop.controller.change(kp=(60.0,))  # only a trial that goes on refuses changes
 
 
 @pytest.mark.parametrize('gains', [{}, FIRM])
@@ -349,10 +350,13 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
     loop.run(0.5)
     with pytest.raises(ReferenceRefusedError, match='fr3_joint'):
         loop.controller.follow(FR3.home)
+    with pytest.raises(SettingsError):  # the push would hide what the change does
+        loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
     loop.run(1.1)
     assert loop.controller.state is State.RUNNING, loop.controller.status
     assert loop.fastest < 0.4
     loop.controller.follow(loop.arm.position)
+    loop.controller.change(payload=(0.0, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
