@@ -87,7 +87,7 @@ class TorqueLoop:
             self._end = controller.follow([q, q + way, q], times, still, still).end
         if stamp > self._end + LEAD_S:
             self.stop('the motion has ended')
-        if self._stop and controller.started:
+        if self._stop and controller.enabled:
             controller.stop(self._stop)
         return torque
 

@@ -169,7 +169,7 @@ class Feedforward:
         The latest joint state with its torque terms; None if one of its values is impossible.
     states : StateCheck
         Period and age of the joint states.
-    torques : UnexplainedTorque
+    unexplained : UnexplainedTorque
         Measured and commanded torque beyond what the motion needs.
     trouble : str
         Why the latest joint state cannot be used; '' if it can.
@@ -204,7 +204,7 @@ class Feedforward:
         self._send, self._lock = send, threading.RLock()
         self.states = StateCheck(arm, self.limits, period)
         self.law = self._made(Settings().changed(target=target, **settings))
-        self.torques = UnexplainedTorque(arm, self.limits, self.law.terms)
+        self.unexplained = UnexplainedTorque(arm, self.limits, self.law.terms)
         self.reference, self._brake = Reference(arm), Brake(arm)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
@@ -248,7 +248,7 @@ class Feedforward:
     def _forget(self) -> None:
         """Forget all joint states."""
         self.states.forget()
-        self.torques.forget()
+        self.unexplained.forget()
         self._good = 0  # number of usable states in a row
         # When the last state came, by the clocks of `now`, of stamps and of this computer.
         self._arrived = 0.0, 0.0, 0.0
@@ -269,14 +269,14 @@ class Feedforward:
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            wrong = self.torques.departs(self.torques.narrow) if held else ''
+            wrong = self.unexplained.departs(self.unexplained.narrow) if held else ''
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
             self._wanted = True
             self.faulty = self._hold = self._to_zero = False
             self._lost_at.clear()
             self.counts.clear()
-            self.largest_share[:] = self.torques.largest[:] = 0.0
+            self.largest_share[:] = self.unexplained.largest[:] = 0.0
             if held:
                 self._run(Event.START)
             elif self.state is State.SILENT:
@@ -322,7 +322,7 @@ class Feedforward:
                     self.law = law
                     self._ramp.change(before)
                     loaded = law.settings.payload != before.settings.payload
-                    more = self.torques.use(law.terms, self.latest, loaded=loaded)
+                    more = self.unexplained.use(law.terms, self.latest, loaded=loaded)
                     self._brake.change_load(more)
                     if law.has_gains and not self._ramp.had_gains:
                         self.reference.hold(None)  # a person may have guided the arm away
@@ -394,7 +394,7 @@ class Feedforward:
             if self.state is State.RUNNING:
                 tried = self._trial and f'{self.names[self._trial.joint]} is tried'
                 return Status(self.state, tried or 'torques are sent', '', False)
-            remedy = 'correct what it names, or wait' if self.started else 'start'
+            remedy = 'correct what it names, or wait' if self.enabled else 'start'
             if self.faulty:
                 remedy = f'remove the cause, then {CLEARING}'
             if self._final:
@@ -402,14 +402,14 @@ class Feedforward:
             return Status(self.state, self.why, remedy, self.faulty)
 
     @property
-    def started(self) -> bool:
+    def enabled(self) -> bool:
         """Whether torques begin as soon as joint states allow it."""
         return self._wanted and not self.faulty
 
     @property
     def ended(self) -> bool:
         """Whether the core was stopped, and sends nothing more until `start`."""
-        return self.state is State.SILENT and not (self.started or self._hold)
+        return self.state is State.SILENT and not (self.enabled or self._hold)
 
     @property
     def usable(self) -> bool:
@@ -447,13 +447,13 @@ class Feedforward:
         given = None if effort is None else checked(effort, n, 'effort', wrong_shape, finite=False)
         measured = None if given is None or np.isnan(given).all() else given
         with self._lock:
-            waits = self.state is State.SILENT and (self.started or self.faulty)
+            waits = self.state is State.SILENT and (self.enabled or self.faulty)
             self._waited = self._waited + 1 if waits else 0
             if self._waited == LONG_WAIT:
                 _LOG.warning('%s', self.status)
             order = self.states.order(time)  # part 1
             if order == 'late':  # it is dropped; the last state counts
-                if waits and self.started:
+                if waits and self.enabled:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
                 by_now, by_stamps, here = self._arrived
                 if age is not None:  # simulated time may be slow
@@ -487,7 +487,7 @@ class Feedforward:
             if self.state not in ACTIVE:
                 self._may_begin(state)  # part 2
             torque = self._answer(state, reference, now)  # parts 3 and 4
-            self.torques.observe(state, measured, sent_before, self.states.late)  # part 5
+            self.unexplained.observe(state, measured, sent_before, self.states.late)  # part 5
             wrong = self._misbehaves(state, reference) if self.state is State.RUNNING else ''
             self.counts['faults'] += bool(wrong)  # part 6
             if wrong and self._trial is not None:
@@ -508,7 +508,7 @@ class Feedforward:
             silence = now - self._arrived[0] if silence is None else silence
             if self.state in ACTIVE and silence > patience:
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
-            return self._unanswered(now, silence)
+            return self._stopping_or_last(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
     def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
@@ -531,12 +531,12 @@ class Feedforward:
                 self._give_up(why, faulty=faulty)
             elif faulty and not self.faulty:
                 self.why, self.faulty = why, True
-            elif self.state is State.SILENT and self.started:
+            elif self.state is State.SILENT and self.enabled:
                 self.why = why
             self._hold = self._hold and not faulty
-            return self._unanswered(now, math.inf)
+            return self._stopping_or_last(now, math.inf)
 
-    def _unanswered(self, now: float, silence: float) -> Array:
+    def _stopping_or_last(self, now: float, silence: float) -> Array:
         """Return the torque where no state is answered: the next one of a stop, or the last."""
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
@@ -548,7 +548,7 @@ class Feedforward:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
         if self._hold and self.usable:
             self._change(Event.BACK, self.why)
-        elif self.started:
+        elif self.enabled:
             not_yet = self._not_yet()
             if not not_yet:
                 self._begin(state)
@@ -567,14 +567,14 @@ class Feedforward:
                 'clocks differ'
             )
         swings = self.law.swings(self.states.period, age)
-        if swings or not self.torques.measured:
+        if swings or not self.unexplained.measured:
             return swings  # without a measured torque there is no more to ask
         # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
-        motor_brakes = self.torques.idle or self.limits.held_until_commanded
+        motor_brakes = self.unexplained.idle or self.limits.held_until_commanded
         if motor_brakes and not self.law.terms.adds_gravity:
             return ''
-        return self.torques.departs(self.torques.narrow)
+        return self.unexplained.departs(self.unexplained.narrow)
 
     def _begin(self, state: StateTerms) -> None:
         """
@@ -588,12 +588,12 @@ class Feedforward:
             if added != terms.adds_gravity or np.abs(state.q - q).max() > SHIFTED:
                 self._sent.clear()  # another receiver, or the arm was moved
         if not self._sent:
-            acts = terms.gravity(state.q) if self.torques.idle else self.torques.acting
+            acts = terms.gravity(state.q) if self.unexplained.idle else self.unexplained.acting
             self._sent.append(self._limiter.clipped(self.zero if terms.adds_gravity else acts))
-        self.torques.begin(state.stamp)
+        self.unexplained.begin(state.stamp)
         self._run(Event.BEGIN)
         if self.limits.try_joints:
-            self._trial = JointTrial(self.description, self.torques.wide)
+            self._trial = JointTrial(self.description, self.unexplained.wide)
 
     def _run(self, event: Event) -> None:
         self._speed.restart()
@@ -610,7 +610,7 @@ class Feedforward:
             self._give_up('the computed torque is not finite', faulty=True)
         sends = self.state in ACTIVE or self._applied_when_silent
         if self.state is State.STOPPING or not sends:
-            return self._unanswered(now, 0.0)
+            return self._stopping_or_last(now, 0.0)
         return self._sent_torque(desired, self.states.elapsed, now)
 
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
@@ -635,7 +635,7 @@ class Feedforward:
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        terms, brake, unexplained = self.law.terms, self._brake, self.torques.beyond_command
+        terms, brake, unexplained = self.law.terms, self._brake, self.unexplained.beyond_command
         gains = self.law.kp, self.law.kd
         slowed = brake.torque(
             state, terms, unexplained, self.states.elapsed, self.states.age, gains
@@ -663,7 +663,7 @@ class Feedforward:
         if before is State.RUNNING:
             self.reference.clear(self.states.stamp or 0.0, why)
         if self.state is State.BRAKING:
-            self._brake.begin(self.torques.beyond_command)
+            self._brake.begin(self.unexplained.beyond_command)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
@@ -702,6 +702,6 @@ class Feedforward:
     # 6. Must the arm be braked from the next state on? -----------------------------------------
     def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        unexplained = self.torques.lasting(state, self.torque, self.states.elapsed)
+        unexplained = self.unexplained.lasting(state, self.torque, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
         return unexplained or too_fast

@@ -129,7 +129,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         while controller.reference.events:
             self._report_reference(controller.reference.events.popleft())
         status = status_of(controller)
-        waits = status.state is State.SILENT and controller.started and controller.usable
+        waits = status.state is State.SILENT and controller.enabled and controller.usable
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._seen, self.due = seen, now
@@ -212,7 +212,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         elif missing := self._missing():
             level, message = STALE, missing
         elif controller.trouble:
-            unusable = controller.started and controller.latest is None
+            unusable = controller.enabled and controller.latest is None
             level, message = ERROR if unusable else STALE, controller.trouble
         elif not controller.usable:
             level, message = WARN, controller.why
@@ -220,7 +220,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
-            'effort': 'measured' if controller.torques.measured else 'not measured',
+            'effort': 'measured' if controller.unexplained.measured else 'not measured',
         }
         return self.status('Joint states', level, message, values)
 
@@ -228,8 +228,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
-        status, shares = status_of(controller), controller.torques.largest.tolist()
-        controller.torques.largest[:] = 0.0
+        status, shares = status_of(controller), controller.unexplained.largest.tolist()
+        controller.unexplained.largest[:] = 0.0
         level, message = (ERROR if status.faulty else WARN), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
         since, before = self._counted

@@ -362,7 +362,7 @@ class FeedforwardNode(LifecycleNode):
             if controller.state in ACTIVE or not controller.faulty:
                 controller.stop(refused, to_zero=True)
         elif not (
-            self.clearance.listens or controller.started or controller.faulty or self._ending
+            self.clearance.listens or controller.enabled or controller.faulty or self._ending
         ):
             controller.start()
 

@@ -143,7 +143,7 @@ class TermPublishers:
 
         Returns None if effort is not measured, and until enough good states have come.
         """
-        torques = self._controller.torques
+        torques = self._controller.unexplained
         return torques.beyond_motion if torques.measured and self._controller.usable else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:

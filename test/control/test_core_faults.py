@@ -133,7 +133,7 @@ def test_an_effort_that_measures_nothing_stops_nothing(effort):
     loop.move(3, 0.35)
     loop.run(1.5)
     assert loop.controller.state is State.RUNNING
-    assert not loop.controller.torques.measured
+    assert not loop.controller.unexplained.measured
 
 
 @pytest.mark.parametrize(('more', 'seconds', 'stopped'), [(30.0, 0.01, False), (18.0, 0.06, True)])

@@ -251,7 +251,7 @@ def test_an_unusable_state_stops_the_arm_and_a_wrong_one_is_a_fault(name):
     script.time += 1e-3
     script.core.step(*breaks(script.q, STILL), script.time)
     assert script.core.state is State.STOPPING
-    assert (script.core.status.faulty, script.core.started) == (faulty, not faulty)
+    assert (script.core.status.faulty, script.core.enabled) == (faulty, not faulty)
     assert 'fer_joint1' in script.core.status.why
     script.tick(200).give(100)
     # Passing trouble ends by itself; a fault does not, and no torque is sent on such states.

@@ -30,7 +30,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert command(loop.controller) == (diagnostics.WARN, str(loop.controller.status))
     loop.run(1.5)
     assert command(loop.controller) == (diagnostics.OK, 'torques are sent')
-    loop.controller.torques.largest[3] = 0.9
+    loop.controller.unexplained.largest[3] = 0.9
     level, said = command(loop.controller)
     assert level == diagnostics.WARN and 'joint4' in said
     assert command(loop.controller) == (diagnostics.OK, 'torques are sent')  # one warning

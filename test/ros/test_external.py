@@ -54,7 +54,7 @@ def test_a_change_of_target_takes_model_and_friction_along(controller, watch, ta
     controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
     cycle(controller, 0)
     watch.wrench(FER.home)
-    assert (controller.torques._friction.model is not None) is subtracted
+    assert (controller.unexplained._friction.model is not None) is subtracted
     assert watch._estimator._model is controller.law.terms.true
 
 
