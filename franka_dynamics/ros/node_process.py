@@ -16,6 +16,7 @@ runs no callbacks; `spin_once` does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 import ctypes
 import gc
 import math
@@ -216,64 +217,30 @@ class NodePart:
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
 
-class ServiceThread(threading.Thread):
+def _serve(node: Any, ends: Callable[[], bool]) -> None:
     """
-    A thread that serves part of a node until closed, or until `ends` returns True.
+    Serve a node's `service_part` until `ends` returns True, and call `run_beside` when due.
 
-    Under SCHED_FIFO the thread has a lower priority than the control thread. `run_due` is called
-    after each event and when due; it returns the time until the next call [s]. `at_end` is called
-    once `ends` has returned True.
+    Under SCHED_FIFO the calling thread gets a lower priority than the control thread.
     """
-
-    def __init__(
-        self,
-        part: NodePart,
-        run_due: Callable[[], float],
-        ends: Callable[[], bool] = lambda: False,
-        at_end: Callable[[], None] = lambda: None,
-    ) -> None:
-        super().__init__(name='services', daemon=True)
-        self._executor = EventsExecutor()
-        self._executor.add_node(part)  # type: ignore[arg-type]
-        self._logger, self._run_due = part.get_logger(), run_due
-        self._ends, self._at_end, self._closing = ends, at_end, False
-        self.failure: BaseException | None = None  # the error of a callback that ended the thread
-        self._switch_interval = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH_INTERVAL_S)
-        self.start()
-
-    def close(self) -> None:
-        """End the thread, and wait for it, but not for ever: a callback may hang."""
-        self._closing = True
-        self._executor.wake()
-        self.join(_LONGEST_END_S)
-        self._executor.shutdown()
-        sys.setswitchinterval(self._switch_interval)
-
-    def run(self) -> None:
-        """Serve; the thread calls it."""
-        lower_priority()
-        due = 0.0
-        while not self._closing:
+    lower_priority()
+    due = 0.0
+    with EventsExecutor() as executor:
+        executor.add_node(node.service_part)
+        while not ends():
             try:
-                if self._ends():
-                    self._at_end()
-                    return
-                self._executor.spin_once(timeout_sec=due)
-                due = self._run_due()
+                executor.spin_once(timeout_sec=due)
+                due = node.run_beside()
             except RCLError as error:
                 # The bytes of a message or request do not have its type's format.
-                self._logger.warning(
+                node.get_logger().warning(
                     f'a message could not be read: {shortened(str(error), 200)}',
                     throttle_duration_sec=_LOG_PERIOD_S,
                 )
             except InvalidHandle as error:
                 # The entity was destroyed after its event was queued. rclpy's other executors
                 # ignore InvalidHandle, too.
-                self._logger.debug(f'what was to be served is gone: {error}')
-            except BaseException as error:
-                self.failure = error
-                return
+                node.get_logger().debug(f'what was to be served is gone: {error}')
 
 
 def run_node(
@@ -330,7 +297,19 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     the node down. The exit code is 0 after an orderly end, 1 if the node refused to configure or
     activate at autostart.
     """
-    services: ServiceThread | None = None
+    closing, served = threading.Event(), Future[None]()
+
+    def serve() -> None:
+        try:
+            _serve(node, lambda: stop.requested or closing.is_set())
+            if stop.requested:
+                node.shut_down()
+            served.set_result(None)
+        except BaseException as error:
+            served.set_exception(error)
+
+    services = threading.Thread(target=serve, name='services', daemon=True)
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
     with EventsExecutor() as cycles:
         cycles.add_node(node.control_part)
         try:
@@ -339,20 +318,19 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
                 for transition in (node.trigger_configure, node.trigger_activate):
                     if transition() != TransitionCallbackReturn.SUCCESS:
                         return 0 if stop.requested else REFUSED  # the node has logged the reason
-            services = ServiceThread(
-                node.service_part, node.run_beside, lambda: stop.requested, node.shut_down
-            )
+            services.start()
             node.cycles_go_on = True
             due = 0.0
-            while services.is_alive() and rclpy.ok() and not stop.overdue:
+            while not served.done() and rclpy.ok() and not stop.overdue:
                 cycles.spin_once(timeout_sec=due)
                 due = node.run_due()
-            if services.failure is not None:
-                raise services.failure
+            if served.done():
+                served.result()  # raises the error that ended the thread
             return 0
         finally:
             node.cycles_go_on = False
-            if services is not None:
-                services.close()
+            closing.set()
+            if services.is_alive():
+                services.join(_LONGEST_END_S)  # not for ever: a callback may hang
             if rclpy.ok():
                 node.shut_down()

@@ -4,12 +4,10 @@
 
 import signal
 import sys
-import threading
 import time
 
 import numpy as np
 import pytest
-import rclpy
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -20,16 +18,9 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.control.feedforward import State
 from franka_dynamics.errors import NotStartedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.node_process import (
-    NodePart,
-    run_lifecycle,
-    run_node,
-    ServiceThread,
-    SIGNALS,
-)
+from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
 
 from .conftest import FER
-from ..processes import TIMEOUT_S
 
 # An inclined base, so that with the target fci a torque is commanded.
 OVERRIDES = [
@@ -41,9 +32,11 @@ OVERRIDES = [
 
 @pytest.fixture(autouse=True)
 def process_as_before():
-    """Restore the signal handlers after a node ran in this process."""
+    """Restore signal handlers and switch interval after a node ran in this process."""
+    interval = sys.getswitchinterval()
     handlers = {number: signal.getsignal(number) for number in SIGNALS}
     yield
+    sys.setswitchinterval(interval)
     for number, handler in handlers.items():
         signal.signal(number, handler)
 
@@ -250,37 +243,20 @@ def test_an_exception_in_a_callback_stops_arm_and_node():
     assert_stopped_in_steps(made[0].published)
 
 
-@pytest.mark.parametrize(
-    ('error', 'goes_on'),
-    [(InvalidHandle('destruction was requested'), True), (ValueError('a fault'), False)],
-)
-def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does(error, goes_on):
-    # If the control thread destroys an entity that has a queued event, rclpy raises InvalidHandle
-    # from the executor, as this callback does.
-    rclpy.init()
-    node = rclpy.create_node('served')
-    raised, again = threading.Event(), threading.Event()
+def test_an_entity_that_is_gone_ends_nothing_and_a_fault_does():
+    raised = [ValueError('a fault'), InvalidHandle('destruction was requested')]
 
-    def tick():
-        if not raised.is_set():
-            raised.set()
-            raise error
-        again.set()
+    class Broken(RecordingNode):
+        def __init__(self):
+            super().__init__()
+            self.create_timer(0.01, self.fail)
 
-    node.create_timer(0.01, tick)
-    before = sys.getswitchinterval()
-    services = ServiceThread(NodePart(node, lambda entity: True), lambda: 0.1)
-    try:
-        assert sys.getswitchinterval() <= 1e-3  # with more, torques were seen to be late
-        assert raised.wait(TIMEOUT_S)
-        if goes_on:
-            assert again.wait(TIMEOUT_S)
-            assert services.failure is None
-        else:
-            services.join(TIMEOUT_S)
-            assert services.failure is error
-    finally:
-        services.close()
-        assert sys.getswitchinterval() == before
-        node.destroy_node()
-        rclpy.shutdown()
+        def fail(self):
+            # If the control thread destroys an entity that has a queued event, rclpy raises
+            # InvalidHandle from the executor, as this callback does.
+            assert sys.getswitchinterval() <= 1e-3  # with more, torques were seen to be late
+            raise raised.pop()
+
+    with pytest.raises(ValueError, match='a fault'):
+        run_node(Broken, run_lifecycle, [])
+    assert not raised
