@@ -42,10 +42,10 @@ from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import results, solve, torque_model, verdict
 from franka_dynamics.identification.options import PRIOR_PRECISION
+from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
-from franka_dynamics.ros import node_process
 from franka_dynamics.validation import crosscheck, published, robot_model, urdf_check
 from franka_dynamics.view import scene
 
@@ -167,7 +167,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 '({} N m at joints 1 to 4 and {} N m at 5 to 7 of a Franka arm), from which',
                 tuple(float(f'{one:.2g}') for one in deviations),
             ),
-            ('under SCHED_FIFO at priority {}', (node_process.PRIORITY,)),
+            ('under SCHED_FIFO at priority {}', (REALTIME_PRIORITY,)),
         ],
         'docs/howto/policies.md': [
             ('For the first {} states', (core.GOOD_STATES,)),

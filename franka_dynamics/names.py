@@ -10,6 +10,8 @@ NO_HAND = 'none'  # as `hand`: take the hand off
 NEAREST_WITHIN_ROUNDING = 'nearest_within_rounding'
 REPAIRS = (NEAREST_WITHIN_ROUNDING,)  # of an inertial set
 FORMATS = ('urdf', 'mjcf')  # in which an arm can be written
+# SCHED_FIFO priority of control threads, as of ros2_control's controller manager: users permit it.
+REALTIME_PRIORITY = 50
 
 
 class Convention(str, Enum):

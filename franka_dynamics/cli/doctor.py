@@ -23,6 +23,7 @@ from ._say import say, terminal, write_json
 from .actions import Doctor
 from ..arm import load
 from ..errors import FrankaDynamicsError
+from ..names import REALTIME_PRIORITY
 from ..validation.robot_model import compare_with_robot, POSE, read_robot
 
 GOOD = 'good'
@@ -31,7 +32,6 @@ BAD = 'to do'  # must be corrected before use on a real arm
 _STYLES = {GOOD: 'green', NOTE: 'yellow', BAD: 'red'}
 _SIMULATED = 'simulated arm'  # a subject in ros.system_checks
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
-_PRIORITY = 50  # SCHED_FIFO priority of real-time nodes (ros/node_process.py)
 _LISTEN_S = 3.0  # time to listen to the running system
 
 
@@ -48,7 +48,7 @@ def _realtime_refusal() -> str:
     # A child process asks for SCHED_FIFO, so that `doctor` itself never runs under SCHED_FIFO.
     asked = (
         'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param('
-        f'{_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
+        f'{REALTIME_PRIORITY})); os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))'
     )
     found = subprocess.run([sys.executable, '-c', asked], capture_output=True, text=True)
     return found.stderr.strip().rpartition('\n')[2] if found.returncode else ''
@@ -64,7 +64,8 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
     yield _check(
         'real-time permission',
         not refused,
-        f'SCHED_FIFO {_PRIORITY} {f"was refused ({refused})" if refused else "is allowed"}',
+        f'SCHED_FIFO {REALTIME_PRIORITY} '
+        f'{f"was refused ({refused})" if refused else "is allowed"}',
         'add "@realtime - rtprio 99" and "@realtime - memlock unlimited" to '
         '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '
         '--cap-add=sys_nice',

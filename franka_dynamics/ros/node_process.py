@@ -41,6 +41,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..names import REALTIME_PRIORITY
 
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -87,8 +88,6 @@ def log_without_blocking() -> None:
     os.close(writer)
 
 
-# SCHED_FIFO priority of the control thread: that of ros2_control's controller manager.
-PRIORITY = 50
 # The switch is an environment variable, because it is read before a node with parameters exists.
 SWITCH = 'FRANKA_DYNAMICS_REALTIME'
 ON, OFF = 'on', 'off'
@@ -117,12 +116,12 @@ def request_realtime(default: str = ON) -> str:
     if os.environ.get(SWITCH, default) != ON:
         return ''
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     except PermissionError:
         return (
             'no real-time scheduling: this user may not use SCHED_FIFO; add '
-            f'"@realtime - rtprio {PRIORITY}" to /etc/security/limits.conf and the user to '
-            'that group, or expect late cycles on a busy machine'
+            f'"@realtime - rtprio {REALTIME_PRIORITY}" to /etc/security/limits.conf and the user '
+            'to that group, or expect late cycles on a busy machine'
         )
     except OSError as error:
         return f'no real-time scheduling: {error}'
@@ -149,8 +148,8 @@ _BELOW_CYCLE = 10  # priority of the control thread minus that of the service th
 def lower_priority() -> None:
     """Under SCHED_FIFO, give the calling thread a lower priority than the control thread."""
     if os.sched_getscheduler(0) == os.SCHED_FIFO:
-        # The thread that started this one may have a priority above PRIORITY.
-        priority = min(PRIORITY, os.sched_getparam(0).sched_priority)
+        # The thread that started this one may have a priority above REALTIME_PRIORITY.
+        priority = min(REALTIME_PRIORITY, os.sched_getparam(0).sched_priority)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(max(1, priority - _BELOW_CYCLE)))
 
 

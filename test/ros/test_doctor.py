@@ -151,7 +151,7 @@ def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
 
 def chrt_may(*before):
     """Return whether util-linux's chrt may run a process under SCHED_FIFO."""
-    asked = [*before, 'chrt', '--fifo', str(machine._PRIORITY), 'true']
+    asked = [*before, 'chrt', '--fifo', str(machine.REALTIME_PRIORITY), 'true']
     return subprocess.run(asked, capture_output=True).returncode == 0
 
 
