@@ -3,7 +3,6 @@
 """Faulty recordings are named with joint and figures; sound ones are not."""
 
 from dataclasses import replace
-import re
 
 import numpy as np
 import pytest
@@ -11,6 +10,8 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import faults, suspicions
+
+from ..agreement import refuses
 
 FER = load('fer')
 
@@ -26,11 +27,6 @@ def test_nothing_is_suspected_in_sound_recordings(sound, fer_recording, fer_1khz
     for recording in (sound, fer_recording, fer_1khz_recording):
         for arm in (FER, load('fer', 'franka_description'), replace(FER, joints=joints)):
             assert suspicions(recording, arm) == ()
-
-
-def assert_said(sentence, said):
-    """Require a sentence; '...' in `said` stands for any text."""
-    assert re.fullmatch('.*'.join(map(re.escape, said.split('...'))), sentence), sentence
 
 
 def at(field, joint, value, rows=slice(None)):
@@ -55,61 +51,40 @@ def times(field, factor, joint=slice(None)):
     return edit
 
 
-# What is said of a sound recording with one change.
-ODD = {
-    'the effort of fer_joint7 is 0 in every message (1 of 7 joints): not mea...': at(
-        'effort', 6, 0.0
-    ),
-    'the effort of fer_joint4 is -500 N m at 3.00 s, far beyond its limit of 87 N m (1 ...': at(
-        'effort', 3, -500.0, 90
-    ),
-    'positions reach 157.3 on fer_joint6...they look like degrees...-unit deg...': times(
-        'q', 180.0 / np.pi
-    ),
-    'positions reach 7 on fer_joint4, whose limit is -0.0698 rad: they...': at('q', 3, 7.0, 90),
-    'the position of fer_joint4 jumps by 1.81 rad at 3.00 s, 25 ...(2 such ...': at(
-        'q', 3, 0.0, 90
-    ),
-    'velocities do not match positions...fer_joint3 is 0 times...(1 of 7 ...': at('q', 2, 0.0),
-    'velocities do not match positions...fer_joint5 is -1 times the rate...(1 of 7 ...': times(
-        'dq', -1.0, 4
-    ),
-}
-
-
-@pytest.mark.parametrize('said', ODD)
-def test_what_is_odd_is_told_with_joint_and_figures(sound, said):
-    first, *others = suspicions(ODD[said](sound), FER)
-    assert_said(first, said)
+@pytest.mark.parametrize(
+    ('change', 'names'),
+    [
+        (at('effort', 6, 0.0), ('effort of fer_joint7 is 0', '1 of 7')),
+        (at('effort', 3, -500.0, 90), ('effort of fer_joint4 is -500', '3.00 s', '87 N m', '(1 ')),
+        (times('q', 180.0 / np.pi), ('157.3 on fer_joint6', '--position-unit deg')),
+        (at('q', 3, 7.0, 90), ('positions reach 7 on fer_joint4', '-0.0698')),
+        (at('q', 3, 0.0, 90), ('fer_joint4 jumps by 1.81 rad', '3.00 s', '25 times', '(2 ')),
+        (at('q', 2, 0.0), ('velocity of fer_joint3 is 0 times', '1 of 7')),
+        (times('dq', -1.0, 4), ('velocity of fer_joint5 is -1 times', '1 of 7')),
+    ],
+)
+def test_what_is_odd_is_told_with_joint_and_figures(sound, change, names):
+    first, *others = suspicions(change(sound), FER)
+    assert [name for name in names if name not in first] == [], first
     # Motions of wrong positions are impossible in other ways, too.
-    assert not others or said.startswith('positions')
-
-
-VELOCITY, ALL = 'velocities do not match positions: ', '(7 of 7 joints are wrong); friction...'
+    assert not others or first.startswith('positions')
 
 
 @pytest.mark.parametrize('factor', [100.0, 0.0, -1.0])
 def test_a_factor_of_every_velocity_is_told(sound, factor):
     (found,) = faults(times('dq', factor)(sound), FER)
-    assert_said(found, f'{VELOCITY}... times the ...{ALL}')
+    assert '7 of 7 joints' in found
     told = float(found.partition(' is ')[2].partition(' times')[0])
     assert told == pytest.approx(factor, rel=0.02)
-
-
-@pytest.mark.parametrize('share', [0.85, 0.6])
-def test_a_clipped_effort_is_told_far_below_its_limit(sound, share):
-    most = share * np.abs(sound.effort).max(axis=0)
-    found = faults(replace(sound, effort=np.clip(sound.effort, -most, most)), FER)
-    assert found and all('clipped' in one for one in found)
-    # Rounding alone makes no plateau.
-    assert faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
 
 
 @pytest.mark.parametrize(('part', 'told'), [(0.9, True), (0.995, False)])
 def test_an_effort_at_its_extreme_in_a_twentieth_of_the_messages_is_clipped(sound, part, told):
     most = np.quantile(np.abs(sound.effort), part, axis=0)
     found = faults(replace(sound, effort=np.clip(sound.effort, -most, most)), FER)
-    assert any('clipped' in one for one in found) is told
+    assert bool(found) is told and all('clipped' in one for one in found)
+    # Rounding alone makes no plateau.
+    assert faults(replace(sound, effort=0.2 * np.round(sound.effort / 0.2)), FER) == ()
 
 
 @pytest.mark.parametrize(('wander', 'refused'), [(0.03, False), (0.12, True)])
@@ -144,5 +119,5 @@ def test_a_resting_arms_noisy_velocity_is_not_suspected(simulate):
 
 
 def test_effort_of_zero_is_refused(sound):
-    with pytest.raises(RecordingError, match='effort is zero in every message, as many drivers'):
+    with refuses(RecordingError, 'effort'):
         suspicions(replace(sound, effort=np.zeros_like(sound.effort)), FER)

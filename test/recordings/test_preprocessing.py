@@ -15,6 +15,8 @@ from franka_dynamics.recordings.preprocessing import (
 )
 from franka_dynamics.recordings.recording import Recording
 
+from ..agreement import refuses
+
 INSIDE = slice(30, -30)
 SLOW_HZ = 0.3  # far inside the pass band: order 4 at 3 Hz keeps all but (0.3 / 3)^4 = 1e-4 of it
 
@@ -75,16 +77,17 @@ def test_noise_above_half_the_new_rate_is_not_folded_back():
     assert np.abs(folded).max() > 0.4
 
 
-def test_no_samples_are_made_up_inside_a_gap():
+def test_no_samples_are_made_up_inside_a_gap_and_a_short_piece_is_left_out():
     whole = sinusoid()
-    # Less than half a period of the cut-off is no gap, so that only two of the three are gaps.
-    lost = np.abs(np.subtract.outer(whole.time, (3.25, 5.5, 8.75))) < (0.25, 0.05, 0.75)
-    motion = prepare(whole.part(~lost.any(axis=1)))
-    assert not ((motion.time > 7.7) & (motion.time < 9.8)).any()
+    # Less than half a period of the cut-off is no gap, and the last half second is too short.
+    gaps = (3.25, 0.25), (5.5, 0.05), (8.75, 0.75), (18.5, 1.0)
+    lost = [np.abs(whole.time - middle) < half for middle, half in gaps]
+    motion = prepare(whole.part(~np.any(lost, axis=0)))
+    assert not ((motion.time > 7.7) & (motion.time < 9.8)).any() and motion.time.max() < 17.5
     np.testing.assert_array_equal(np.unique(motion.piece), [0, 1, 2])
-    assert motion.remarks == (
-        'bag has 2 gaps, the longest of 1.50 s at 8.00 s; its pieces are filtered separately',
-    )
+    gap, short = motion.remarks
+    assert '3 gaps' in gap and '2.00 s at 17.50 s' in gap
+    assert '0.50 s at 19.50 s' in short and 'left out' in short
     np.testing.assert_allclose(motion.ddq, truth(motion)[2], rtol=0.0, atol=0.25)
 
 
@@ -102,41 +105,20 @@ def test_zero_efforts_are_idle_from_a_tenth_of_a_second_on(zeros, left_out):
     assert len(without_idle_effort(replace(whole, effort=effort))) == len(whole) - left_out
 
 
-def test_a_short_piece_between_gaps_is_left_out_and_said():
-    whole = sinusoid()
-    kept = np.flatnonzero((whole.time < 10.0) | ((whole.time > 12.0) & (whole.time < 12.5)))
-    motion = prepare(whole.part(kept))
-    assert motion.time.max() < 10.0
-    assert motion.remarks == (
-        'bag has 1 gap, the longest of 2.07 s at 9.97 s; its pieces are filtered separately',
-        'the piece of 0.43 s at 12.03 s is too short to be filtered and was left out',
-    )
-
-
-def test_time_counts_from_the_first_message_also_if_its_effort_is_idle():
-    whole = sinusoid()
-    motion = prepare(replace(whole, effort=whole.effort * (whole.time[:, None] > 3.0)))
-    np.testing.assert_allclose(motion.q[INSIDE], truth(motion)[0][INSIDE], rtol=0.0, atol=2e-3)
-
-
 @pytest.mark.parametrize(
-    ('recording', 'options', 'sentence'),
+    ('recording', 'options', 'names'),
     [
-        (
-            {'rate': 5.0},
-            {},
-            r'message every 0\.2 s, too few for a cut-off of 3 Hz; choose one below 2\.5 Hz',
-        ),
-        ({'duration': 1.0}, {}, r'no stretch without gaps of at least 1\.6 s \(it lasts 1\.00 s'),
-        ({}, {'cutoff': 15.0}, r'cut-off is 15\.0 Hz; it must lie between 0 and .* 15 Hz'),
-        ({}, {'cutoff': float('nan')}, 'cut-off is nan'),
-        ({}, {'cutoff': 0.0}, r'cut-off is 0\.0'),
-        ({}, {'rate': -1.0}, r'sampling rate is -1\.0 Hz; it must be positive'),
-        ({}, {'trim': -0.1}, r'trim is -0\.1 s; it cannot be negative'),
+        ({'rate': 5.0}, {}, ('0.2 s', '3 Hz', '2.5 Hz')),
+        ({'duration': 1.0}, {}, ('1.6 s', '1.00 s')),
+        ({}, {'cutoff': 15.0}, ('cut-off is 15.0', '15 Hz')),
+        ({}, {'cutoff': float('nan')}, ('cut-off is nan',)),
+        ({}, {'cutoff': 0.0}, ('cut-off is 0.0',)),
+        ({}, {'rate': -1.0}, ('rate is -1.0',)),
+        ({}, {'trim': -0.1}, ('trim is -0.1',)),
     ],
 )
-def test_recordings_and_options_that_fit_no_filter_are_refused(recording, options, sentence):
-    with pytest.raises(RecordingError, match=sentence):
+def test_recordings_and_options_that_fit_no_filter_are_refused(recording, options, names):
+    with refuses(RecordingError, *names):
         prepare(sinusoid(**recording), SignalOptions(**options))
 
 

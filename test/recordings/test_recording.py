@@ -14,6 +14,8 @@ from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.recording import read_pieces, read_recording, write_recording
 from franka_dynamics.recordings.unclosed import closed_copy
 
+from ..agreement import refuses
+
 FER = load('fer')
 FIELDS = ('position', 'velocity', 'effort')
 GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
@@ -111,38 +113,68 @@ def test_received_stamps_order_a_motion_whose_own_are_frozen(
     frozen = [{**message, 'stamp_ns': 0} for message in messages]
     received = [10**9 + i * 10**7 for i in range(len(frozen))]
     bag = write_joint_states(tmp_path / 'bag', frozen, received_ns=received)
-    with pytest.raises(RecordingError, match=r'message 2: the stamp 0.* --stamps received'):
+    with refuses(RecordingError, 'message 2', 'stamp 0', '--stamps received'):
         read_recording(bag, FER.joint_names)
     actual = read_recording(bag, FER.joint_names, stamps='received')
     np.testing.assert_array_equal(actual.stamp_ns, received)
 
 
 ALL = ('name', *FIELDS)
-STAMP = ': the stamp {0} does not come after {0} of message 2'.format('1700000000.033333333 s')
+FINGERS = ['fer_finger_joint1', 'fer_finger_joint2']
+
+
+def in_third(edit, *fields):
+    """Return a function that edits fields of the third of some messages."""
+
+    def edited(sent):
+        sent[2].update({field: edit(sent[2][field]) for field in fields})
+        return sent
+
+    return edited
+
+
+def of_joints(names):
+    """Return a function that gives messages other names, after a message of a gripper."""
+
+    def renamed(sent):
+        first = {**GRIPPER, 'stamp_ns': sent[0]['stamp_ns'] - 1}
+        return [first, *({**message, 'name': names} for message in sent)]
+
+    return renamed
 
 
 @pytest.mark.parametrize(
-    ('fields', 'edit', 'sentence'),
+    ('edit', 'names'),
     [
-        (ALL, lambda x: x[:-1], ' has no joint fer_joint7; it names fer_joint1'),
-        (ALL, lambda x: (*x, x[2]), ' names the joint fer_joint3 more than once'),
-        (['position'], lambda q: [*q[:3], np.nan, *q[4:]], ': position of fer_joint4 is nan;'),
-        (['position'], lambda q: q[:6], ': position has 6 values for 7 joint names; the message'),
-        (['velocity'], lambda _: [], ': velocity has 0 values for 7 joint names; record a topic'),
-        (['effort'], lambda _: [], ': effort has 0 values for 7 joint names; without measured'),
-        (['stamp_ns'], lambda ns: ns - 33_333_334, STAMP),
+        (in_third(lambda x: x[:-1], *ALL), ('message 3', 'no joint fer_joint7', 'fer_joint1')),
+        (in_third(lambda x: (*x, x[2]), *ALL), ('message 3', 'fer_joint3 more than once')),
+        (
+            in_third(lambda q: [*q[:3], np.nan, *q[4:]], 'position'),
+            ('message 3', 'position of fer_joint4 is nan'),
+        ),
+        (in_third(lambda q: q[:6], 'position'), ('message 3', 'position has 6 values for 7')),
+        (in_third(lambda _: [], 'velocity'), ('message 3', 'velocity has 0 values for 7')),
+        (in_third(lambda _: [], 'effort'), ('message 3', 'effort has 0 values for 7')),
+        (
+            in_third(lambda ns: ns - 33_333_334, 'stamp_ns'),
+            ('message 3', 'message 2', '1700000000.033333333'),
+        ),
+        (lambda sent: [], ('no messages',)),
+        (lambda sent: sent[:1], ('single state',)),
+        *(
+            (of_joints(names), ('62', 'fer_joint1', *names[:2], '--joint-names', '--topic'))
+            for names in ([f'panda_joint{k}' for k in range(1, 8)], FINGERS)
+        ),
     ],
 )
-def test_a_faulty_message_is_named_with_its_value(
-    messages, write_joint_states, tmp_path, fields, edit, sentence
+def test_messages_that_give_no_motion_are_refused_naming_them(
+    messages, write_joint_states, tmp_path, edit, names
 ):
-    messages[2].update({field: edit(messages[2][field]) for field in fields})
     # Bags are in the order of the recorder's clock, whatever the messages' stamps are.
-    bag = write_joint_states(tmp_path / 'bag', messages, received_ns=range(len(messages)))
-    with pytest.raises(RecordingError) as raised:
+    sent = edit(messages)
+    bag = write_joint_states(tmp_path / 'bag', sent, received_ns=range(len(sent)))
+    with refuses(RecordingError, bag, *names):
         read_recording(bag, FER.joint_names)
-    assert f'message 3{sentence}' in str(raised.value)
-    assert str(bag) in str(raised.value)
 
 
 def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
@@ -166,65 +198,29 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
 def test_a_topic_not_there_lists_those_with_joint_states(messages, write_joint_states, tmp_path):
     bag = write_joint_states(tmp_path / 'bag', messages, topic='/left/joint_states')
     assert read_recording(bag, FER.joint_names).topic == '/left/joint_states'
-    said = r'has no sensor_msgs/msg/JointState on /other; joint states are on /left/joint_states\.'
-    with pytest.raises(RecordingError, match=said):
+    with refuses(RecordingError, 'on /other', 'on /left/joint_states'):
         read_recording(bag, FER.joint_names, topic='other')
 
 
 @pytest.mark.parametrize(
-    'names', [[f'panda_joint{k}' for k in range(1, 8)], ['fer_finger_joint1', 'fer_finger_joint2']]
-)
-def test_another_arms_bag_lists_the_names_found_there(
-    names, messages, write_joint_states, tmp_path
-):
-    first = {**GRIPPER, 'stamp_ns': messages[0]['stamp_ns'] - 1}
-    others = [{**message, 'name': names} for message in messages]
-    bag = write_joint_states(tmp_path / 'bag', [first, *others])
-    with pytest.raises(RecordingError) as raised:
-        read_recording(bag, FER.joint_names)
-    said = str(raised.value)
-    assert 'none of the 62 messages has the joints fer_joint1' in said
-    assert f'names {names[0]}, {names[1]}' in said
-    assert '--joint-names' in said and '--topic' in said
-
-
-@pytest.mark.parametrize(
-    ('count', 'sentence'), [(0, 'holds no messages'), (1, 'holds a single state of the arm')]
-)
-def test_a_bag_of_too_few_messages_says_so(
-    messages, write_joint_states, tmp_path, count, sentence
-):
-    bag = write_joint_states(tmp_path / 'bag', messages[:count])
-    with pytest.raises(RecordingError, match=sentence):
-        read_recording(bag, FER.joint_names)
-
-
-@pytest.mark.parametrize(
-    ('storage', 'file', 'edit', 'single_file', 'sentence'),
+    ('storage', 'file', 'edit', 'single_file', 'name'),
     [
-        ('mcap', 'bag.mcap', lambda x: x[: len(x) // 2], False, r'cut short|holds no t'),
-        ('mcap', 'bag.mcap', lambda x: x[: len(x) // 20], True, r'cut short|holds no t'),
-        ('sqlite3', 'bag.db3', lambda x: x[: len(x) * 9 // 10], False, r'cut short|holds no t'),
+        ('mcap', 'bag.mcap', lambda x: x[: len(x) // 2], False, 'cut short'),
+        ('mcap', 'bag.mcap', lambda x: x[: len(x) // 20], True, 'no topics'),
+        ('sqlite3', 'bag.db3', lambda x: x[: len(x) * 9 // 10], False, 'cut short'),
         ('sqlite3', 'bag.db3', lambda _: b'', True, 'is empty'),
-        ('mcap', 'metadata.yaml', lambda _: b'', False, r'leaves such a file: .*record again\.$'),
-        ('mcap', 'metadata.yaml', lambda _: b'\xff', False, r'such a file: .*record again\.$'),
-        (
-            'mcap',
-            'metadata.yaml',
-            lambda x: x.replace(b'301', b'302'),
-            False,
-            'index promises 302',
-        ),
+        ('mcap', 'metadata.yaml', lambda _: b'\xff', False, 'record again'),
+        ('mcap', 'metadata.yaml', lambda x: x.replace(b'301', b'302'), False, '302'),
         ('sqlite3', 'metadata.yaml', None, False, 'was not closed'),
     ],
 )
-def test_a_damaged_bag_says_so(simulate, tmp_path, storage, file, edit, single_file, sentence):
+def test_a_damaged_bag_says_so(simulate, tmp_path, storage, file, edit, single_file, name):
     bag = written(simulate(FER, duration=10.0), tmp_path, storage)
     data = (bag / file).read_bytes()
     (bag / file).unlink()
     if edit is not None:
         (bag / file).write_bytes(edit(data))
-    with pytest.raises(RecordingError, match=sentence):
+    with refuses(RecordingError, bag, name):
         read_recording(bag / file if single_file else bag, FER.joint_names)
 
 
@@ -261,5 +257,5 @@ def test_a_last_record_that_ends_with_the_file_is_kept(tmp_path, lost, kept):
 def test_a_path_that_is_no_bag_is_refused_by_name(tmp_path, name):
     (tmp_path / 'notes.txt').write_text('no bag')
     (tmp_path / 'folder').mkdir()
-    with pytest.raises(RecordingError, match=rf'{name} is no bag(?!.*killed)'):
+    with refuses(RecordingError, f'{name} is no bag'):
         read_recording(tmp_path / name, FER)
