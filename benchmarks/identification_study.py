@@ -38,7 +38,7 @@ from franka_dynamics.simulation.model_trial import draw_plant
 from franka_dynamics.simulation.mujoco_model import build_mujoco
 
 sys.path.append(str(Path(__file__).parents[1] / 'test'))
-from slow_work import least_jerk_work
+from made_recordings import least_jerk_work
 
 ARM = load('fr3', hand='franka_hand')
 OPTIONS = IdentificationOptions()

@@ -203,37 +203,10 @@ def identified(prepared):
 
 @pytest.fixture(scope='session')
 def simulate():
-    """
-    Return a function that makes the recording an arm with a given model would give.
+    """Return `simulate` of made_recordings, which imports what many tests do not need."""
+    from .made_recordings import simulate
 
-    Positions are a seeded Fourier series within the limits, velocities its exact derivative;
-    torques come from the Newton-Euler recursion in DH frames, to which noise can be added.
-    """
-    from franka_dynamics.arm.friction import friction_along
-    from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-    from franka_dynamics.recordings.recording import Recording
-
-    def make(arm, *, duration=12.0, rate=30.0, noise=0.0, friction=None, seed=0):
-        rng = np.random.default_rng(seed)
-        time = np.arange(round(duration * rate) + 1) / rate
-        harmonics = 2.0 * np.pi * np.array([0.1, 0.2, 0.3, 0.4, 0.5])
-        phase = np.multiply.outer(time, harmonics)
-        a, b = rng.uniform(-1.0, 1.0, (2, len(harmonics), arm.n))
-        # The middle of each joint's range, and at most 0.8 of the way to its ends.
-        middle = 0.5 * (arm.limit('upper') + arm.limit('lower'))
-        reach = 0.4 * (arm.limit('upper') - arm.limit('lower'))
-        scale = reach / (np.abs(a) + np.abs(b)).sum(axis=0)
-        q = middle + scale * (np.sin(phase) @ a + np.cos(phase) @ b)
-        dq = scale * ((harmonics * np.cos(phase)) @ a - (harmonics * np.sin(phase)) @ b)
-        ddq = -scale * ((harmonics**2 * np.sin(phase)) @ a + (harmonics**2 * np.cos(phase)) @ b)
-        effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
-        if friction is not None:
-            effort = effort + friction_along(friction, q, dq)
-        effort = effort + noise * rng.standard_normal(effort.shape)
-        stamp_ns = 1_700_000_000_000_000_000 + np.round(time * 1e9).astype(np.int64)
-        return Recording('simulated', '/joint_states', arm.joint_names, stamp_ns, q, dq, effort)
-
-    return make
+    return simulate
 
 
 @pytest.fixture

@@ -16,8 +16,6 @@ from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.urdf.writer import save
 
-from ..foreign_logs import carried, teleoperated
-
 FER = load('fer')
 HEADER = 't,' + ','.join(f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8))
 COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
@@ -165,8 +163,14 @@ def test_the_guard_would_stop_a_push_and_says_when(simulate, write, answered, fi
     assert f'after {guard["stopped"]:.1f} s' in answered(QUICK, bag)[1]
 
 
-def test_bounds_are_learnt_into_a_parameter_file(tmp_path, write, answered):
-    bag, file = write(teleoperated(load('fr3'), 24.0, seconds=12.0)), tmp_path / 'guard.yaml'
+def test_bounds_are_learnt_into_a_parameter_file(simulate, tmp_path, write, answered):
+    # Given a joint whose torque sensor sees vibrations in bursts, as teleoperated arms have them.
+    arm, file = load('fr3'), tmp_path / 'guard.yaml'
+    recording = simulate(arm, rate=100.0, friction=arm.friction, noise=0.05)
+    bursts = np.maximum(0.0, np.sin(2.0 * np.pi * 0.2 * recording.time)) ** 4
+    effort = recording.effort.copy()
+    effort[:, 3] += 24.0 * bursts * np.sin(2.0 * np.pi * 12.0 * recording.time)
+    bag = write(recording, effort=effort)
     assert answered(f'{REPLAY} --arm fr3 --hand none --learn', file, bag)[0] == 0
     guard = yaml.safe_load(file.read_text())['/**']['ros__parameters']['guard']
     assert guard['joint_factors'][3] > 1.2
@@ -191,9 +195,9 @@ def torque(q):
 
 
 @pytest.fixture
-def pushed(tmp_path):
+def pushed(simulate, tmp_path):
     """Return the bag of an arm with a hand that pushes all the time."""
-    recording = carried(HELD)
+    recording = simulate(HELD, rate=100.0, friction=HELD.friction)
     effort = recording.effort + torque(recording.q)
     write_recording(replace(recording, effort=effort), tmp_path / 'bag')
     return tmp_path / 'bag'

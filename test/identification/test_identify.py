@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
@@ -17,7 +18,7 @@ from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import conclusion, details
 
 from ..arms import drawn_around, first_joints
-from ..slow_work import drawn_friction, slow_work
+from ..made_recordings import drawn_friction, slow_work
 
 FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
@@ -98,6 +99,22 @@ def test_unseen_half_of_a_real_arm_is_predicted(prepared):
     assert result.arm_score.test.E < 0.38 and result.improvement.better
     assert result.published[0].test.E == pytest.approx(0.458, abs=5e-3)
     assert result.unseen == 1
+
+
+def test_behind_strong_gears_the_inertias_decide(simulate):
+    # Without friction both sets are off by the gears' torque, and the published one is nearer.
+    arm, gears = first_joints(FER, 3), np.array([35.0, 35.0, 20.0])
+    friction = ViscousCoulombFriction(0.1 * gears, gears, np.zeros(3))
+    truth = drawn_around(arm, 19, size=0.2)
+    log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
+    result = identify([ready(log, arm, SIMPLE)], arm, [arm], SIMPLE)
+    assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
+    assert result.accepted
+    np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
+    gravity, before, expected = (
+        NewtonEulerModel(one).gravity(FER.home[:3]) for one in (result.arm, arm, truth)
+    )
+    assert np.linalg.norm(gravity - expected) < 0.5 * np.linalg.norm(before - expected)
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
-from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.verdict import (
@@ -20,13 +19,10 @@ from franka_dynamics.identification.verdict import (
     Verdict,
 )
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.report.verdict import headline, verdict_lines
 
 from ..arms import drawn_around, first_joints
-from ..foreign_logs import geared, START_NS
-from ..foreign_logs import motion as smooth_motion
-from ..slow_work import with_load
+from ..made_recordings import recorded, smooth_motion, with_load
 
 FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
@@ -271,7 +267,7 @@ def stuck_at_first(seed, seconds=30.0, rest=3.0, rate=100.0):
     """Return the log of an arm that stands still for `rest` [s], with any static friction."""
     rng = np.random.default_rng(seed)
     most = 0.04 * FER.limit('effort')
-    fine, *moves = smooth_motion(FER, seconds, 10.0 * rate, seed, 0.4)
+    fine, *moves = smooth_motion(FER, seconds, 10.0 * rate, seed)
     time = np.arange(round(seconds * rate)) / rate
     moving = np.maximum(time - rest, 0.0)
     speed = np.minimum(moving, 1.0)  # of the way along the motion; it grows for a second
@@ -280,12 +276,11 @@ def stuck_at_first(seed, seconds=30.0, rest=3.0, rate=100.0):
     growing = (0.0 < moving) & (moving < 1.0)
     ddq = ddq * speed[:, None] ** 2 + dq * growing[:, None]
     dq = dq * speed[:, None]
-    effort = NewtonEulerModel(drawn_around(FER, seed, size=0.05)).inverse_dynamics(q, dq, ddq)
-    effort += friction_along(ViscousCoulombFriction(0.1 * most, most, np.zeros(7)), q, dq)
-    effort += np.outer(moving == 0.0, most * rng.uniform(-1.0, 1.0, 7))
-    effort += 0.2 * rng.standard_normal(q.shape)
-    stamp_ns = START_NS + np.round(time * 1e9).astype(np.int64)
-    return Recording('stuck', '/joint_states', FER.joint_names, stamp_ns, q, dq, effort)
+    friction = ViscousCoulombFriction(0.1 * most, most, np.zeros(7))
+    truth = drawn_around(FER, seed, size=0.05)
+    log = recorded(truth, time, q, dq, ddq, friction=friction, noise=0.2, rng=rng)
+    stuck = np.outer(moving == 0.0, most * rng.uniform(-1.0, 1.0, 7))
+    return replace(log, effort=log.effort + stuck)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -305,9 +300,14 @@ def of_a_drawn_arm(name, seed, size, change):
     """Return the verdict on a changed log of an arm drawn around a shipped one, behind gears."""
     arm = load(name, hand='none')
     sets = [load(name, one, hand='none') for one in available_sets(name)]
-    real = replace(drawn_around(arm, 700 + seed, size=size), friction=None)
     rubbing = 0.01 * arm.limit('effort')
-    log = geared(real, rubbing, rate=100.0, seed=70 + seed, noise=0.3, widest=0.4)
+    log = recorded(
+        drawn_around(arm, 700 + seed, size=size),
+        *smooth_motion(arm, 30.0, 100.0, 70 + seed),
+        friction=ViscousCoulombFriction(0.1 * rubbing, rubbing, np.zeros(arm.n)),
+        noise=0.3,
+        rng=np.random.default_rng(70 + seed),
+    )
     model = IdentificationOptions().torque_model(arm)
     motion = prepare(log, columns=model.friction.columns)
     return of_motion(change(motion), model, arm, sets, 'log')
