@@ -174,7 +174,7 @@ docs: $(VENV)/docs-ready
 	@echo docs/_build/index.html
 
 fuzz: setup
-	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_fuzz_bytes.py test/codegen/test_cpp_package.py -k 'bytes or whatever or whole'
+	@FRANKA_DYNAMICS_FUZZ=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q test/ros/test_messages.py test/codegen/test_cpp_package.py -k 'bytes or whatever or whole'
 
 broken-logs: setup
 	@$(BIN)/python benchmarks/broken_logs.py \

@@ -43,7 +43,7 @@ def differences(function, size, step):
 def refuses(error, *names):
     """Fail unless an error of this kind is raised, in whose sentence all of `names` stand."""
     with pytest.raises(error) as refusal:
-        yield
+        yield refusal
     said = str(refusal.value)
     assert [name for name in names if str(name) not in said] == [], said
     assert len(said) < 500 and '\n' not in said, said

@@ -31,46 +31,29 @@ sys.exit(main(['view', '--port', '0']))
 ATOL_NM = 1e-12  # two formulations: 2e-14 measured
 
 
-@pytest.fixture
-def view():
-    with LiveView(FER, 'joint_states', 'feedforward') as view:
-        yield view
-
-
-def test_gravity_from_joint_states_alone_is_our_own_models(view, arm, probe):
-    arm.wait_for_listener()
-    measured = [1.0] * 7  # all zeros would be no effort
-    seen = []
-
-    def shown():
-        arm.send(2, effort=measured)
-        seen.append(view.read())
-        return seen[-1]
-
-    probe.until(shown, 'a state')
-    state = seen[-1]
-    np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
-    np.testing.assert_allclose(state.torques[GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM)
-    assert MEASURED in state.torques and EXTERNAL not in state.torques
-    assert state.time >= 0.0
-
-
-def test_a_nodes_terms_in_another_order_are_taken_by_name(view, arm, probe):
+def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm, probe):
     publisher = probe.create_publisher(JointState, 'feedforward/external_torque', 1)
-    torque, shown = np.arange(7.0), []
-    message = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))
+    torque, seen = np.arange(7.0), []
+    term = JointState(name=list(FER.joint_names)[::-1], effort=list(torque[::-1]))
 
-    def read():
-        message.header.stamp = arm.message().header.stamp
-        publisher.publish(message)
-        state = view.read()
-        if state is not None and EXTERNAL in state.torques:
-            shown.append(state.torques[EXTERNAL])
-        return shown
+    def shown(name, with_term):
+        arm.send(2, effort=[1.0] * 7)  # all zeros would be no effort
+        if with_term:
+            term.header.stamp = arm.message().header.stamp
+            publisher.publish(term)
+        seen.append(view.read())
+        return seen[-1] is not None and name in seen[-1].torques
 
-    arm.wait_for_listener()
-    arm.until(read, 'the external torque')
-    np.testing.assert_array_equal(shown[-1], torque)
+    with LiveView(FER, 'joint_states', 'feedforward') as view:
+        arm.wait_for_listener()
+        probe.until(lambda: shown(GRAVITY, with_term=False), 'a state')
+        state = seen[-1]
+        np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
+        np.testing.assert_allclose(state.torques[GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM)
+        assert MEASURED in state.torques and EXTERNAL not in state.torques
+        assert state.time >= 0.0
+        probe.until(lambda: shown(EXTERNAL, with_term=True), 'the external torque')
+    np.testing.assert_array_equal(seen[-1].torques[EXTERNAL], torque)
 
 
 def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm, probe):

@@ -7,10 +7,7 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from franka_dynamics.errors import DescriptionError, SettingsError, UrdfError
 from franka_dynamics.ros.messages import DESCRIPTION_QOS
-from franka_dynamics.ros.model_source import resolve_model
-from franka_dynamics.ros.parameter_tables import table
 from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import FER, FER_GRAVITY
@@ -41,24 +38,6 @@ def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
     describe(urdf.replace('<robot ', '<!-- another --><robot ', 1))
     arm.until_says('feedforward: Command', 'robot_description has changed')
     arm.until_says('feedforward: Command', 'silent')
-
-
-@pytest.mark.parametrize(
-    ('changes', 'sentence'),
-    [
-        ({'urdf_file': '/nowhere.urdf'}, 'model_source is robot_description'),
-        ({'urdf_file': '/no.urdf', 'model_source': 'description'}, 'model_source is description'),
-        ({'model_source': 'urdf_file'}, 'leave urdf_file empty'),
-        ({'model_source': 'urdf_file', 'urdf_file': '/no.urdf'}, '/no.urdf cannot be read: No'),
-        ({'inertial_set': 'gaz2019'}, 'inertials are those of the URDF; leave inertial_set empty'),
-        ({'robot_description_timeout': 0.5}, '/robot_description did not arrive within 0.5 s'),
-    ],
-)
-def test_a_model_source_at_fault_is_refused_by_name(probe, changes, sentence):
-    values = {spec.name: spec.default for spec in table('feedforward')}
-    values |= {'model_source': 'robot_description'} | changes
-    with pytest.raises((SettingsError, DescriptionError, UrdfError), match=sentence):
-        resolve_model(probe, values, lambda: False)
 
 
 def test_a_description_of_another_arm_is_refused_by_its_link(start_node, describe, commands):

@@ -4,7 +4,6 @@
 
 import json
 
-from builtin_interfaces.msg import Time
 import numpy as np
 import pytest
 import rclpy
@@ -13,7 +12,6 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import observer
 from franka_dynamics.ros.observer import at_fault, NodeView, Observer, resolved, Status
 
@@ -76,39 +74,22 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
         np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9)
 
 
-def told(subject, values, level='OK', message='as it should be'):
-    return Status('left/feedforward', subject, level, message, values)
+def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_told():
+    def view(heard, level='OK', message='as it should be'):
+        one = NodeView('left/feedforward')
+        values = {'published': '500', 'latency p50 [us]': '103.5', 'age [ms]': 'nan'}
+        one.take(Status(one.name, 'Command', level, message, values), heard)
+        return one
 
-
-def command(published, *fault):
-    return told('Command', {'published': str(published), 'latency p50 [us]': '103.5'}, *fault)
-
-
-def arm(now=10.0):
-    view = NodeView('left/feedforward')
-    limits = {'torque limit, a [N m]': '87', 'torque limit, b [N m]': '12'}
-    states = {'rate [Hz]': '1000', 'age [ms]': 'nan'}
-    for one in (told('Joint states', states), command(500), told('Arm', limits)):
-        view.take(one, now)
-    torques = JointState(name=('a', 'b'), effort=(1.5, float('nan')))
-    torques.header.stamp = Time(sec=3, nanosec=250_000_000)
-    view.torques['gravity'] = torques
-    return view
-
-
-def test_a_views_json_has_numbers_and_null_for_unknown():
-    data = json.loads(json.dumps(arm().as_dict(10.5), allow_nan=False))
-    assert data['node'] == 'left/feedforward'
-    assert data['torque_limits'] == {'a': 87.0, 'b': 12.0}
-    assert data['torques']['gravity'] == {'stamp': 3.25, 'effort': {'a': 1.5, 'b': None}}
-    assert data['statuses']['Joint states']['values'] == {'rate [Hz]': 1000, 'age [ms]': None}
+    shown = view(10.0)
+    shown.torques['gravity'] = JointState(name=('a', 'b'), effort=(1.5, float('nan')))
+    data = json.loads(json.dumps(shown.as_dict(10.5), allow_nan=False))
+    assert data['torques']['gravity']['effort'] == {'a': 1.5, 'b': None}
+    values = data['statuses']['Command']['values']
+    assert values == {'published': 500, 'latency p50 [us]': 103.5, 'age [ms]': None}
     assert data['silent'] is False
-
-
-def test_a_silent_node_and_an_error_are_each_told():
-    silent, broken, fine = arm(now=1.0), arm(), arm()
-    broken.take(command(1, 'ERROR', 'somebody else commands'), 10.0)
-    assert at_fault([fine, broken, silent], 10.0) == [
+    broken = view(10.0, 'ERROR', 'somebody else commands')
+    assert at_fault([shown, broken, view(1.0)], 10.0) == [
         'left/feedforward: Command: somebody else commands',
         'left/feedforward has been silent for 9.0 s.',
     ]
@@ -130,12 +111,6 @@ LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedfor
 )
 def test_a_name_is_that_of_the_root_namespace_or_of_the_only_other_one(name, present, full):
     assert resolved(name, present, 'node') == full
-
-
-def test_of_two_alike_neither_is_taken():
-    with pytest.raises(SettingsError) as refused:
-        resolved('feedforward', {LEFT, RIGHT}, 'node')
-    assert LEFT in str(refused.value) and RIGHT in str(refused.value)
 
 
 def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):

@@ -1,0 +1,131 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""External torque and wrench, terms that fail and the status Command, beside no running node."""
+
+from unittest.mock import Mock
+
+from builtin_interfaces.msg import Time
+import numpy as np
+import pytest
+
+from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.settings import Settings
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros import diagnostics
+from franka_dynamics.ros.term_publishers import TermPublishers
+
+from .conftest import FER, FER_GRAVITY
+from ..control.closed_loop import Loop
+
+ZERO = np.zeros(7)
+FORCE = np.array([0.0, 6.0, -8.0])  # 10 N at the flange
+PUSHED = FER_GRAVITY - NewtonEulerModel(FER).jacobian(FER.home)[:3].T @ FORCE
+
+
+class Publishers:
+    """The publishers of a controller's terms, all of whose topics are subscribed."""
+
+    def __init__(self, controller):
+        self.node, self.by_topic = Mock(), {}
+        self.node.create_lifecycle_publisher = self._publisher
+        self.node.get_fully_qualified_name.return_value = '/feedforward'
+        self.node.get_publishers_info_by_topic.return_value = []
+        self.controller, self.terms = controller, TermPublishers(self.node)
+        self.terms.use(controller)
+        self.diagnostics = diagnostics.FeedforwardDiagnostics(self.node, '/command')
+        self.diagnostics.use(controller, self.terms, 0.0)
+
+    def _publisher(self, _, topic, *__):
+        self.by_topic[topic] = Mock()
+        self.by_topic[topic].get_subscription_count.return_value = 1
+        return self.by_topic[topic]
+
+    def messages(self, name):
+        """Return the messages of a topic so far."""
+        return [call.args[0] for call in self.by_topic[f'~/{name}'].publish.call_args_list]
+
+    def cycle(self, k, effort=ZERO):
+        """Take state k of a resting arm, and publish its terms."""
+        self.controller.step(FER.home, ZERO, 1.0 + 1e-3 * k, effort=effort)
+        self.terms.publish(self.controller.latest, None, Time())
+
+    def command(self):
+        """Return the level and the message of the status Command."""
+        status = self.diagnostics._command()
+        return status.level, status.message
+
+
+@pytest.fixture
+def told():
+    limits = Limits(max_state_age=0.0)
+    return Publishers(Feedforward(FER, limits=limits, applied_when_silent=False))
+
+
+def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told):
+    for k in range(3000):
+        told.cycle(k, PUSHED)
+    # The arm exerts the opposite of the force that acts on it, in the axes of its base.
+    torque = told.messages('external_torque')[-1].effort
+    np.testing.assert_allclose(torque, PUSHED - FER_GRAVITY, rtol=0, atol=0.02)
+    message = told.messages('external_wrench')[-1]
+    assert message.header.frame_id == 'fer_link0'
+    force, moment = message.wrench.force, message.wrench.torque
+    np.testing.assert_allclose([force.x, force.y, force.z], -FORCE, rtol=0, atol=0.1)
+    np.testing.assert_allclose([moment.x, moment.y, moment.z], 0.0, rtol=0, atol=0.05)
+    message = told.messages('external_wrench_covariance')[-1]
+    assert message.name[:2] == ['fx/fx', 'fx/fy']
+    covariance = np.reshape(message.effort, (6, 6))
+    np.testing.assert_allclose(covariance, covariance.T, rtol=1e-12, atol=1e-15)
+    assert (np.linalg.eigvalsh(covariance) > 0.0).all()
+    values = {one.key: one.value for one in told.diagnostics._wrench().values}
+    assert values['singular'] == 'False' and float(values['fz [N]']) > 7.0
+    count = len(told.messages('external_torque'))
+    told.cycle(3000, None)
+    for name in ('external_torque', 'external_wrench', 'external_wrench_covariance'):
+        assert len(told.messages(name)) == count
+    assert not told.diagnostics._wrench().values
+
+
+@pytest.mark.parametrize(('target', 'subtracted'), [('fci', True), ('mujoco', False)])
+def test_a_change_of_target_takes_model_and_friction_along(told, target, subtracted):
+    controller = told.controller
+    controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
+    told.cycle(0)
+    assert (controller.unexplained._friction.model is not None) is subtracted
+    assert told.terms._estimator._model is controller.law.terms.true
+
+
+def fails(*_, **__):
+    raise ValueError('attempt to get argmax of an empty sequence' + 'x' * 10**6)
+
+
+def test_a_term_that_fails_is_given_up_and_the_others_come(told):
+    told.terms._estimator.estimate = fails
+    for k in range(50):
+        told.cycle(k, np.full(7, 0.1 * (k + 1)))
+    assert len(told.messages('gravity')) == len(told.messages('mass_matrix')) == 50
+    assert len(told.messages('external_torque')) > 20 and not told.messages('external_wrench')
+    # Each topic that needs the failing function is logged once, in a sentence of bounded length.
+    errors = [call.args[0] for call in told.node.get_logger().error.call_args_list]
+    assert len(errors) == 2
+    assert all('argmax of an empty sequence' in text and len(text) < 400 for text in errors)
+
+
+def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the_arm():
+    loop = Loop()
+    told = Publishers(loop.controller)
+    assert told.command() == (diagnostics.WARN, str(loop.controller.status))
+    loop.run(1.5)
+    assert told.command() == (diagnostics.OK, 'torques are sent')
+    loop.controller.unexplained.largest[3] = 0.9
+    level, said = told.command()
+    assert level == diagnostics.WARN and 'joint4' in said
+    assert told.command() == (diagnostics.OK, 'torques are sent')  # one warning
+    loop.controller.stop('deactivated')
+    assert told.command() == (diagnostics.WARN, str(loop.controller.status))
+    held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
+    assert held.controller.faulty
+    assert Publishers(held.controller).command() == (
+        diagnostics.ERROR,
+        str(diagnostics.status_of(held.controller)),
+    )

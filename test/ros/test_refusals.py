@@ -1,0 +1,138 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages, files, names and parameters at fault: one sentence each, with the name and value."""
+
+from contextlib import closing
+from functools import partial
+
+import numpy as np
+import pytest
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from franka_dynamics.control.request import MOST_POINTS
+from franka_dynamics.errors import (
+    DescriptionError,
+    JointStateError,
+    ReferenceRefusedError,
+    SettingsError,
+    UrdfError,
+)
+from franka_dynamics.ros.messages import (
+    JointStateReader,
+    OtherJointsError,
+    read_trajectory_file,
+    request_of,
+)
+from franka_dynamics.ros.model_source import resolve_model
+from franka_dynamics.ros.observer import resolved
+from franka_dynamics.ros.parameter_tables import table
+
+from .conftest import Probe
+from .test_messages import GOOD, joint_state, WANTED
+from ..agreement import refuses
+
+READER = JointStateReader(WANTED)
+UNREADABLE = 'cannot be read: failed to deserialize'
+FORM = 'a trajectory needs joint_names and points'
+LEFT, RIGHT = '/sim/left/feedforward', '/sim/right/feedforward'
+
+
+def points(count, joints=2, **fields):
+    """Take a trajectory whose points are alike."""
+    names = [f'joint{k}' for k in range(joints)]
+    request_of(JointTrajectory(joint_names=names, points=[JointTrajectoryPoint(**fields)] * count))
+
+
+def uneven():
+    rows = ([0.1, 0.2], [1.0])
+    made = [JointTrajectoryPoint(positions=[0.0, 0.0], velocities=row) for row in rows]
+    request_of(JointTrajectory(joint_names=['a', 'b'], points=made))
+
+
+def motion(text, folder):
+    (folder / 'motion.yaml').write_text(text)
+    read_trajectory_file(folder / 'motion.yaml')
+
+
+def model(node=None, **changes):
+    values = {spec.name: spec.default for spec in table('feedforward')}
+    values['model_source'] = 'robot_description'
+    resolve_model(node, values | changes, lambda: False)
+
+
+def late_description():
+    with closing(Probe()) as node:
+        model(node, robot_description_timeout=0.5)
+
+
+# What is read, and what the sentence names.
+STATES = {
+    JointStateError: [
+        (joint_state(position=[1.0, 2.0]), '3 names but 2 values of position'),
+        (joint_state(velocity=[]), '3 values of position and 0 of velocity'),
+        (joint_state(effort=[1.0]), '3 names but 1 values of effort'),
+        (joint_state(['b_joint1', *WANTED[1:]]), 'lacks a_joint1; it has b_joint1'),
+        (joint_state([*WANTED, WANTED[0]], range(12)), 'names a_joint1 more than once'),
+        *((data, UNREADABLE) for data in (b'', GOOD[:60])),
+        (GOOD[:20] + b'\xff\xff\xff\x7f' + GOOD[24:], UNREADABLE),
+        (GOOD[:8] + b'\xff\xff\xff\xff' + GOOD[12:], '4294967295 nanoseconds'),
+        (joint_state(('x' * 40000, *WANTED[1:])), '... (40000 characters)'),
+    ],
+    # A gripper's messages on the arm's topic are no fault.
+    OtherJointsError: [
+        (joint_state([], []), 'no joints', 'robot_type, arm_prefix or joint_names'),
+        (joint_state(['finger'], range(3)), 'lacks a_joint1, a_joint2, a_joint3', 'finger'),
+        (joint_state([f'j{k}' for k in range(1000)], range(3000)), 'j11, ... (1000 in all)'),
+    ],
+}
+REFUSED = {
+    **{
+        error: [(partial(READER.read, data), *names) for data, *names in rows]
+        for error, rows in STATES.items()
+    },
+    ReferenceRefusedError: [
+        (lambda: points(0), 'no points', f'{MOST_POINTS}'),
+        (lambda: points(1, velocities=[0.0, 0.0]), 'no positions'),
+        (lambda: points(MOST_POINTS + 1, 1, positions=[0.0]), f'{MOST_POINTS + 1} points'),
+        (uneven, 'velocities', '[1, 2] values', '2 joints'),
+    ],
+    SettingsError: [
+        (lambda: resolved('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
+        (lambda: model(urdf_file='/no.urdf'), 'model_source is robot_description', '/no.urdf'),
+        (lambda: model(urdf_file='/no.urdf', model_source='description'), 'is description'),
+        (lambda: model(model_source='urdf_file'), 'urdf_file empty'),
+        (lambda: model(inertial_set='gaz2019'), 'inertial_set is gaz2019', 'of the URDF'),
+    ],
+    UrdfError: [
+        (lambda: model(model_source='urdf_file', urdf_file='/no.urdf'), '/no.urdf cannot be read')
+    ],
+    DescriptionError: [(late_description, '/robot_description', '0.5 s')],
+}
+FILES = [
+    ('hello', FORM),
+    ('points: [{}]\njoint_names: [a]', FORM),
+    ('points: []\njoint_names: [a]', 'no points'),
+    (
+        'points: [{positions: [0.0], time_from_start: {sec: 1}}]\njoint_names: [a, b]',
+        'positions have [1]',
+        '2 joints',
+    ),
+]
+ROWS = [(error, call, names) for error, rows in REFUSED.items() for call, *names in rows]
+
+
+# Numbers as ids: the padding of messages is random, and test workers must agree on ids.
+@pytest.mark.parametrize(('error', 'call', 'names'), ROWS, ids=map(str, range(len(ROWS))))
+def test_what_is_at_fault_is_refused_by_name_and_what_follows_is_taken(error, call, names):
+    READER.read(GOOD)
+    for _ in range(2):
+        with refuses(error, *names) as refusal:
+            call()
+        assert refusal.type is error
+    np.testing.assert_array_equal(READER.read(GOOD).position, [0.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(('text', 'names'), [(text, names) for text, *names in FILES])
+def test_a_file_that_is_no_trajectory_is_refused_by_what_it_lacks(text, names, tmp_path):
+    with refuses(SettingsError, 'motion.yaml', *names):
+        motion(text, tmp_path)
