@@ -73,7 +73,7 @@ def everything(given):
         controller, parameters, said = chosen.controller, chosen.parameters, [chosen.said]
     else:
         controller, parameters, said = f'{prefix}{TRAJECTORY}', forward, []
-    folder, removal = generated_files({'controllers.yaml': parameters})
+    folder = generated_files({'controllers.yaml': parameters})
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = spawner(
         given.namespace,
@@ -98,7 +98,7 @@ def everything(given):
         },
         name=f'{prefix}feedforward',
     )
-    return [removal, *said, active, feedforward]
+    return [*said, active, feedforward]
 
 
 def require_fr3(robot_type, joint):

@@ -60,8 +60,7 @@ def generate_launch_description():
 
 def everything(given):
     """Return the actions for the argument control; refuse absent files."""
-    for name in ('params_file', 'world'):
-        given_file(name, getattr(given, name))
+    given_file('world', given.world)
     arm = load(given.robot_type, hand=given.hand)
     return (direct_way if given.control == 'direct' else ros2_control_way)(given, arm)
 
@@ -104,7 +103,7 @@ def spawned(given, *source):
 
 def ros2_control_way(given, arm):
     """Return the actions that start Gazebo and the node, spawn the arm, then its controllers."""
-    folder, removal = generated_files({'bridge.yaml': yaml.safe_dump(gazebo.bridges())})
+    folder = generated_files({'bridge.yaml': yaml.safe_dump(gazebo.bridges())})
     hardware = {
         'ros2_control': 'gz_ros2_control/GazeboSimSystem',
         'controllers': folder / 'controllers.yaml',
@@ -113,7 +112,6 @@ def ros2_control_way(given, arm):
     active, others = simulated_hardware(given, arm, TARGET, folder, hardware)
     spawn = spawned(given, '-topic', 'robot_description')
     return [
-        removal,
         server(given, '-r'),  # controllers cannot be activated while Gazebo is paused
         bridge(given, folder),
         spawn,
@@ -132,7 +130,7 @@ def direct_way(given, arm):
             *(shape.moved(flange) for shape in load_hand_shapes()),
         )
     start = gazebo.start_of(arm).position
-    folder, removal = generated_files(
+    folder = generated_files(
         {
             'bridge.yaml': yaml.safe_dump(gazebo.bridges(arm.joint_names)),
             'arm.urdf': gazebo.direct_urdf(arm, start, shapes=shapes),
@@ -154,7 +152,6 @@ def direct_way(given, arm):
     asked = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
     resume = ExecuteProcess(output='screen', cmd=[*asked.split(), 'pause: false'])
     return [
-        removal,
         server(given, ''),  # without -r Gazebo starts paused
         bridge(given, folder),
         robot_state_publisher(given, {}),

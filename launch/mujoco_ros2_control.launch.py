@@ -13,7 +13,6 @@ from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
     ending,
     generated_files,
-    given_file,
     launch_description,
     simulated_hardware,
     simulation_arguments,
@@ -38,11 +37,10 @@ def generate_launch_description():
 
 def everything(given):
     """Return the actions that start MuJoCo with its controller manager, controllers and node."""
-    given_file('params_file', given.params_file)  # refused before anything starts
     arm = load(given.robot_type, hand=given.hand)
     tool_shapes = () if given.hand == 'none' else load_hand_shapes()
     model = mjcf_text(arm, shapes=load_shapes(arm.name), tool_shapes=tool_shapes)
-    folder, removal = generated_files({'arm.xml': model})
+    folder = generated_files({'arm.xml': model})
     # With an initial_keyframe mujoco_ros2_control would ignore the initial positions and efforts.
     hardware = {
         'ros2_control': 'mujoco_ros2_control/MujocoSystemInterface',
@@ -58,4 +56,4 @@ def everything(given):
         on_exit=ending('MuJoCo'),
         parameters=[{'use_sim_time': True}, str(folder / 'controllers.yaml')],
     )
-    return [removal, manager, active, *others]
+    return [manager, active, *others]

@@ -30,12 +30,10 @@ from ..errors import listed
 
 COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
+# Levels of the typed status; WARN in all other states.
 _LEVELS = {
     ReceiverState.WAITING: STALE,
     ReceiverState.FOLLOWING: OK,
-    ReceiverState.BRAKING: WARN,
-    ReceiverState.HOLDING: WARN,
-    ReceiverState.STOPPED: WARN,
     ReceiverState.FAULT: ERROR,
 }
 
@@ -96,7 +94,7 @@ class CommandReceiver:
         self._publisher.publish(
             status_message(
                 self._node.get_fully_qualified_name(),
-                _LEVELS[receiver.state],
+                _LEVELS.get(receiver.state, WARN),
                 self.sentence,
                 {'state': receiver.state.value, HELD: self.held, **self._counts},
                 self._arm.name,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 import re
@@ -21,7 +22,7 @@ from launch.actions import (
     RegisterEventHandler,
     Shutdown,
 )
-from launch.event_handlers import OnProcessExit, OnShutdown
+from launch.event_handlers import OnProcessExit
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -210,15 +211,13 @@ def robot_state_publisher(given: SimpleNamespace, values: Mapping[str, Any]) -> 
     )
 
 
-def generated_files(texts: Mapping[str, str]) -> tuple[Path, Any]:
-    """Write files to a new folder; return it, and the handler that removes it when launch ends."""
+def generated_files(texts: Mapping[str, str]) -> Path:
+    """Write files to a new folder, which goes when this process ends; return the folder."""
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_launch_'))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, content in texts.items():
         (folder / name).write_text(content, encoding='utf-8')
-    removal = OnShutdown(
-        on_shutdown=lambda event, context: shutil.rmtree(folder, ignore_errors=True)
-    )
-    return folder, RegisterEventHandler(removal)
+    return folder
 
 
 def spawner(namespace: str, *words: str, file: str, **given: Any) -> Node:

@@ -21,7 +21,7 @@ NAMES = {
     'launch': 'LaunchDescription',
     'launch.actions': 'DeclareLaunchArgument ExecuteProcess GroupAction IncludeLaunchDescription '
     'LogInfo OpaqueFunction RegisterEventHandler Shutdown',
-    'launch.event_handlers': 'OnProcessExit OnShutdown',
+    'launch.event_handlers': 'OnProcessExit',
     'launch.launch_description_sources': 'PythonLaunchDescriptionSource',
     'launch.substitutions': 'Command LaunchConfiguration PathJoinSubstitution',
     'launch_ros': '',
