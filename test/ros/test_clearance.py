@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from franka_dynamics.control.settings import TARGETS
 from franka_dynamics.ros import clearance
-from franka_dynamics.ros.clearance import EXPECTED, Receiver, refusal
+from franka_dynamics.ros.clearance import EXPECTED, PublisherCounts, Receiver, refusal
 from franka_dynamics.ros.messages import publisher_names
 
 from .conftest import COMMAND, INCLINED
@@ -165,6 +165,47 @@ def test_a_later_sender_of_torques_is_shown_and_the_node_goes_on(probe, arm, sta
     count = len(commands)
     arm.until(lambda: len(commands) > count + 100, 'more commands')
     probe.destroy_publisher(other)
+
+
+def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, commands):
+    start_node(target='fci', **INCLINED)
+    arm.until(lambda: commands, 'commands')
+    second = probe.create_publisher(JointState, 'joint_states', 1)
+    count = len(commands)
+    arm.until(lambda: len(commands) > count + 150, 'commands, while the second says nothing')
+    probe.until_status('feedforward', state='running')
+
+    def both():
+        second.publish(arm.message())
+        return probe.says(COMMANDS, 'a second node publishes /joint_states')
+
+    arm.until(both, 'two are told apart')
+    assert probe.says(COMMANDS, 'publishers listed: /probe, /probe)')
+    arm.until_says(COMMANDS, 'silent')
+    # Diagnostics may arrive before the last command.
+    probe.until(lambda: not any(commands[-1].data), 'zero')
+    probe.destroy_publisher(second)
+    # Its last states may still be on their way.
+    probe.until(lambda: probe.clear_fault('feedforward').success, 'the other is gone')
+    arm.until(lambda: probe.value('feedforward', 'state') == 'running', 'torques')
+
+
+@pytest.mark.parametrize(
+    ('numbers', 'found'),
+    [
+        ([*range(1, 500)], False),
+        ([1, 2, 3, 50, 51, 52], False),  # lost messages
+        ([*range(400, 500), *range(1, 1000)], False),  # killed and restarted at once
+        ([1, 2, 1, 3, 2, 4, 3, 5], True),  # started together
+        ([900, 901, 1, 902], True),  # one message of another
+        ([100, 101, 5000, 102], True),  # one that has sent more
+        ([100, 300, 301, 500, 501], False),  # a reader that pauses
+        ([5000, 1, 2, 3], False),  # restarted before its second message came
+    ],
+)
+def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
+    counts = PublisherCounts()
+    assert any(counts.add(number) for number in numbers) == found
 
 
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):

@@ -15,6 +15,7 @@ from franka_dynamics.errors import (
     JointStateError,
     ReferenceRefusedError,
     SettingsError,
+    UnknownArmError,
     UrdfError,
 )
 from franka_dynamics.ros.messages import (
@@ -105,6 +106,11 @@ REFUSED = {
     ],
     UrdfError: [
         (lambda: model(model_source='urdf_file', urdf_file='/no.urdf'), '/no.urdf cannot be read')
+    ],
+    UnknownArmError: [
+        (lambda: model(model_source='description', robot_type='ur5'), "'ur5'", 'fr3v2'),
+        (lambda: model(model_source='description', inertial_set='gaz'), "'gaz'"),
+        (lambda: model(model_source='description', hand='claw'), "'claw'", 'franka_hand'),
     ],
     DescriptionError: [(late_description, '/robot_description', '0.5 s')],
 }

@@ -1,9 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm: held by a node, and waiting for torques in lockstep."""
+"""A simulated arm: steps in lockstep, and senders that it does not follow."""
 
-import os
-import signal
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -15,37 +13,10 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.observer import read_status
 
-from .conftest import COMMAND, FER, FER_GRAVITY, HELD_RAD
+from .conftest import COMMAND, FER
 from ..messages import stamp
 
 pytest.importorskip('mujoco')
-
-
-def test_an_arm_is_held_and_in_lockstep_waits_for_a_stalled_node_until_time_goes_on(
-    probe, start_arm, start_node
-):
-    states = probe.collect(JointState, 'joint_states')
-    waits_s = 0.7
-    start_arm(lockstep_timeout=waits_s)
-    node = start_node(target='mujoco', default_gains=True)
-    probe.until_status('simulator', held='True')
-    probe.until(
-        lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'it is carried'
-    )
-
-    def missed():
-        return int(probe.told('simulator: Simulated arm', 'steps without a new command'))
-
-    probe.until_says('simulator: Simulated arm', 'the brakes are open')
-    before, stopped = missed(), time.monotonic()
-    os.kill(node.pid, signal.SIGSTOP)
-    # At 0.7 s per step, these steps would exceed the time-out of the test.
-    probe.until(lambda: missed() > before + 400, 'time goes on without a node')
-    assert time.monotonic() - stopped > 5.0 * waits_s, 'the first steps did not wait'
-    probe.until_status('simulator', state='holding')
-    os.kill(node.pid, signal.SIGCONT)
-    probe.until_status('simulator', state='following')
-    np.testing.assert_allclose(states[-1].position, FER.home, rtol=0, atol=HELD_RAD)
 
 
 def test_a_signal_ends_an_arm_that_waits_for_a_torque(probe, start_arm):

@@ -2,12 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of the node by signals, transitions and kills; another node that commands."""
 
+import os
 import signal
+import time
 
 from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from franka_dynamics.control.braking import REST_SPEED
+from franka_dynamics.control.multisine import multisine
+from franka_dynamics.ros.messages import request_message
 
 from .conftest import FER, FER_GRAVITY, HELD_RAD, INCLINED
 
@@ -51,6 +59,46 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
     assert all((low <= one.data).all() and (one.data <= high).all() for one in commands[count:])
 
 
+@pytest.mark.parametrize('by', ['signal', 'transition'])
+def test_a_moving_arm_is_at_rest_when_its_node_has_stopped(probe, start_arm, start_node, by):
+    # After a signal the control thread stops the node, at a transition the service thread, which
+    # then does not receive simulated time.
+    simulated = by == 'transition'
+    states = probe.collect(JointState, 'joint_states')
+    start_arm(gravity_compensation=not simulated, publish_clock=simulated)
+    node = start_node(
+        target='mujoco' if simulated else 'fci',
+        use_sim_time=simulated,
+        kp='[60.0,60.0,60.0,60.0,15.0,15.0,10.0]',
+        kd='[6.0,6.0,6.0,6.0,1.0,1.0,0.5]',
+    )
+    probe.until_status('simulator', held='True')
+    reference = probe.create_publisher(JointTrajectory, 'feedforward/reference', 10)
+    change = probe.create_client(ChangeState, 'feedforward/change_state')
+    probe.until(reference.get_subscription_count, 'the node')
+    probe.until(change.service_is_ready, 'its service')
+    reference.publish(request_message(multisine(FER, 8.0, 0.4)))
+    probe.until(lambda: states and np.abs(states[-1].velocity).max() > 0.4, 'motion')
+    if simulated:
+        request = ChangeState.Request()
+        request.transition.id = Transition.TRANSITION_DEACTIVATE
+        change.call_async(request)  # whose answer may be lost
+        probe.until(lambda: probe.lifecycle_state('feedforward') == 'inactive', 'the transition')
+        assert node.running
+    else:
+        node.send(signal.SIGINT)
+        probe.until(lambda: not node.running, 'the end of the node')
+        node.wait()
+
+    # The arm comes to rest, and does not coast at 0.4 rad/s, which is 20 times REST_SPEED. States
+    # of the motion may still wait for a probe that was kept waiting.
+    def rests():
+        return np.abs([state.velocity for state in states[-5:]]).max() < 3.0 * REST_SPEED
+
+    probe.until(rests, 'the arm at rest')
+    assert 'not braked to rest' not in node.text
+
+
 def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands):
     node = start_node(target='fci', autostart=False, **INCLINED)
 
@@ -85,12 +133,31 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     node.end()
 
 
-def test_a_killed_node_leaves_the_arm_held_and_a_new_one_is_followed(probe, start_arm, start_node):
+def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_commands(
+    probe, start_arm, start_node
+):
     states = probe.collect(JointState, 'joint_states')
-    start_arm(lockstep_timeout=0.05)
-    first = start_node(target='mujoco')
+    waits_s = 0.7
+    start_arm(lockstep_timeout=waits_s)
+    node = start_node(target='mujoco', default_gains=True)
+    probe.until_status('simulator', held='True')
+    probe.until(
+        lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'it is carried'
+    )
+
+    def missed():
+        return int(probe.told('simulator: Simulated arm', 'steps without a new command'))
+
+    probe.until_says('simulator: Simulated arm', 'the brakes are open')
+    before, stopped = missed(), time.monotonic()
+    os.kill(node.pid, signal.SIGSTOP)
+    # At 0.7 s per step, these steps would exceed the time-out of the test.
+    probe.until(lambda: missed() > before + 400, 'time goes on without a node')
+    assert time.monotonic() - stopped > 5.0 * waits_s, 'the first steps did not wait'
+    probe.until_status('simulator', state='holding', held='True')
+    os.kill(node.pid, signal.SIGCONT)
     probe.until_status('simulator', state='following', held='True')
-    first.kill()
+    node.kill()
     probe.until_status('simulator', state='holding', held='True')
     # DDS still lists the dead node for 20 s.
     start_node(target='mujoco', held_until_commanded=True, default_gains=True)
