@@ -32,7 +32,7 @@ from .messages import (
     STATE_QOS,
     with_number,
 )
-from .model_source import make_controller, resolve_model, ResolvedModel
+from .model_source import make_controller, resolve_model
 from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import declare, values
@@ -78,7 +78,7 @@ class FeedforwardNode(LifecycleNode):
         # cycles, so that a transition can wait until the arm is braked.
         self.should_stop: Callable[[], bool] = lambda: False
         self.cycles_go_on = False
-        self._model: ResolvedModel | None = None
+        self._urdf: str | None = None  # of which the arm was made
         self._controller: Feedforward | None = None
         self._configured_with: dict[str, Any] = {}
         self._finalized = False
@@ -143,15 +143,14 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         parameters = values(self, table(NODE_NAME))
-        model = resolve_model(self, parameters, self.should_stop)
-        controller, residual = make_controller(self, parameters, model, self._publish)
+        arm, self._urdf = resolve_model(self, parameters, self.should_stop)
+        controller, residual = make_controller(self, parameters, arm, self._publish)
         frame = parameters['frame']
         frame = int(frame) if frame.isdigit() else frame
         self._terms.use(controller, frame, parameters['tool_center'])
         self._diagnostics.use(controller, self._terms, residual)
         self._reader = JointStateReader(controller.names)
         self._configured_with = values(self, specs(NODE_NAME))
-        self._model = model
         # It is set last, because other callbacks treat the node as configured once it is set.
         self._controller = controller
 
@@ -368,7 +367,7 @@ class FeedforwardNode(LifecycleNode):
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
-        if self._controller and self._model and message.data != self._model.urdf:
+        if self._controller and message.data != self._urdf:
             self._controller.stop(
                 'robot_description has changed since this node was configured from it; clean it '
                 'up and configure it again',

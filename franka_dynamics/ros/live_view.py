@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from .messages import DESCRIPTION_QOS, JointStateReader, seconds
-from .observer import Observer
+from .observer import Observer, TORQUE_TERMS
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError
@@ -21,13 +21,7 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import COMMANDED, CORIOLIS, EXTERNAL, GRAVITY, INERTIA, MEASURED, ViewState
 from ..view.window import PERIOD_S, Window
 
-TERM_TOPICS = {
-    GRAVITY: 'gravity',
-    CORIOLIS: 'coriolis',
-    INERTIA: 'inertia_torque',
-    COMMANDED: 'feedforward',
-    EXTERNAL: 'external_torque',
-}
+_COLUMNS = dict(zip(TORQUE_TERMS, (COMMANDED, GRAVITY, CORIOLIS, INERTIA, EXTERNAL)))
 _DISCOVERY_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _STALE_S = 0.5  # between the stamps of a joint state and of a term that is shown with it [s]
 
@@ -63,7 +57,7 @@ class LiveView(Observer):
         """Return the newest state without waiting, or None if none has arrived or it is bad."""
         terms = {
             column: self.newest(JointState, f'{self._node}/{name}')
-            for column, name in TERM_TOPICS.items()
+            for name, column in _COLUMNS.items()
         }
         self.poll()
         data = self.newest(JointState, self._topic, raw=True)

@@ -9,7 +9,7 @@ The arm comes from an arm file, a URDF file or the topic robot_description.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 import time
 from typing import Any
@@ -41,32 +41,23 @@ _CHECKED_STATES = 50  # states at which the models of changed settings are compa
 _SLICE_S = 1.0  # time between two calls of `should_stop` [s]
 
 
-@dataclass(frozen=True, eq=False)
-class ResolvedModel:
-    """The arm, sentences about it for the log, and the text of the URDF it comes from, if any."""
-
-    description: ArmDescription
-    sentences: tuple[str, ...] = ()
-    urdf: str | None = None
-
-
 def resolve_model(
     node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
-) -> ResolvedModel:
+) -> tuple[ArmDescription, str | None]:
     """
-    Return the arm chosen by the parameters.
+    Return the arm chosen by the parameters, and the text of the URDF it comes from, if any.
 
-    If the arm comes from robot_description, the parameter robot_description_timeout is the longest
-    wait for it. Raises SettingsError if parameters are inconsistent; DescriptionError if an arm
-    file is missing or cannot be read, or robot_description does not arrive; UrdfError if a URDF
-    cannot be read or is incomplete; UrdfMismatchError if the URDF does not describe this arm; and
-    the other errors of `load_arm`.
+    What is found out about the URDF is logged. If the arm comes from robot_description, the
+    parameter robot_description_timeout is the longest wait for it. Raises SettingsError if
+    parameters are inconsistent; DescriptionError if an arm file is missing or cannot be read, or
+    robot_description does not arrive; UrdfError if a URDF cannot be read or is incomplete;
+    UrdfMismatchError if the URDF does not describe this arm; and the other errors of `load_arm`.
     """
     source = values['model_source']
     _require_no_contradiction(values)
     reference = load_arm(values)
     if source == DESCRIPTION:
-        return ResolvedModel(reference)
+        return reference, None
     if source == URDF_FILE:
         name = values['urdf_file']
         text = read_urdf(Path(name).expanduser())
@@ -81,11 +72,16 @@ def resolve_model(
         expected_hand=None if hand == AS_LISTED else hand,
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )
-    return ResolvedModel(description, (verdict.summary(), *verdict.notes), text)
+    for sentence in (verdict.summary(), *verdict.notes):
+        node.get_logger().info(sentence)
+    return description, text
 
 
 def make_controller(
-    node: Any, parameters: dict[str, Any], model: ResolvedModel, send: Callable[[Array], object]
+    node: Any,
+    parameters: dict[str, Any],
+    description: ArmDescription,
+    send: Callable[[Array], object],
 ) -> tuple[Feedforward, float]:
     """
     Return a controller for an arm, and the largest difference found by the cross-check.
@@ -96,9 +92,6 @@ def make_controller(
     SettingsError if the parameters cannot be used on this arm, CrosscheckError if the two models
     disagree.
     """
-    description = model.description
-    for sentence in model.sentences:
-        node.get_logger().info(sentence)
     description.require_physical('commanding torques')
     for sentence in description.repairs:
         node.get_logger().warning(sentence)

@@ -8,23 +8,20 @@ from collections.abc import Mapping
 import os
 from pathlib import Path
 import random
-import re
 import signal
 import socket
 import subprocess
 import sys
 from typing import Any
 
+import numpy as np
+
 from . import SIMULATION
-from ..arm.payload import yaml_number
+from .parameter_tables import as_yaml
 from ..errors import FrankaDynamicsError
 from ..resources import share_directory
 
 _END_TIMEOUT_S = 10.0
-# The nodes' log format, whatever the user's environment says, and a pattern for the part of a line
-# before the message.
-_LOG_FORMAT = '[{severity}] [{time}] [{name}]: {message}'
-_LOGGER = re.compile(r'^\[[A-Z]+\] \[[\d.]+\] \[[^\]]+\]: ')
 
 # A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
 # PR_SET_PDEATHSIG is 1). It asks for real-time scheduling of its own, and must not inherit its
@@ -58,7 +55,8 @@ def node_command(
     # With faulthandler the log of a node that crashes says in which Python line.
     command = [sys.executable, '-X', 'faulthandler', '-c', _CHILD.format(module), '--ros-args']
     for name, value in parameters.items():
-        command += ['-p', f'{name}:={_ros_value(value)}']
+        given = value.tolist() if isinstance(value, np.ndarray) else value
+        command += ['-p', f'{name}:={as_yaml(given)}']
     for name, new in names.items():
         command += ['-r', f'{name}:={new}']
     return command
@@ -97,7 +95,6 @@ class NodeGroup:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env={**os.environ, 'RCUTILS_CONSOLE_OUTPUT_FORMAT': _LOG_FORMAT},
             )
 
     def start_arm_and_node(
@@ -163,7 +160,7 @@ class NodeGroup:
             name = signal.Signals(-process.returncode).name
             return f'{module} was ended by {name}; its log is {log}.'
         text = log.read_text(errors='replace').strip()
-        last = _LOGGER.sub('', text.splitlines()[-1]) if text else 'it said nothing'
+        last = text.splitlines()[-1] if text else 'it said nothing'
         return f'{module} ended with exit status {process.returncode}: {last}'
 
     def __enter__(self) -> NodeGroup:
@@ -171,17 +168,6 @@ class NodeGroup:
 
     def __exit__(self, *_: object) -> None:
         self.end_all()
-
-
-def _ros_value(value: Any) -> str:
-    """Return a parameter's value for `-p name:=value`; rcl needs floats with a decimal point."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float):
-        return yaml_number(value)
-    if isinstance(value, str | int):
-        return str(value)
-    return f'[{", ".join(yaml_number(number) for number in value)}]'
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'

@@ -74,7 +74,8 @@ def parameter_file(node: str) -> str:
             lines += [f'{"  " * (2 + depth)}{part}:' for depth, part in enumerate(group)]
             groups = group
         indent = '  ' * (2 + len(group))
-        changes = '' if spec.read_only else 'inactive' if spec.while_inactive else 'running'
+        inactive = spec.while_inactive and node == 'feedforward'  # the others are always active
+        changes = '' if spec.read_only else 'inactive' if inactive else 'running'
         notes = spec.kind, constraints(spec), changes and f'may be changed while {changes}'
         lines += textwrap.wrap(
             f'{spec.sentence} ({"; ".join(filter(None, notes))})',

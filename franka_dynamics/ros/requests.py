@@ -25,7 +25,6 @@ from ..errors import (
     FrankaDynamicsError,
     NotStartedError,
     ReferenceRefusedError,
-    SettingsError,
     shortened,
 )
 
@@ -109,14 +108,7 @@ class Requests:
         try:
             check_changes(self._node, table(_NODE), changes, self._active())
             merged = values(self._node, live_table(_NODE))
-            present = merged['target']
             merged |= {change.name: change.value for change in changes}
-            if self._active() and merged['target'] != present:
-                raise SettingsError(
-                    f'target is {present} while the node is active, because who receives the '
-                    'torques was looked up for it; deactivate the node, set target, and activate '
-                    'the node again.'
-                )
             if (controller := self._controller()) is not None:
                 controller.prepare(**vars(settings_from(merged)))
         except FrankaDynamicsError as error:
