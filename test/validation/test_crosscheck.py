@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import available_sets, Convention, DHRow, LinkInertia, load
+from franka_dynamics.arm import Convention, DHRow, LinkInertia, load
 from franka_dynamics.dynamics.model import FLANGE, REFERENCE_FRAMES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
@@ -16,7 +16,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import CrosscheckError, InertiaError, SettingsError
 from franka_dynamics.validation.crosscheck import compare_formulations, crosscheck, TOLERANCE
 
-from ..agreement import assert_near
+from ..agreement import assert_near, refuses
 from ..arms import random_arm, with_link
 from ..dynamics import lagrangian
 from ..processes import printed
@@ -120,23 +120,19 @@ def test_a_wrong_center_of_mass_leaves_newton_euler_right(monkeypatch):
 
 
 def test_the_other_formulations_run_without_pinocchio():
-    code = (
-        "import sys; sys.modules['pinocchio'] = None\n"
-        'from franka_dynamics.arm import load\n'
-        'from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel\n'
-        'from franka_dynamics.dynamics.newton_euler import NewtonEulerModel\n'
-        "arm = load('fer')\n"
-        'for model in (ExponentialsModel, NewtonEulerModel):\n'
-        '    model(arm).gravity(arm.home)\n'
+    printed(
+        '-c',
+        "import sys; sys.modules['pinocchio'] = None; import franka_dynamics as fd\n"
+        'for model in (fd.ExponentialsModel, fd.NewtonEulerModel):\n'
+        "    model('fer').gravity(fd.load('fer').home)",
     )
-    printed('-c', code)
 
 
 @pytest.mark.parametrize('own', [ExponentialsModel, PinocchioModel])
 def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = load('fer')
     massless = replace(arm.links[2], mass=0.0)
-    with pytest.raises(InertiaError, match='link behind fer_joint3 of fer has no mass but the'):
+    with refuses(InertiaError, 'fer_joint3', 'fer', 'mass'):
         own(with_link(arm, 2, massless))
 
 
@@ -145,29 +141,19 @@ def test_an_arm_without_mass_has_no_center_of_mass_and_accelerates_nowhere(formu
     model = formulation(load('fer').map_links(lambda link: LinkInertia.zero()))
     zero = np.zeros(7)
     np.testing.assert_array_equal(model.gravity(zero), zero)
-    with pytest.raises(InertiaError, match='has no mass, so it has no centre of mass'):
+    with refuses(InertiaError, 'centre of mass'):
         model.center_of_mass(zero)
-    with pytest.raises(InertiaError, match='mass matrix is singular'):
+    with refuses(InertiaError, 'singular'):
         model.forward_dynamics(zero, zero, zero)
-
-
-EVERY_SET = [(arm, inertial_set) for arm in ('fer', 'fr3') for inertial_set in available_sets(arm)]
-
-
-@pytest.mark.parametrize(('arm', 'inertial_set'), EVERY_SET)
-def test_given_a_shipped_set_when_crosschecked_then_it_passes(arm, inertial_set):
-    report = crosscheck(load(arm, inertial_set), gravity=(1.0, -2.0, -9.0), count=50, seed=4)
-    report.require()
-    assert report.passed and 0.0 < report.largest < TOLERANCE
-    assert (report.states, report.gravity) == (50, (1.0, -2.0, -9.0))
 
 
 @pytest.mark.parametrize('factor', [1e-4, 30.0, 1e4])
 def test_masses_of_any_size_pass_both_comparisons(factor):
-    arm = load('fer').map_links(
-        lambda link: LinkInertia.from_parameters(factor * link.parameters())
-    )
-    assert crosscheck(arm, count=50).passed
+    arm, gravity = load('fer'), (1.0, -2.0, -9.0)
+    arm = arm.map_links(lambda link: LinkInertia.from_parameters(factor * link.parameters()))
+    report = crosscheck(arm, gravity=gravity, count=50, seed=4)
+    report.require()
+    assert (report.states, report.gravity) == (50, gravity)
     assert compare_formulations(arm, count=50).passed
 
 
@@ -198,24 +184,23 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error):
     failed = compare_formulations(arm, count=20, seed=5, models=models)
     assert not failed.passed
     assert np.isnan(failed.largest) == np.isnan(error)
+    (said,) = failed.findings
+    assert said.startswith('other') and quantity in said
     # Others follow from frames and the mass matrix.
-    others = '.*' if quantity in ('frames', 'mass_matrix') else ''
-    figure = r'\((?:[0-9.e-]+|nan)\)'
-    said = r'fer \(gaz2019, hand none\) disagree \(tolerance 1e-12, 20 states\)\. other differs '
-    differing = rf'from Pinocchio in {others}{quantity} {figure}{others}\. Do not use'
-    with pytest.raises(CrosscheckError, match=said + differing):
+    assert quantity in ('frames', 'mass_matrix') or said.count('(') == 1
+    with refuses(CrosscheckError, 'fer', '1e-12', '20 states', said):
         failed.require()
 
 
 @pytest.mark.parametrize(
-    ('options', 'sentence'),
+    ('options', 'names'),
     [
-        ({'quantities': 'gravty'}, "no quantity 'gravty'"),
-        ({'quantities': ('gravity', 'gravty')}, "no quantity 'gravty'; .*gravity"),
-        ({'count': 0}, 'count is 0'),
-        ({'models': {'Pinocchio': PinocchioModel(load('fer'))}}, 'at least two .*Pinocchio'),
+        ({'quantities': 'gravty'}, ("'gravty'",)),
+        ({'quantities': ('gravity', 'gravty')}, ("'gravty'", 'gravity')),
+        ({'count': 0}, ('count is 0',)),
+        ({'models': {'Pinocchio': PinocchioModel(load('fer'))}}, ('two models', 'Pinocchio')),
     ],
 )
-def test_a_comparison_of_nothing_is_refused_in_one_sentence(options, sentence):
-    with pytest.raises(SettingsError, match=sentence):
+def test_a_comparison_of_nothing_is_refused(options, names):
+    with refuses(SettingsError, *names):
         compare_formulations('fer', **options)

@@ -23,6 +23,7 @@ from franka_dynamics.errors import MissingDependencyError, RobotError
 from franka_dynamics.validation import robot_model
 from franka_dynamics.validation.robot_model import compare_with_robot, POSE, read_robot
 
+from ..agreement import refuses
 from ..simulated_robot import FrankaSim
 
 FR3 = load('fr3')
@@ -132,13 +133,13 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
 
 
 def test_an_arm_of_other_joints_is_refused():
-    with pytest.raises(RobotError, match='the robot has 7 joints and rpr 3; give --arm'):
+    with refuses(RobotError, '7 joints', 'rpr 3', '--arm'):
         refused(ServedModel(), arm=load('rpr'))
 
 
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pylibfranka', None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'franka_dynamics\[fci\]'"):
+    with refuses(MissingDependencyError, 'franka_dynamics[fci]'):
         read_robot('robot')
 
 
@@ -149,7 +150,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
         raise subprocess.TimeoutExpired(command, timeout)
 
     monkeypatch.setattr(robot_model.subprocess, 'run', hang)
-    with pytest.raises(RobotError, match='does not answer within 3 s; is another client'):
+    with refuses(RobotError, 'robot', '3 s'):
         read_robot('robot', 3.0)
 
 
