@@ -26,7 +26,6 @@ from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.compiled import STATES_PER_THREAD
 from franka_dynamics.batch.traced_model import KernelModel, TracedModel
 from franka_dynamics.codegen.equations import customised_equations, form, Quantity
-from franka_dynamics.dynamics.derivatives import differentiate
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.dynamics.sampling import sample_states
@@ -34,7 +33,7 @@ from franka_dynamics.errors import BaseParameterError, FrameError, JointVectorEr
 from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
-from ..agreement import assert_close, differences
+from ..agreement import assert_close, differences, refuses
 from ..codegen.arms import random_arm, with_rotors
 from ..processes import printed
 
@@ -122,21 +121,6 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
         assert_close(found, expected, bound)
 
 
-@pytest.mark.parametrize('name', ARMS)
-def test_pinocchios_derivatives_and_regressor_are_those_of_the_recursions(name):
-    description = ARMS[name]
-    states = sample_states(description, 5, seed=2)
-    model = PinocchioModel(description, TILTED)
-    tau = differentiate(description, *states, gravity=TILTED).tau
-    for found, expected in zip(
-        model.inverse_dynamics_derivatives(*states), (tau.by_q, tau.by_dq, tau.by_ddq)
-    ):
-        assert_close(found, expected, RTOL)
-    whole = torque_regressor(description, *states, gravity=TILTED)
-    assert_close(model.regressor(*states), whole, RTOL)
-    assert_close(model.regressor(*states, columns=[3, 0]), whole[..., [3, 0]], RTOL)
-
-
 @pytest.mark.parametrize('count', [0, 1, 5, 1000, 2 * STATES_PER_THREAD + 3])
 def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(engine, count):
     # Vectors hold 2 to 16 states; the last vector may hold fewer. Many states take two threads.
@@ -176,7 +160,7 @@ def test_columns_that_do_not_exist_are_refused(fer, columns):
         lambda: torque_regressor(fer.description, *states, columns=columns),
         lambda: customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
     ):
-        with pytest.raises(BaseParameterError, match=f'{columns[0]}.* 0 to 69'):
+        with refuses(BaseParameterError, columns[0], '0 to 69'):
             call()
 
 
@@ -225,25 +209,25 @@ ROWS = np.zeros((5, 7))
 
 
 @pytest.mark.parametrize(
-    ('arrays', 'named'),
+    ('arrays', 'names'),
     [
-        ((np.zeros((5, 6)),) * 3, r'q has shape \(5, 6\), expected \(\.\.\., 7\): one value'),
-        ((ROWS, np.zeros((4, 7)), ROWS), r'do not broadcast: q \(5, 7\), dq \(4, 7\)'),
-        ((ROWS, ROWS, ROWS + 0j), 'ddq has the type complex128'),
-        (([[0.0] * 7, [0.0] * 6],) * 3, 'q is not an array of numbers'),
-        ((np.ma.masked_equal(ROWS, 0.0),) * 3, 'q .* is a masked array, whose mask'),
+        ((np.zeros((5, 6)),) * 3, ('q', '(5, 6)', '(..., 7)')),
+        ((ROWS, np.zeros((4, 7)), ROWS), ('q (5, 7), dq (4, 7)',)),
+        ((ROWS, ROWS, ROWS + 0j), ('ddq', 'complex128')),
+        (([[0.0] * 7, [0.0] * 6],) * 3, ('q ', 'array')),
+        ((np.ma.masked_equal(ROWS, 0.0),) * 3, ('q ', 'masked')),
     ],
 )
-def test_wrong_input_is_refused_naming_it(arrays, named):
-    with pytest.raises(JointVectorError, match=named):
+def test_wrong_input_is_refused_naming_it(arrays, names):
+    with refuses(JointVectorError, *names):
         BatchModel(load('fer')).inverse_dynamics(*arrays)
 
 
 @pytest.mark.parametrize('q', [np.zeros((4, 6)), [0.0] * 7, np.zeros(7, dtype=int)])
 def test_what_cannot_be_traced_is_refused(q):
-    with pytest.raises(JointVectorError, match=r'^q '):
+    with refuses(JointVectorError, 'q '):
         TracedModel('fer', np).gravity(q)
-    with pytest.raises(JointVectorError, match='math has no stack'):
+    with refuses(JointVectorError, 'math', 'stack'):
         TracedModel(load('fer'), __import__('math'))
 
 
@@ -251,7 +235,7 @@ def test_what_cannot_be_traced_is_refused(q):
 def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(kind):
     given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
     for one in [*given, {'threads': 0}] if kind is BatchModel else given:
-        with pytest.raises(JointVectorError, match=next(iter(one))):
+        with refuses(JointVectorError, *one):
             kind(load('rpr'), **one)
 
 
@@ -345,7 +329,7 @@ def test_one_vector_goes_with_many(fer):
 
 @pytest.mark.parametrize('frame', [4, 'hand'])
 def test_a_frame_that_batches_do_not_have_is_refused_by_name(fer, frame):
-    with pytest.raises(FrameError, match=repr(frame)):
+    with refuses(FrameError, repr(frame)):
         fer.jacobian(ROWS, frame)
 
 

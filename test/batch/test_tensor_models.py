@@ -13,6 +13,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import JointVectorError
 
 from .test_batch_model import float32_bounds, METHODS
+from ..agreement import refuses
 
 ATOL = 1e-10
 ARM = load('fer')
@@ -162,20 +163,12 @@ def test_rows_that_are_not_finite_are_nan_alone(library):
 
 def test_arguments_of_another_shape_are_refused(library):
     q, dq = library.tensor(np.zeros((3, 7))), library.tensor(np.zeros((3, 6)))
-    with pytest.raises(JointVectorError, match=r'dq has shape \(3, 6\), expected \(\.\.\., 7\)'):
+    with refuses(JointVectorError, 'dq', '(3, 6)', '(..., 7)'):
         library.model.coriolis(q, dq)
 
 
-@pytest.mark.parametrize(
-    ('q', 'named'),
-    [
-        (np.zeros((3, 7), complex), 'q has the type complex128; it must hold real'),
-        (np.zeros((3, 7), bool), 'q has the type bool; it must hold real'),
-        (None, 'q is not an array of numbers'),
-        (['text'], 'q is not an array of numbers'),
-    ],
-)
-def test_what_holds_no_numbers_is_refused_by_jax_models(q, named):
+@pytest.mark.parametrize('kind', ['complex128', 'bool'])
+def test_what_holds_no_real_numbers_is_refused_by_jax_models(kind):
     pytest.importorskip('jax', reason='the [jax] extra is not installed')
-    with pytest.raises(JointVectorError, match=named):
-        Jax().model.gravity(q)
+    with refuses(JointVectorError, 'q ', kind):
+        Jax().model.gravity(np.zeros((3, 7), kind))

@@ -10,6 +10,7 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import JointVectorError
 
 from .test_tensor_models import arguments, ARM, ATOL, Torch
+from ..agreement import refuses
 
 
 @pytest.fixture(scope='module')
@@ -22,7 +23,7 @@ def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
     torch, model = torch_model.torch, torch_model.model
     q = torch.tensor(sample_states(ARM, 1).q, requires_grad=True)
     (first,) = torch.autograd.grad(model.gravity(q).square().sum(), q, create_graph=True)
-    with pytest.raises(JointVectorError, match='gives first derivatives'):
+    with refuses(JointVectorError, 'first derivatives'):
         first.sum().backward()
     assert torch.autograd.gradgradcheck(model.traced.gravity, (q,), eps=1e-6, atol=2e-4)
 
@@ -57,21 +58,14 @@ def test_no_states_give_no_rows(torch_model):
     assert q.grad.shape == (0, 7)
 
 
-@pytest.mark.parametrize(
-    ('kind', 'named'),
-    [
-        (None, 'q .*: float64; give a tensor of floating-point'),
-        ('int64', r'q .*: torch\.int64; give'),
-        ('complex128', r'q .*: torch\.complex128; give'),
-    ],
-)
-def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind, named):
+@pytest.mark.parametrize('kind', [None, 'int64', 'complex128'])
+def test_what_is_not_a_tensor_of_states_is_refused(torch_model, kind):
     torch, q = torch_model.torch, np.zeros((3, 7))
-    with pytest.raises(JointVectorError, match=named):
+    with refuses(JointVectorError, 'q ', kind or 'float64'):
         torch_model.model.gravity(torch.tensor(q).to(getattr(torch, kind)) if kind else q)
 
 
 def test_tensors_of_different_devices_are_refused(torch_model):
     q = torch_model.torch.zeros(3, 7)
-    with pytest.raises(JointVectorError, match='on cpu, meta; give all on one'):
+    with refuses(JointVectorError, 'cpu, meta'):
         torch_model.model.coriolis(q, q.to('meta'))

@@ -19,7 +19,7 @@ from franka_dynamics.dynamics.regressor import (
 )
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.dynamics.space_inertia import space_inertias
-from franka_dynamics.errors import BaseParameterError, InertiaError
+from franka_dynamics.errors import InertiaError
 
 from ..agreement import refuses
 from ..arms import make_random_arm, of_points
@@ -51,9 +51,6 @@ def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(mon
     np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
     chosen = torque_regressor(description, *states, columns=columns)
     np.testing.assert_array_equal(chosen, whole[..., columns])
-    for wrong in ((70,), (-1,), (5, 18, 5), (1.0,)):
-        with refuses(BaseParameterError, wrong[-1]):
-            torque_regressor(description, *states, columns=wrong)
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
@@ -63,16 +60,11 @@ def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
     assert [j.rotor_inertia for j in other.joints] == [j.rotor_inertia for j in arm.joints]
 
 
-@pytest.mark.parametrize(
-    'vector, sentence',
-    [
-        (np.zeros(69), r'fer.*\(70,\).*\(69,\)'),
-        (np.r_[np.zeros(13), np.nan, np.zeros(56)], r'fer.*nan at \[13\]'),
-    ],
-)
-def test_a_bad_arm_vector_is_refused_by_name(vector, sentence):
-    with pytest.raises(InertiaError, match=sentence):
-        with_parameter_vector(load('fer'), vector)
+def test_a_bad_arm_vector_is_refused_by_name():
+    for length, place in ((69, 68), (70, 13)):
+        vector = np.where(np.arange(length) == place, np.nan, 0.0)
+        with refuses(InertiaError, 'fer', '(69,)' if length == 69 else 'nan at [13]'):
+            with_parameter_vector(load('fer'), vector)
 
 
 def test_names_are_those_of_a_number_of_links_or_of_an_arm():
