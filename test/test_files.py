@@ -7,11 +7,11 @@ import os
 import numpy as np
 import pytest
 
-from franka_dynamics import resources as share
+from franka_dynamics import resources
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.files import complete_or_absent, write_text
-from franka_dynamics.resources import share_directory
 
+from .agreement import refuses
 from .processes import run_python
 
 # The bytes that a file may have. To a program it is like a full disk: the file can be made, not
@@ -87,29 +87,14 @@ def test_on_a_full_disk_a_verb_names_the_file_and_leaves_no_folder(words, file, 
     assert list(tmp_path.iterdir()) == [log]
 
 
-def place(monkeypatch, package):
+def test_data_files_lie_below_debians_prefix_and_their_absence_is_told(monkeypatch, tmp_path):
+    # Other places are those of test_installation.
+    package = tmp_path / 'local/lib/python3.12/dist-packages/franka_dynamics'
     package.mkdir(parents=True)
-    monkeypatch.setattr(share, '__file__', str(package / 'share.py'))
-
-
-@pytest.mark.parametrize(
-    ('lib', 'share'),
-    [
-        ('checkout', 'checkout'),
-        ('lib/python3.12/site-packages', 'share/franka_dynamics'),
-        ('local/lib/python3.12/dist-packages', 'share/franka_dynamics'),
-    ],
-)
-def test_the_data_files_are_beside_the_package_or_below_its_prefix(
-    monkeypatch, tmp_path, lib, share
-):
-    place(monkeypatch, tmp_path / lib / 'franka_dynamics')
-    (tmp_path / share / 'config').mkdir(parents=True)
-    (tmp_path / share / 'package.xml').touch()
-    assert share_directory() == tmp_path / share
-
-
-def test_modules_without_data_say_how_to_install_them(monkeypatch, tmp_path):
-    place(monkeypatch, tmp_path / 'franka_dynamics')
-    with pytest.raises(DescriptionError, match='Install the package with colcon or pip'):
-        share_directory()
+    monkeypatch.setattr(resources, '__file__', str(package / 'resources.py'))
+    with refuses(DescriptionError, 'colcon', 'pip'):
+        resources.share_directory()
+    share = tmp_path / 'share/franka_dynamics'
+    (share / 'config').mkdir(parents=True)
+    (share / 'package.xml').touch()
+    assert resources.share_directory() == share

@@ -5,7 +5,6 @@
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
-import re
 import sys
 
 import numpy as np
@@ -16,6 +15,7 @@ from franka_dynamics.arm import Convention, JointKind
 from franka_dynamics.arm.shapes import Shape, ShapeKind
 from franka_dynamics.urdf.writer import urdf_text
 
+from .agreement import refuses
 from .processes import printed
 
 ROOT = str(Path(fd.__file__).parents[1])
@@ -36,7 +36,7 @@ def test_the_front_door_resolves_its_names_and_no_others():
             assert 'franka_dynamics[' in str(error)
     # `help(fd)` asks for each name that `dir` lists.
     assert public == usable and len({*public, *OPTIONAL}) == 45
-    with pytest.raises(AttributeError, match="'franka_dynamics' has no attribute 'gravity'"):
+    with refuses(AttributeError, 'gravity'):
         fd.gravity  # noqa: B018
 
 
@@ -74,15 +74,17 @@ def files(tmp_path):
     return tmp_path
 
 
-def test_load_and_compare_take_the_text_of_a_urdf(files):
+def test_load_and_compare_take_names_files_and_the_text_of_a_urdf(files):
     text = (files / 'arm.urdf').read_text()
     found = fd.load(f'\n{text}')
     assert found.joints == fd.load(files / 'arm.urdf').joints
     assert found.links == fd.load(files / 'arm.urdf').links
     assert fd.compare(files / 'arm.yaml', text).passed
-    with pytest.raises(fd.FrankaDynamicsError, match='the URDF') as error:
+    assert fd.compare(files / 'arm.yaml', files / 'arm.urdf').passed
+    different = fd.compare('fer', 'fr3')
+    assert not different.passed and different.first.name == 'fer'
+    with refuses(fd.FrankaDynamicsError, 'the URDF'):
         fd.load(text[:500])
-    assert len(str(error.value)) < 400
 
 
 PAYLOAD = (0.5, 0.0, 0.0, 0.1, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
@@ -108,16 +110,16 @@ def test_load_puts_a_payload_on_the_flange(payload, count, name, files):
 
 def test_the_rated_load_holds_for_payloads_of_load_and_of_settings_together():
     for heavy in ((5.0, 0.0, 0.0, 0.0), (3.1, 0.0, 0.0, 0.0)):
-        with pytest.raises(fd.FrankaDynamicsError, match=r'rated load of fr3 \(3 kg\)'):
+        with refuses(fd.FrankaDynamicsError, 'fr3 (3 kg)'):
             fd.load('fr3', payload=heavy)
     core = fd.Feedforward(fd.load('fr3', payload=(2.0, 0.0, 0.0, 0.0)))
     core.change(payload=(1.0, 0.0, 0.0, 0.0))
-    with pytest.raises(fd.FrankaDynamicsError, match=r'1\.5 kg beside 2 kg'):
+    with refuses(fd.FrankaDynamicsError, '1.5 kg beside 2 kg'):
         core.change(payload=(1.5, 0.0, 0.0, 0.0))
     # A hand counts, too: 0.7126 kg.
     handed = fd.load('fr3', hand='franka_hand')
     fd.Feedforward(handed, payload=(2.28, 0.0, 0.0, 0.0))
-    with pytest.raises(fd.FrankaDynamicsError, match=r'2\.3 kg beside 0\.7126 kg'):
+    with refuses(fd.FrankaDynamicsError, '2.3 kg beside 0.7126 kg'):
         fd.Feedforward(handed, payload=(2.3, 0.0, 0.0, 0.0))
 
 
@@ -125,7 +127,7 @@ def test_load_says_what_a_urdf_was_read_with(files):
     text = (files / 'arm.urdf').read_text().replace('xyz="0 0 1"', 'xyz="0 0 2"', 1)
     (files / 'arm.urdf').write_text(text)
     assert 'length 2' in ' '.join(fd.load(files / 'arm.urdf').notes)
-    with pytest.raises(fd.FrankaDynamicsError, match='leave inertial_set out'):
+    with refuses(fd.FrankaDynamicsError, 'inertial_set'):
         fd.load(files / 'arm.urdf', 'gaz2019')
 
 
@@ -160,7 +162,7 @@ def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(
     number, kind = (7.0, 'float') if function == 'parameter_names' else (7, 'int')
     refusals = {'fr33': 'Did you mean fr3?', number: f'got a {kind}', None: 'got a NoneType'}
     for wrong, said in refusals.items():
-        with pytest.raises(fd.FrankaDynamicsError, match=re.escape(said)):
+        with refuses(fd.FrankaDynamicsError, said):
             call(wrong, *states)
 
 
@@ -190,11 +192,5 @@ WORDS = {
 def test_a_member_of_an_enumeration_may_be_given_by_its_word_and_others_are_refused(name):
     call, member = WORDS[name]
     np.testing.assert_array_equal(call(member.value), call(member))
-    with pytest.raises(fd.FrankaDynamicsError, match=f"is 'nonsense'.* one of: .*{member.value}"):
+    with refuses(fd.FrankaDynamicsError, "'nonsense'", member.value):
         call('nonsense')
-
-
-def test_compare_takes_names_and_files(files):
-    found = fd.compare('fer', 'fr3')
-    assert not found.passed and found.first.name == 'fer'
-    assert fd.compare(files / 'arm.yaml', files / 'arm.urdf').passed

@@ -81,15 +81,13 @@ def test_a_pages_commands_are_taken(page):
 
 
 @each_page
-def test_a_pages_options_and_pythons_exist(page):
+def test_a_pages_options_exist(page):
     flags = {flag for _, verb in verbs(COMMAND) for param in verb.params for flag in param.opts}
+    flags |= {'--help', '--params-file', '--show-args'}  # of each verb, of ROS
     programs = [*ROOT.glob('examples/*.py'), *ROOT.glob('benchmarks/*.py'), ROOT / 'Makefile']
     scripts = ''.join(path.read_text('utf-8') for path in programs)
-    others = ('--help', '--params-file', '--show-args')  # of each verb, of ROS
     for flag in re.findall(r'`(--[a-z][a-z-]*)[^`]*`', PAGES[page]):
-        assert flag in flags or flag in others or f"'{flag}'" in scripts, flag
-    (made,) = re.findall(r'not \(3, (\d+)\) <= .* <= \(3, (\d+)\)', scripts)
-    assert {*re.findall(r'Python 3\.(\d+) to 3\.(\d+)', PAGES[page])} <= {made}
+        assert flag in flags or f"'{flag}'" in scripts, flag
 
 
 def test_the_pages_figures_are_those_of_the_code():
@@ -97,16 +95,6 @@ def test_the_pages_figures_are_those_of_the_code():
         pages = module.generated_pages()
     for page, text in pages.items():
         assert (ROOT / page).read_text('utf-8') == text, f'{page}: run make generated'
-
-
-def test_images_lie_in_one_folder_and_are_all_shown():
-    images = {path.resolve() for path in (DOCS / 'images').iterdir()}
-    shown = {
-        target for page in PAGES for target, _ in links(page) if target.parent.name == 'images'
-    }
-    # The generated page of examples shows each with its picture.
-    examples = {path.stem[3:] for path in (ROOT / 'examples').glob('*.py')}
-    assert images == shown | {image for image in images if image.stem in examples}
 
 
 @pytest.fixture(scope='module')

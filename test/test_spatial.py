@@ -3,7 +3,6 @@
 """Exponentials and adjoints against scipy's matrix exponential, scipy's rotations."""
 
 import numpy as np
-import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
@@ -21,6 +20,8 @@ from franka_dynamics.spatial import (
     rigid_transform,
     rpy,
 )
+
+from .agreement import refuses
 
 ATOL = 1e-13  # 20 times the largest difference seen (5e-15 over angles up to 9 rad)
 # Zero, the series, both sides of where the series takes over, ordinary angles, a half and a
@@ -44,11 +45,6 @@ def test_exp6_of_a_stack_is_each_twists_matrix_exponential():
     ):
         expected = [[expm(hat(twist)) for twist in row] for row in scaled]
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
-
-
-def test_a_wrong_shape_is_named_by_hat():
-    with pytest.raises(RigidMotionError, match=r'takes shape .* got \(4'):
-        hat(np.zeros(4))
 
 
 def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
@@ -90,10 +86,12 @@ def test_only_a_rigid_motion_passes_and_unchanged():
     for row, column, change in ((0, 0, 1e-6), (3, 3, 1.0), (3, 0, 1e-12), (1, 1, np.inf)):
         other = pose.copy()
         other[row, column] += change
-        with pytest.raises(InertiaError, match='must be a rigid motion'):
+        with refuses(InertiaError, 'rigid motion'):
             rigid_transform(other)
-    with pytest.raises(InertiaError, match='must be a rigid motion'):
+    with refuses(InertiaError, 'rigid motion'):
         rigid_transform(np.diag([1.0, 1.0, -1.0, 1.0]))
     for shape in ((3, 3), (2, 4, 4)):
-        with pytest.raises(InertiaError, match=r'needs shape \(4, 4\)'):
+        with refuses(InertiaError, '(4, 4)'):
             rigid_transform(np.zeros(shape))
+    with refuses(RigidMotionError, '(4,)'):
+        hat(np.zeros(4))
