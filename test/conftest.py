@@ -5,6 +5,7 @@
 import atexit
 from functools import cache
 import gc
+from importlib.util import find_spec
 import os
 from pathlib import Path
 import shutil
@@ -29,7 +30,6 @@ import pytest
 
 from franka_dynamics.ros.node_group import use_isolated_network
 
-from .optional import lacking, skip_without
 from .processes import descendants, kill_all, still_running, take_charge
 
 # Each xdist worker is a process, in a ROS domain of its own.
@@ -108,6 +108,19 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def lacking(error):
+    """Return the library whose absence led to an error; None if the error has another cause."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            library = error.name.partition('.')[0]
+            try:
+                return None if find_spec(library) else library
+            except ModuleNotFoundError:
+                return library
+        error = error.__cause__ or error.__context__
+    return None
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     """Skip a module of tests that imports a library which is not installed."""
@@ -125,7 +138,8 @@ def pytest_runtest_setup(item):
     try:
         return (yield)
     except Exception as error:
-        skip_without(error)
+        if library := lacking(error):
+            pytest.skip(f'not installed: {library}')
         raise
 
 

@@ -64,7 +64,6 @@ def test_the_model_of_an_arm_loads_neither_compiler_nor_solver():
 @pytest.fixture
 def files(tmp_path):
     """Return one arm as an arm file, a URDF and a xacro file."""
-    pytest.importorskip('xacro')
     arm = fd.load('fr3', hand='none')
     fd.save(arm, tmp_path / 'arm.yaml')
     fd.write_urdf(arm, tmp_path / 'arm.urdf')

@@ -284,8 +284,6 @@ CALLS = {
     [(error, call, named) for error, rows in CALLS.items() for call, *named in rows],
 )
 def test_a_value_at_fault_is_refused_by_its_name(error, call, named):
-    if call is coarse:
-        pytest.importorskip('cvxpy')
     with refuses(error, *named):
         call()
 

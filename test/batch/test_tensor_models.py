@@ -86,8 +86,6 @@ class Jax:
 
 @pytest.fixture(scope='module', params=[pytest.param(Torch, marks=pytest.mark.libraries), Jax])
 def library(request):
-    name = request.param.__name__.lower()
-    pytest.importorskip(name, reason=f'the [{name}] extra is not installed')
     return request.param()
 
 
@@ -169,6 +167,5 @@ def test_arguments_of_another_shape_are_refused(library):
 
 @pytest.mark.parametrize('kind', ['complex128', 'bool'])
 def test_what_holds_no_real_numbers_is_refused_by_jax_models(kind):
-    pytest.importorskip('jax', reason='the [jax] extra is not installed')
     with refuses(JointVectorError, 'q ', kind):
         Jax().model.gravity(np.zeros((3, 7), kind))

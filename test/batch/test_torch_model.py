@@ -15,7 +15,6 @@ from ..agreement import refuses
 
 @pytest.fixture(scope='module')
 def torch_model():
-    pytest.importorskip('torch', reason='the [torch] extra is not installed')
     return Torch()
 
 

@@ -135,7 +135,6 @@ payload-from-mesh tool.stl --mass 1 --density 2700
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory, simulate):
     """Return a folder with logs, bags and descriptions, sound and unsound."""
-    pytest.importorskip('rosbags')
     folder, fer = tmp_path_factory.mktemp('here'), load('fer')
     (folder / 'robot.urdf.xacro').write_text(XACRO)
     (folder / 'fr3.urdf').write_text(urdf_text(load('fr3')))
@@ -200,7 +199,6 @@ def test_unusual_gravity_is_remarked(gravity, capsys):
 @pytest.fixture
 def fr3_bag(simulate, tmp_path):
     """Return the bag of an FR3 with the prefix left_."""
-    pytest.importorskip('rosbags')
     recording = simulate(load('fr3'), duration=12.0, noise=0.1)
     names = tuple(f'left_{name}' for name in recording.joint_names)
     write_recording(replace(recording, joint_names=names), tmp_path / 'bag')

@@ -12,9 +12,6 @@ import yaml
 from franka_dynamics.arm import load
 from franka_dynamics.urdf.writer import save
 
-from ..optional import needs
-
-pytestmark = needs('trimesh', 'igl', 'matplotlib')
 SIZE = np.array([0.06, 0.02, 0.1])  # m
 MASS = float(2700.0 * SIZE.prod())
 MOMENTS = MASS / 12.0 * ((SIZE**2).sum() - SIZE**2)

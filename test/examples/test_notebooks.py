@@ -7,7 +7,6 @@ from pathlib import Path
 import shutil
 
 import numpy as np
-import pytest
 
 import franka_dynamics as fd
 
@@ -41,7 +40,6 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
 
 
 def test_the_exponentials_print_the_outputs_they_are_shipped_with(capsys):
-    pytest.importorskip('sympy', reason='the [symbolic] extra is not installed')
     # Each cell compares its symbols with the models; what it shows of them is sympy's wording.
     cells = code_cells('product_of_exponentials.ipynb')
     names, claims = {}, 0

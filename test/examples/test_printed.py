@@ -15,6 +15,7 @@ INFINITY = float('inf')
 # For each example: options and settings that make it short, figures that it prints, and the
 # figures' bounds. By design a stream of a policy's targets is followed two periods of 33 ms
 # late; a chunk has the coming targets.
+pytest.importorskip('mujoco')  # for which examples exit in one sentence
 RUNS = {
     'five_bar': ('--iterations 1', {}, r'central differences: (\S+) relative', [(0.0, 1e-6)]),
     'dual_arm': ('', {}, r'base parameters: (\d+) of 150', [(99.0, 99.0)]),
@@ -30,8 +31,6 @@ RUNS = {
 
 @pytest.mark.parametrize('name', RUNS)
 def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeypatch):
-    for library in ('matplotlib', 'scipy', 'mujoco'):
-        pytest.importorskip(library)
     options, settings, pattern, bounds = RUNS[name]
     monkeypatch.chdir(tmp_path)
     with scripts.loaded(scripts.example(name)) as module:
@@ -50,7 +49,6 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
 
 
 def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys):
-    pytest.importorskip('mujoco')
     with scripts.loaded(scripts.example('with_and_without')) as module:
         assert module.main(['--stiffness', '40', '200', '600']) == 0
     readme = (scripts.ROOT / 'README.md').read_text(encoding='utf-8')

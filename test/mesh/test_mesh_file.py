@@ -12,9 +12,7 @@ from franka_dynamics.mesh.solid_check import find_defects, require_solid
 
 from .meshes import bumpy_cuboid, cuboid, joined
 from ..agreement import refuses
-from ..optional import needs
 
-pytestmark = needs('trimesh', 'igl', 'networkx')
 MILLIMETRES = cuboid((30.0, 20.0, 10.0))
 VOLUME = 6e-6  # m^3
 

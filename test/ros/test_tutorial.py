@@ -14,10 +14,7 @@ import pytest
 
 from franka_dynamics.cli.main import main, WORDS
 
-from ..optional import needs
 from ..processes import GRACE_S, ROOT, start_python, until
-
-pytestmark = needs('mujoco', 'rosbags', 'matplotlib', 'cvxpy')
 
 TIMEOUT_S = 600.0  # only reached when something is broken
 # Fewer iterations, to save time: this test is about the sequence of commands.

@@ -19,10 +19,6 @@ from franka_dynamics.simulation.demo_figures import demo_figures
 from franka_dynamics.simulation.model_trial import draw_plant, run_trial
 from franka_dynamics.simulation.step_log import read_steps, StepLog
 
-from ..optional import needs
-
-pytestmark = needs('mujoco', 'cvxpy', 'scipy')
-
 
 def test_drawn_links_are_physical_and_off_by_the_deviation():
     fer = load('fer')

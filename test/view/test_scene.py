@@ -37,10 +37,6 @@ from franka_dynamics.view.scene import (
 )
 from franka_dynamics.view.window import play, Playback, Window
 
-from ..optional import needs
-
-pytestmark = needs('viser', 'trimesh')
-
 FER = load('fer')
 TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
 HELD = load('fer', hand='franka_hand')

@@ -16,10 +16,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.recordings.recording import write_recording
 
-from ..optional import needs
 from ..processes import background, TIMEOUT_S
-
-pytestmark = needs('viser')
 
 FER = load('fer')
 
