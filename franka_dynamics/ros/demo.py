@@ -142,7 +142,6 @@ class _Session:
     ) -> None:
         self._plan, self._folder, self._pacing, self._load = plan, folder, pacing, load
         self._progress, self._doing = progress, ''
-        self._errors: dict[str, None] = {}  # each message once, in order of arrival
         self._planned: list[JointTrajectory] = []
         self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
 
@@ -186,7 +185,11 @@ class _Session:
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._pacing == LOCKSTEP,
         )
-        errors = tuple(self._errors)
+        errors = tuple(
+            f'{status.name}: {status.message}'
+            for status in client.statuses().values()
+            if status.level == 'ERROR'
+        )
         # The results are complete, so a node that fails while it ends does not lose them.
         disorder = self._nodes.end_all()
         self._progress('done', 1.0)
@@ -252,9 +255,6 @@ class _Session:
         begin, duration = self._stage
         statuses = self._client.statuses()
         share = (self._time - begin) / duration if _ARM in statuses else 0.0
-        for status in statuses.values():
-            if status.level == 'ERROR':
-                self._errors[f'{status.name}: {status.message}'] = None
         self._progress(self._doing, min(1.0, share))
         self._nodes.require_all()
 

@@ -46,7 +46,7 @@ _SPIN_S = 0.1  # longest time between two looks of a waiting goal [s]
 _LAST_WORDS_S = 0.5  # time to send the results of goals before the process ends [s]
 
 
-class _RefusedError(Exception):
+class _RefusedError(FrankaDynamicsError):
     """The reason why a goal is not followed, with the error code of its result."""
 
     def __init__(self, sentence: str, code: int = INVALID_GOAL) -> None:
@@ -107,7 +107,7 @@ class TrajectoryActionNode(Node):
             motion, theirs = await self._passed_on(handle)
             self._followed = motion
             answer = await self._end_of(handle, theirs)
-        except (FrankaDynamicsError, _RefusedError) as error:
+        except FrankaDynamicsError as error:
             self.get_logger().warning(f'a goal was aborted: {error}')
             handle.abort()
             code = getattr(error, 'code', INVALID_GOAL)
