@@ -68,11 +68,6 @@ class CommandReceiver:
         self.note()
 
     @property
-    def sentence(self) -> str:
-        """The receiver's state in words."""
-        return SENTENCES[self._receiver.state]
-
-    @property
     def counts(self) -> dict[str, int]:
         """How often a sender ceased to be followed; how many torques were refused, by reason."""
         # The generated C++ controller publishes values of the same keys on its ~/status.
@@ -95,13 +90,13 @@ class CommandReceiver:
             status_message(
                 self._node.get_fully_qualified_name(),
                 _LEVELS.get(receiver.state, WARN),
-                self.sentence,
+                SENTENCES[receiver.state],
                 {'state': receiver.state.value, HELD: self.held, **self._counts},
                 self._arm.name,
             )
         )
         if changed:
-            self._node.get_logger().info(self.sentence)
+            self._node.get_logger().info(SENTENCES[receiver.state])
         return changed
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:

@@ -225,8 +225,8 @@ class _Session:
         try:
             self._client.play(request_message(request, _LEAD_IN_S))
         except NodeClientError as error:
-            arm = self._client.statuses()[_ARM]
-            sentence = f'{error} {arm.name}: {arm.message}; {arm.values["receiver"]}.'
+            arm, receiver = self._client.statuses()[_ARM], self._client.status(f'/{_SIMULATOR}')
+            sentence = f'{error} {arm.name}: {arm.message}; {receiver and receiver.message}.'
             raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error
         self._until(text, lambda: len(self._planned) > before)
         self._require_new_torques()

@@ -104,8 +104,6 @@ class SimulatorNode(Node):
         self._published_at = 0.0
         self._latency = Durations()
         self._missed = self._steps_commanded = 0
-        self._steps_at_diagnostics, self._diagnosed_at = 0, time.monotonic()
-        self._steps = 0
         self._log = _open_log(parameters['step_log'])
         self._braked = True
 
@@ -130,7 +128,6 @@ class SimulatorNode(Node):
             self._log.write(stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, fresh=self._fresh)
-        self._steps += 1
         if self._simulation.braked is not self._braked:
             self._announce_brakes()
         if self._receiver.state is not ReceiverState.WAITING:
@@ -199,9 +196,6 @@ class SimulatorNode(Node):
         self._fresh = True
 
     def _publish_diagnostics(self) -> None:
-        now = time.monotonic()
-        rate = (self._steps - self._steps_at_diagnostics) / (now - self._diagnosed_at)
-        self._steps_at_diagnostics, self._diagnosed_at = self._steps, now
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
         at_stops = self._simulation.at_stops
         self._diagnostics.publish(
@@ -213,11 +207,8 @@ class SimulatorNode(Node):
                     'braked': braked,
                     'joints at their stops': ', '.join(at_stops) or 'none',
                     'simulated time [s]': float(self._simulation.time),
-                    'step rate [Hz]': rate,
                     'steps commanded': self._steps_commanded,
                     'steps without a new command': self._missed,
-                    'receiver': self._commands.sentence,
-                    **self._commands.counts,
                     **{
                         f'round trip {name}': duration
                         for name, duration in self._latency.microseconds().items()
