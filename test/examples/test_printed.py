@@ -11,11 +11,12 @@ import pytest
 
 from .. import scripts
 
+pytest.importorskip('mujoco')  # without it examples exit
+
 INFINITY = float('inf')
 # For each example: options and settings that make it short, figures that it prints, and the
 # figures' bounds. By design a stream of a policy's targets is followed two periods of 33 ms
 # late; a chunk has the coming targets.
-pytest.importorskip('mujoco')  # for which examples exit in one sentence
 RUNS = {
     'five_bar': ('--iterations 1', {}, r'central differences: (\S+) relative', [(0.0, 1e-6)]),
     'dual_arm': ('', {}, r'base parameters: (\d+) of 150', [(99.0, 99.0)]),

@@ -23,7 +23,7 @@ from franka_dynamics.identification.base_parameters import (
 )
 
 from .trees import GRAVITIES, random_tree_of_rows, TILTED, VERTICAL
-from ..agreement import assert_close
+from ..agreement import assert_close, refuses
 from ..arms import make_random_arm, with_row
 from ..dynamics.trees import random_tree
 
@@ -153,27 +153,19 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
 
 
 @pytest.mark.parametrize(
-    ('call', 'sentence'),
+    ('call', 'names'),
     [
-        (
-            lambda: base_parameters(FER, (0.0, -9.81)),
-            r'three finite numbers .* got \[0.0, -9.81\]',
+        *(
+            (lambda given=given: base_parameters(FER, given), ('Gravity', 'three'))
+            for given in ((0.0, -9.81), (0.0, 0.0, np.nan), np.zeros((0, 3)))
         ),
-        (lambda: base_parameters(FER, (0.0, 0.0, np.nan)), 'three finite numbers'),
-        (lambda: base_parameters(FER, np.zeros((0, 3))), 'three finite numbers'),
-        (lambda: base_parameters(FER, 'any').regressor(*STATES), 'give the gravity vector'),
-        (
-            lambda: base_parameters(FER, VERTICAL).regressor(*STATES, TILTED),
-            r'under \[3.0, -5.0, -7.0\] more parameters',
-        ),
-        (
-            lambda: base_parameters(FER).values(load('scemi')),
-            'scemi has another geometry than fer',
-        ),
+        (lambda: base_parameters(FER, 'any').regressor(*STATES), ('gravity vector',)),
+        (lambda: base_parameters(FER, VERTICAL).regressor(*STATES, TILTED), ('[3.0, -5.0',)),
+        (lambda: base_parameters(FER).values(load('scemi')), ('scemi', 'fer')),
     ],
 )
-def test_gravity_and_geometry_that_do_not_fit_are_refused(call, sentence):
-    with pytest.raises(BaseParameterError, match=sentence):
+def test_gravity_and_geometry_that_do_not_fit_are_refused(call, names):
+    with refuses(BaseParameterError, *names):
         call()
 
 

@@ -17,6 +17,7 @@ from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.replay import fit
 from franka_dynamics.report.identification import conclusion, details
 
+from ..agreement import refuses
 from ..arms import drawn_around, first_joints
 from ..made_recordings import drawn_friction, slow_work
 
@@ -166,7 +167,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
 def test_a_still_arm_is_told_what_would_help(simulate):
     moving = simulate(FER)
     still = replace(moving, q=np.tile(FER.home, (len(moving), 1)), dq=np.zeros_like(moving.dq))
-    with pytest.raises(IdentificationError, match=r'stands still.*identify plan'):
+    with refuses(IdentificationError, 'stands still', 'identify plan'):
         identify([still], FER)
 
 
@@ -184,25 +185,21 @@ def clipped(recording):
 @pytest.mark.parametrize(
     ('sources', 'error', 'names'),
     [
-        (lambda x: [], IdentificationError, 'no recording'),
-        (lambda x: [ready(x), ready(x, cutoff=5.0)], IdentificationError, 'signal options'),
-        (lambda x: [prepare(x)], IdentificationError, 'friction.columns'),
-        (lambda x: [x, x], IdentificationError, 'recording 2'),
-        (lambda x: [ready(x)] * 2, IdentificationError, 'recording 2'),
-        (lambda x: [no_number(x)], RecordingError, 'row 101.*fer_joint4.*nan'),
-        (
-            lambda x: [replace(ready(x), effort=np.full((len(ready(x)), 7), np.nan))],
-            RecordingError,
-            'recording 1.*fer_joint1.*nan',
-        ),
-        (lambda x: [x.part(slice(0, 57))], RecordingError, '1.9 s.*10 s'),
-        (lambda x: [clipped(x)], RecordingError, 'fer_joint.*clipped'),
-        (lambda x: [replace(x, q=np.degrees(x.q))], RecordingError, 'degrees'),
+        (lambda x: [], IdentificationError, ['no recording']),
+        (lambda x: [ready(x), ready(x, cutoff=5.0)], IdentificationError, ['signal options']),
+        (lambda x: [prepare(x)], IdentificationError, ['friction.columns']),
+        (lambda x: [x, x], IdentificationError, ['recording 2']),
+        (lambda x: [ready(x)] * 2, IdentificationError, ['recording 2']),
+        (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
+        (lambda x: [no_number(ready(x))], RecordingError, ['recording 1', 'fer_joint4', 'nan']),
+        (lambda x: [x.part(slice(0, 57))], RecordingError, ['1.9 s', '10 s']),
+        (lambda x: [clipped(x)], RecordingError, ['fer_joint', 'clipped']),
+        (lambda x: [replace(x, q=np.degrees(x.q))], RecordingError, ['degrees']),
     ],
 )
 def test_sources_at_fault_are_refused_before_any_fit(simulate, sources, error, names):
     recording = simulate(FER, duration=24.0, noise=0.1)
-    with pytest.raises(error, match=names):
+    with refuses(error, *names):
         identify(sources(recording), FER)
 
 
@@ -220,7 +217,7 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
     (cause,) = found.causes
     result = replace(identified('fast'), verdict=found)
     assert (cause.kind, cause.joints) == ('gain', (3,)) and not result.accepted
-    with pytest.raises(IdentificationError, match='not sound'):
+    with refuses(IdentificationError, 'not sound'):
         result.save(tmp_path / 'arm.yaml')
     result.save(tmp_path / 'arm.yaml', anyway=True)
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())

@@ -9,13 +9,13 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_array
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.payload import _estimate, identify_payload
-from franka_dynamics.recordings.log_import import recording_from_arrays
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.arm_simulation import SimulationSettings
 
+from ..agreement import refuses
+from ..made_recordings import recorded
 from ..simulation.playing import play
 
 FER = load('fer')
@@ -43,11 +43,9 @@ def from_pose_to_pose(arm, count, seed):
     step = poses[(i + 1) % count] - poses[i]
     q = poses[i] + x**3 * (10 - 15 * x + 6 * x**2) * step
     dq, ddq = 30 * x**2 * (1 - x) ** 2 * step, 60 * x * (1 - x) * (1 - 2 * x) * step
-    torque = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq) + FER.friction.torque(dq)
     rng = np.random.default_rng(seed)
-    torque = torque + 0.2 * rng.standard_normal(q.shape)
-    dq = dq + 1e-3 * rng.standard_normal(q.shape)
-    return recording_from_arrays(q, dq, torque, joint_names=arm.joint_names, rate=100.0)
+    log = recorded(arm, time, q, dq, ddq, friction=FER.friction, noise=0.2, rng=rng)
+    return replace(log, dq=dq + 1e-3 * rng.standard_normal(q.shape))
 
 
 def played(seed, payload=NOTHING):
@@ -104,7 +102,7 @@ def test_a_payload_is_found_with_another_arm_file(simulate):
 @pytest.mark.parametrize(('without', 'loaded'), [(0, 1), (1, 0)])
 def test_one_of_two_recordings_is_refused(simulate, without, loaded):
     motion = prepare(simulate(FER))
-    with pytest.raises(IdentificationError, match='needs recordings without and with it'):
+    with refuses(IdentificationError, 'without', 'with'):
         identify_payload([motion] * without, [motion] * loaded, FER)
 
 

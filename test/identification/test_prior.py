@@ -21,6 +21,7 @@ from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.simulation.model_trial import draw_plant
 
+from ..agreement import refuses
 from ..arms import drawn_around
 
 FER = load('fer')
@@ -74,7 +75,7 @@ def test_a_minimum_gyration_keeps_masses_centres_and_is_physical(name):
 
 
 def test_a_link_without_mass_has_no_minimum_gyration():
-    with pytest.raises(IdentificationError, match='A link without mass cannot start'):
+    with refuses(IdentificationError, 'mass'):
         with_minimum_gyration(LinkInertia.zero())
 
 

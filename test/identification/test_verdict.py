@@ -217,18 +217,11 @@ def test_what_no_candidate_explains_stays_without_a_name(sound):
     assert 'unknown' in line and 'fer_joint1' in line and '--' not in line
 
 
-def test_every_cause_has_a_sentence_with_what_to_do(sound):
-    found = judged(scaled(sound, 1, 1.3))
-    first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert 'fer_joint2' in first and '--effort-scale 1 0.7' in first
-    assert 'NOT' in headline(found)
-
-
-@pytest.mark.parametrize(('seconds', 'word'), [(0.05, '50 ms late'), (-0.05, '50 ms early')])
-def test_efforts_behind_positions_are_late_and_before_them_early(seconds, word):
-    found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5),), (), np.ones(7))
-    first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
-    assert word in first
+def test_efforts_behind_positions_are_late_and_before_them_early():
+    for seconds, words in ((0.05, '50 ms late'), (-0.05, '50 ms early')):
+        found = Verdict((Cause('delay', (), (seconds,), 2.0, 0.5),), (), np.ones(7))
+        first, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
+        assert words in first
 
 
 @pytest.mark.parametrize(
