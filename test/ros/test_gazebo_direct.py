@@ -10,11 +10,10 @@ from std_msgs.msg import Float64, Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.ros import observer
 from franka_dynamics.ros.messages import DESCRIPTION_QOS, stamp_from_seconds
-from franka_dynamics.ros.observer import Observer
 from franka_dynamics.simulation.gazebo import start_of
 
 from .conftest import COMMAND, ROOT_NAMES
-from ..processes import printed
+from ..processes import background
 
 
 class Gazebo:
@@ -90,30 +89,19 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     assert {tuple(one.name) for one in states} == {names}
 
 
-def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe, monkeypatch):
+def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
     # Whatever the log says, and in which pieces it is printed.
     status = probe.create_publisher(DiagnosticStatus, 'gazebo_direct/status', DESCRIPTION_QOS)
-    told = []
 
     def say(held):
         status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
 
-    class Driven(Observer):
-        """Is told that the arm is held once it has heard that it is not."""
-
-        def __init__(self, name):
-            super().__init__(name, self.drive)
-
-        def drive(self):
+    with background('-m', observer.__name__, '/gazebo_direct') as waiting:
+        probe.until(status.get_subscription_count, 'it listens')
+        for _ in range(50):
+            say(held=False)
             probe.spin()
-            heard = self.status('/gazebo_direct')
-            if heard and not told:
-                told.append(heard.held)
-                say(held=True)
-
-    say(held=False)
-    monkeypatch.setattr(observer, 'Observer', Driven)
-    monkeypatch.setattr(observer.signal, 'signal', lambda *_: None)
-    monkeypatch.setattr('sys.argv', ['observer', '/gazebo_direct'])
-    assert observer.main() == 0 and told == [False]
-    printed('-m', observer.__name__, '/gazebo_direct')  # as the launch file starts it
+        assert waiting.poll() is None
+        say(held=True)
+        probe.until(lambda: waiting.poll() is not None, 'its end')
+    assert waiting.returncode == 0

@@ -1,11 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The network of tests, demonstration and benchmarks does not leave the machine."""
+"""Nodes of `sim`, demonstration and tests: their network, their names and their end."""
 
 import random
+import signal
 from subprocess import PIPE
 
-from ..processes import background, printed
+from std_msgs.msg import Float64MultiArray
+
+from franka_dynamics.ros.node_group import NodeGroup
+
+from .conftest import COMMAND
+from ..processes import background, printed, run_python, until
 
 # Runs a node, and prints the sockets and shared memory of its process.
 SCRIPT = """
@@ -65,3 +71,38 @@ def test_processes_side_by_side_get_a_domain_each():
         for process in both:
             process.communicate('\n')
     assert 1 < len(domains) == len(set(domains)) <= 8
+
+
+def test_torques_of_a_simulation_reach_no_stand_in_of_a_real_arms_controller(probe, tmp_path):
+    # Where franka_ros2's forward controller takes torques.
+    torques = probe.collect(Float64MultiArray, f'/{COMMAND}', reliable=True)
+    with NodeGroup(tmp_path) as nodes:
+        nodes.start_arm_and_node({}, {'target': 'mujoco'}, lockstep_rate=1000.0)
+
+        def held():
+            nodes.require_all()
+            return probe.says('simulation/simulator: Simulated arm', 'the brakes are open')
+
+        probe.until(held, 'the arm is held')
+    assert not torques
+
+
+LEFT = """
+import os, signal, sys
+from pathlib import Path
+from franka_dynamics.ros.node_group import NodeGroup
+from franka_dynamics.ros.observer import Observer
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell's background jobs ignore it
+folder = Path(sys.argv[1])
+nodes = NodeGroup(folder)
+nodes.start('feedforward_node', {})
+with Observer('waits') as observer:
+    observer.until(lambda: observer.status('/simulation/feedforward') is not None, 600.0)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_node_ends_in_order_if_the_program_that_started_it_is_killed(tmp_path):
+    assert run_python('-c', LEFT, tmp_path)[0] == -signal.SIGKILL
+    log = tmp_path / 'feedforward_node.log'
+    until(lambda: 'shut down' in log.read_text(), 'its end')
