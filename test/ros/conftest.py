@@ -245,12 +245,8 @@ class Probe(Node):
     def until_says(self, subject: str, text: str) -> None:
         self.until(lambda: self.says(subject, text), f'{subject}: {text}')
 
-    def ask(self, kind: type, service: str, request, unanswered=()):
-        """
-        Return the answer of a service, or None if no answer came.
-
-        Requests that get no answer are sent before it, and so have been read when it is answered.
-        """
+    def ask(self, kind: type, service: str, request):
+        """Return the answer of a service, or None if no answer came."""
         known = self._known_clients.pop(service, None)
         client = known or self.create_client(kind, service)
         self.until(client.service_is_ready, f'service {service}')
@@ -258,8 +254,6 @@ class Probe(Node):
             # A server that has not discovered this client yet discards its answer, and DDS cannot
             # tell whether it has. So wait, and let callers ask again.
             self._spin_until(lambda: False, 0.3)
-        for one in unanswered:
-            client.call_async(one)
         future = client.call_async(request)
         self._spin_until(future.done, ANSWER_S)
         if not future.done():

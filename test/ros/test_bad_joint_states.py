@@ -95,18 +95,3 @@ def test_stamps_of_another_clock_never_command_anything(probe, launch):
     # Stamped a hundred seconds after the epoch, while this machine's clock says today.
     arm.until_says('old_ff: Joint states', 'ms old')
     assert not commands
-
-
-def test_a_command_carries_names_frame_and_its_states_stamp(world):
-    named = world.probe.collect(JointState, '/feedforward/feedforward')
-    states = world.probe.collect(JointState, '/joint_states')
-    world.commands_come()
-
-    def answered():
-        stamps = [state.header.stamp for state in states]
-        torques = [message.data for message in world.commands]
-        return any(one.header.stamp in stamps and one.effort in torques for one in named)
-
-    world.arm.until(answered, 'a torque with names, the same without, and the state they answer')
-    assert named[-1].name == NAMES
-    assert named[-1].header.frame_id == 'fer_link0'

@@ -96,16 +96,6 @@ def test_only_the_targets_controller_gets_torques(
         assert not torques
 
 
-def test_a_stand_in_of_a_forward_controller_alone_gets_no_torque(probe, arm, start_node):
-    (status,) = (one for one in probe.publishers if one.topic_name == '/probe/status')
-    probe.destroy_publisher(status)
-    torques = probe.collect(Float64MultiArray, COMMAND, reliable=True)
-    start_node(target='mujoco')
-    arm.wait_for_listener()
-    arm.until_says(COMMANDS, '/probe')
-    assert not torques
-
-
 def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_goes(
     probe, arm, start_node
 ):

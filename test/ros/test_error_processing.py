@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
@@ -212,10 +213,10 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     assert node.controller.state is state
 
 
-def test_an_entity_that_is_gone_ends_nothing_and_a_fault_stops_arm_and_node():
-    # If the control thread destroys an entity that has a queued event, rclpy raises InvalidHandle
-    # from the executor, as this callback does.
-    made, raised = [], [ValueError('a fault'), InvalidHandle('destruction was requested')]
+def test_what_cannot_be_read_or_is_gone_ends_nothing_and_a_fault_stops_arm_and_node():
+    # rclpy raises an RCLError from the executor for a transition that there is not; and an
+    # InvalidHandle if the control thread destroys an entity that has a queued event.
+    made, raised = [], [ValueError('a fault'), InvalidHandle('gone'), RCLError('unreadable')]
 
     class Broken(RecordingNode):
         def __init__(self):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters changed while the node commands: validated, whole, without a step."""
 
-from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
@@ -86,15 +84,3 @@ def test_changes_that_need_each_other_are_taken_together(world):
     assert world.probe.set_parameters(NODE, **stiff, kd=[4.0] * 4 + [0.5, 0.5, 0.1]).successful
     assert world.probe.set_parameters(NODE, kp=[0.0], kd=[0.0]).successful
     settle(world, FER_GRAVITY)
-
-
-def test_a_transition_that_there_is_not_ends_nothing(world):
-    world.commands_come()
-    none, deactivate = (
-        ChangeState.Request(transition=Transition(id=number))
-        for number in (255, Transition.TRANSITION_DEACTIVATE)
-    )
-    # To the first rclpy answers nothing; it has been read when the second is answered.
-    assert world.probe.ask(ChangeState, f'{NODE}/change_state', deactivate, [none]).success
-    assert world.probe.transition(NODE, Transition.TRANSITION_ACTIVATE)
-    world.commands_come()

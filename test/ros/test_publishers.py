@@ -46,8 +46,8 @@ class Publishers:
 
     def cycle(self, k, effort=ZERO):
         """Take state k of a resting arm, and publish its terms."""
-        self.controller.step(FER.home, ZERO, 1.0 + 1e-3 * k, effort=effort)
-        self.terms.publish(self.controller.latest, None, Time())
+        self.torque = self.controller.step(FER.home, ZERO, 1.0 + 1e-3 * k, effort=effort)
+        self.terms.publish(self.controller.latest, self.torque, Time(nanosec=k))
 
     def command(self):
         """Return the level and the message of the status Command."""
@@ -64,6 +64,9 @@ def told():
 def test_a_push_is_told_as_torques_and_wrench_until_effort_is_not_measured(told):
     for k in range(3000):
         told.cycle(k, PUSHED)
+    command = told.messages('feedforward')[-1]
+    assert (tuple(command.name), command.header.frame_id) == (FER.joint_names, 'fer_link0')
+    assert command.header.stamp.nanosec == 2999 and list(command.effort) == told.torque.tolist()
     # The arm exerts the opposite of the force that acts on it, in the axes of its base.
     torque = told.messages('external_torque')[-1].effort
     np.testing.assert_allclose(torque, PUSHED - FER_GRAVITY, rtol=0, atol=0.02)
