@@ -2,23 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The example controllers with the simulated arm and the node's terms."""
 
-import os
 import re
-import signal
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
 import pytest
-import rclpy
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 from .conftest import FER, ROOT_NAMES
 from ..messages import stamp
-from ..processes import background, until
 from ..scripts import example as example_file
-from ..scripts import loaded
 
 # Time at rest, and half a period of the examples' motions [s].
 HOLD_S, MOTION_S = 0.5, 1.25
@@ -87,53 +82,3 @@ def test_with_the_terms_an_example_tracks_its_motion(
     printed = 1e-3 * float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     assert 0.0 < printed < most and rms < most
     np.testing.assert_allclose(printed, rms, rtol=0.2, atol=0.0)
-
-
-RECEIVER = """
-import rclpy
-from std_msgs.msg import Float64MultiArray
-rclpy.init()
-node = rclpy.create_node('receiver')
-topic = 'simulation/effort_controller/commands'
-node.create_subscription(Float64MultiArray, topic, lambda m: print(m.data[0], flush=True), 10)
-rclpy.spin(node)
-"""
-
-
-@pytest.fixture
-def ros():
-    """Let nodes be made without a context of their own."""
-    rclpy.init()
-    yield
-    rclpy.try_shutdown()
-
-
-def test_a_receiver_that_stood_still_gets_the_last_torque_which_is_zero(ros, tmp_path):
-    heard = tmp_path / 'torques'
-    with loaded(example_file('joint_impedance')) as shared:
-
-        class Controller(shared.Controller):
-            def command(self, torque):
-                super().command(torque)
-                if not torque.any():
-                    # A thread could not, because rclpy keeps Python's lock while it waits.
-                    os.system(f'(sleep 0.3; kill -CONT {receiver.pid}) &')
-
-        controller = Controller('controller')
-    with heard.open('w') as file, background('-c', RECEIVER, stdout=file) as receiver:
-
-        def last():
-            return heard.read_text().split()[-1:]
-
-        def sent_and_heard():
-            controller.command(np.ones(7))
-            return last()
-
-        until(sent_and_heard, 'the receiver hears a torque')
-        receiver.send_signal(signal.SIGSTOP)
-        # More torques than DDS keeps for a process that does not read.
-        for _ in range(3000):
-            controller.command(np.ones(7))
-        controller.stop()
-        controller.destroy_node()
-        until(lambda: last() == ['0.0'], 'the receiver hears the zero')
