@@ -45,7 +45,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
+from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.messages import request_message
 from franka_dynamics.ros.node_group import node_command, use_isolated_network
 from franka_dynamics.simulation.step_log import read_steps

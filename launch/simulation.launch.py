@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm and the feedforward node that holds it; if either ends, the other is ended."""
 
+from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
     feedforward_node,
     given_file,
@@ -15,7 +16,6 @@ TARGET = 'mujoco'
 # On a busy computer the simulated arm waits for the node's torque instead of falling, but for less
 # than the node's state_timeout, because the node stops if joint states are missing that long.
 PACING = {'pacing': 'lockstep', 'lockstep_rate': 1000.0, 'lockstep_timeout': 0.1}
-COMMAND_TOPIC = 'effort_controller/commands'  # where the simulated arm listens
 ARGUMENTS = {
     'robot_type': (
         'fr3',

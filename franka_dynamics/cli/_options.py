@@ -19,6 +19,7 @@ from ..files import writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY, REPAIRS
 from ..options import option, switch
 from ..recordings.options import HEADER, SignalOptions, STAMPS
+from ..ros import COMMAND_TOPIC
 
 if TYPE_CHECKING:
     from ._say import ProgressBar
@@ -127,7 +128,7 @@ class Topics(Action):
     topic: str = ros_name(
         'topic of joint states; of franka_ros2: franka/joint_states', 'joint_states'
     )
-    command: str = ros_name('topic of the torques', 'effort_controller/commands', 'TOPIC')
+    command: str = ros_name('topic of the torques', COMMAND_TOPIC, 'TOPIC')
 
 
 def new_bag(text: str) -> Path:

@@ -24,6 +24,7 @@ from .actions import Doctor
 from ..arm import load
 from ..errors import FrankaDynamicsError
 from ..names import REALTIME_PRIORITY
+from ..ros import FASTDDS_PROFILES
 from ..validation.robot_model import compare_with_robot, POSE, read_robot
 
 GOOD = 'good'
@@ -112,7 +113,7 @@ def dds_settings(variables: Mapping[str, str]) -> Iterator[Check]:
         said = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
         fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
         yield Check('network', NOTE, f'{said}: {fix}')
-    for name in ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE'):
+    for name in FASTDDS_PROFILES:
         profile = variables.get(name)
         if profile and not Path(profile).is_file():
             said = f'{name} names {profile[:200]}, which does not exist; unset it'

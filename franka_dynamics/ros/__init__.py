@@ -3,5 +3,8 @@
 """ROS nodes and their clients; other packages compute the dynamics and the torques."""
 
 # Namespace of simulated arms, of their nodes and of their torque topics. A real arm's controller
-# listens on effort_controller/commands in the root namespace, and ROS discovers the whole subnet.
+# listens on COMMAND_TOPIC in the root namespace, and ROS discovers the whole subnet.
 SIMULATION = 'simulation'
+COMMAND_TOPIC = 'effort_controller/commands'  # on which simulated arms take torques
+# Environment variables that name a profiles file of Fast DDS: from version 3 on, and before.
+FASTDDS_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')

@@ -11,6 +11,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray
 
+from . import COMMAND_TOPIC
 from .messages import (
     DESCRIPTION_QOS,
     ERROR,
@@ -28,7 +29,6 @@ from ..arm import ArmDescription
 from ..control.receiver import ReceiverState, Refusal, SENTENCES, TorqueReceiver
 from ..errors import listed
 
-COMMAND_TOPIC = 'effort_controller/commands'
 _LOG_PERIOD_S = 1.0
 # Levels of the typed status; WARN in all other states.
 _LEVELS = {

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import SIMULATION
+from . import COMMAND_TOPIC, FASTDDS_PROFILES, SIMULATION
 from .parameter_tables import as_yaml
 from ..errors import FrankaDynamicsError
 from ..resources import share_directory
@@ -124,7 +124,7 @@ class NodeGroup:
         self.start(
             'feedforward_node',
             {**patient, **node},
-            {'~/command': 'effort_controller/commands'},
+            {'~/command': COMMAND_TOPIC},
         )
 
     def require_all(self) -> None:
@@ -171,8 +171,6 @@ class NodeGroup:
 
 
 _RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-# Fast DDS's environment variables for a profiles file: before version 3, and from version 3 on.
-_PROFILES = ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')
 _OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _DOMAINS = range(1, 102)
@@ -197,7 +195,7 @@ def use_isolated_network() -> None:
     os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
     os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE] = 'SYSTEM_DEFAULT'
-    for name in _PROFILES:
+    for name in FASTDDS_PROFILES:
         os.environ[name] = str(profiles)
     for name in _OVERRULING:
         os.environ.pop(name, None)

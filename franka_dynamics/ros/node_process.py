@@ -40,6 +40,7 @@ from rclpy.experimental import EventsExecutor
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
+from . import FASTDDS_PROFILES
 from ..errors import FrankaDynamicsError, SettingsError, shortened
 from ..names import REALTIME_PRIORITY
 
@@ -95,7 +96,6 @@ ON, OFF = 'on', 'off'
 _TRANSPORTS, _UDP = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
 # Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
 _CURRENT, _FUTURE, _ON_FAULT = 1, 2, 4
-_PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 
 
 def request_realtime(default: str = ON) -> str:
@@ -125,7 +125,7 @@ def request_realtime(default: str = ON) -> str:
         )
     except OSError as error:
         return f'no real-time scheduling: {error}'
-    if not any(name in os.environ for name in _PROFILES):
+    if not any(name in os.environ for name in FASTDDS_PROFILES):
         os.environ.setdefault(_TRANSPORTS, _UDP)
     _lock_memory()
     return ''

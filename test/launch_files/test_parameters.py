@@ -9,7 +9,7 @@ from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
-from franka_dynamics.ros.command_receiver import COMMAND_TOPIC
+from franka_dynamics.ros import COMMAND_TOPIC
 
 from . import launching
 from .launching import has
