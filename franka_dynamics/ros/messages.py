@@ -75,7 +75,6 @@ OK, WARN, ERROR, STALE = (
 SIMULATED_ARM = 'Simulated arm'  # subject of a simulated arm's status
 HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
-_NONE = np.zeros(0)
 _NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 
@@ -185,17 +184,6 @@ def state_message(
         name=names, position=doubles(position), velocity=doubles(velocity), effort=doubles(effort)
     )
     message.header.stamp = stamp
-    return message
-
-
-def effort_message(stamp: Time, names: list[str], effort: Array, frame_id: str = '') -> JointState:
-    """
-    Return a stamped JointState that carries torques alone; `names` is kept, not copied.
-
-    RViz's Effort display ignores messages with an empty `frame_id`.
-    """
-    message = state_message(stamp, names, _NONE, _NONE, effort)
-    message.header.frame_id = frame_id
     return message
 
 

@@ -216,17 +216,18 @@ class NodePart:
         return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
 
 
-def _serve(node: Any, ends: Callable[[], bool]) -> None:
+def _serve(node: Any, stop: StopRequest) -> None:
     """
-    Serve a node's `service_part` until `ends` returns True, and call `run_beside` when due.
+    Serve a node's `service_part`, call `run_beside` when due, and shut the node down at a signal.
 
-    Under SCHED_FIFO the calling thread gets a lower priority than the control thread.
+    This ends when the node's cycles have ended, too. Under SCHED_FIFO the calling thread gets a
+    lower priority than the control thread.
     """
     lower_priority()
     due = 0.0
     with EventsExecutor() as executor:
         executor.add_node(node.service_part)
-        while not ends():
+        while node.cycles_go_on and not stop.requested:
             try:
                 executor.spin_once(timeout_sec=due)
                 due = node.run_beside()
@@ -240,6 +241,8 @@ def _serve(node: Any, ends: Callable[[], bool]) -> None:
                 # The entity was destroyed after its event was queued. rclpy's other executors
                 # ignore InvalidHandle, too.
                 node.get_logger().debug(f'what was to be served is gone: {error}')
+    if stop.requested:
+        node.shut_down()
 
 
 def run_node(
@@ -296,13 +299,11 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     the node down. The exit code is 0 after an orderly end, 1 if the node refused to configure or
     activate at autostart.
     """
-    closing, served = threading.Event(), Future[None]()
+    served = Future[None]()
 
     def serve() -> None:
         try:
-            _serve(node, lambda: stop.requested or closing.is_set())
-            if stop.requested:
-                node.shut_down()
+            _serve(node, stop)
             served.set_result(None)
         except BaseException as error:
             served.set_exception(error)
@@ -317,8 +318,8 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
                 for transition in (node.trigger_configure, node.trigger_activate):
                     if transition() != TransitionCallbackReturn.SUCCESS:
                         return 0 if stop.requested else REFUSED  # the node has logged the reason
-            services.start()
             node.cycles_go_on = True
+            services.start()
             due = 0.0
             while not served.done() and rclpy.ok() and not stop.overdue:
                 cycles.spin_once(timeout_sec=due)
@@ -328,7 +329,6 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
             return 0
         finally:
             node.cycles_go_on = False
-            closing.set()
             if services.is_alive():
                 services.join(_LONGEST_END_S)  # not for ever: a callback may hang
             if rclpy.ok():

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 import pinocchio as pin
 from sensor_msgs.msg import JointState
 
-from .messages import effort_message, PUBLISHER_QOS
+from .messages import doubles, PUBLISHER_QOS
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
@@ -170,7 +170,10 @@ class TermPublishers:
         found = of(self, state, command)
         if found is None:
             return None
-        return effort_message(stamp, self._labels[kind], found, self._base_frame)
+        message = JointState(name=self._labels[kind], effort=doubles(found))
+        # RViz's Effort display ignores messages without a frame.
+        message.header.stamp, message.header.frame_id = stamp, self._base_frame
+        return message
 
     def _wrench(self, state: StateTerms, _: Array | None, stamp: Time) -> WrenchStamped | None:
         estimate = self.wrench(state.q)
