@@ -13,21 +13,21 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 6. Must the arm be braked from the next joint state on?      `_misbehaves`; `limits.py`
 
 Parts 5 and 6 come after the torque, so as not to delay it; what they find changes the next one.
-What part 3 finds (failed braking, a torque that is not finite) changes this one.
 Their bounds are the constants of the files named. TRANSITIONS has all changes of the core's state
-but that of `reset`, which makes it SILENT. What ends torques:
+but that of `reset`, which makes it SILENT and forgets all but a final fault. What ends torques:
 
                                              what follows          what lets them begin again
 `stop`                                       braked, then silent   `start`
 lost joint states                            resting torque        good joint states (`_not_yet`)
   more than 5 times within a minute          resting torque        `start`
-unexplained torque, or a joint too fast      braked, then held     `start`, once held and explained
+unexplained torque, a joint too fast, or     braked, then held     `start`, once the arm is held
+  `stop(hold=True)`                                                and its torque explained
 impossible joint states                      resting torque        `start`
-braking or a joint's trial that fails        resting torque        `start`
+failed braking or trial, torque not finite   resting torque        `start`
 `stop(to_zero=True)`                         zero torque           `start`
 `stop(final=True)`                           braked, then silent   a new object
 
-The resting torque is zero if the target compensates gravity, else g(q).
+The resting torque is zero if the target adds gravity, else g(q).
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class State(str, Enum):
     STOPPING = 'stopping'  # the torque goes to the resting torque; no joint state is needed
 
 
-ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)  # a torque answers each joint state
+# In these states the control law or the brake answers each joint state.
+ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
 class Event(str, Enum):
@@ -110,21 +111,21 @@ TRANSITIONS = {
     (State.STOPPING, Event.END): State.SILENT,
 }
 
-# The first torque needs GOOD_STATES usable states in a row whose median age is at most
-# OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If there is no torque after
-# LONG_WAIT states, though the user did not stop, the log says why.
+# Torques begin after GOOD_STATES usable joint states in a row whose median age is at most
+# OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If the core is still silent
+# after LONG_WAIT states, though it is enabled or a fault is latched, the log says why.
 GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
-# If the target adds no gravity, a moving arm would fall once it gets no torque. Therefore STOPPING
+# If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So STOPPING
 # lasts while the arm moves, unless its latest state is older than FOLLOWED_S [s] or unusable.
 FOLLOWED_S = 0.05
 # A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
 # torque then begins there. If a joint has moved by more than SHIFTED [rad or m], it acts no more.
 SHIFTED = 0.1
-# `change` refuses gains that would swing with states PERIOD_MARGIN times as far apart as now;
-# before the first torque they are judged by the measured period itself, which varies a little.
+# `change` refuses gains that would swing with states PERIOD_MARGIN times as far apart as now, so
+# that `_not_yet`, by the period measured then, which varies a little, does not refuse them later.
 PERIOD_MARGIN = 1.05
 CLEARING = 'clear the fault by start()'  # how a status says it
-# More than MOST_RESTARTS stops for lost states within RESTART_WINDOW_S [s] are a fault.
+# States lost more than MOST_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 
 
@@ -156,26 +157,17 @@ class Feedforward:
     states, 0.5 to 10 ms [s]. `limits` says which joint states and efforts can be used. A loop
     applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a node
     publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
-    each new torque (n,) [N m] before parts 5 and 6. With `soft_gains`, kp and kd that settings do
-    not give let velocities decay at this rate at most [1/s]. `settings` are the other fields of
-    Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError for an unknown
-    arm, SettingsError if the settings cannot be used on it or the gains swing at this period.
+    each new torque (n,) [N m] before parts 5 and 6, and must not change it. With `soft_gains`, kp
+    and kd that settings do not give let velocities decay at this rate at most [1/s]. `settings`
+    are the other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises
+    DescriptionError for an unknown arm, SettingsError if the settings cannot be used on it or the
+    gains swing at this period.
 
-    Attributes
-    ----------
-    state : State
-        The present state; `status` says why.
-    latest : StateTerms or None
-        The latest joint state with its torque terms; None if one of its values is impossible.
-    states : StateCheck
-        Period and age of the joint states.
-    unexplained : UnexplainedTorque
-        Measured and commanded torque beyond what the motion needs.
-    trouble : str
-        Why the latest joint state cannot be used; '' if it can.
-    sends : bool
-        Whether the latest torque is new; a node publishes it only then.
-
+    `state` is the present state, and `status` says why. `latest` is the latest joint state with
+    its torque terms, None if one of its values is impossible; `trouble` says why that state cannot
+    be used, '' if it can. `states` has period and age of the joint states, `unexplained` the
+    measured and the commanded torque beyond what the motion needs. `sends` says whether the latest
+    torque is new; a node publishes it only then.
     """
 
     def __init__(
@@ -213,6 +205,7 @@ class Feedforward:
         self._hold = False  # whether the arm is to be held until `start`, also after lost states
         self._to_zero = False  # whether the torque goes to zero: the receiver is not the target
         self._final = False  # whether `start` does not clear the fault
+        self._first_reason = ''  # what ended torques first
         self._ramp = Ramp()  # of the torque after a start or a change of the law
         self._trial: JointTrial | None = None  # while joints are tried
         self.reset()
@@ -239,7 +232,8 @@ class Feedforward:
             self._hold = False
             self._waited = 0  # states while silent though the user wants torques
             self._sent = deque[Array]()
-            self._ended_with = False, self.zero  # whether the target added gravity, and q
+            # Whether the target of the last torque added gravity, and where the arm was then.
+            self._ended_with = False, self.zero
             self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)  # when states were lost [s]
             self._forget()
             self.states.q = None
@@ -250,10 +244,11 @@ class Feedforward:
         self.states.forget()
         self.unexplained.forget()
         self._good = 0  # number of usable states in a row
-        # When the last state came, by the clocks of `now`, of stamps and of this computer.
+        # When the last state came: by the clock of `now`, by that of stamps, by this computer's.
         self._arrived = 0.0, 0.0, 0.0
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
-        # As many sent torques as a state may be old; the last one acts, if there is one.
+        # Sent torques, enough to find the one that acted when an old state was measured. The last
+        # one acts now, if there is one.
         self._sent = deque(list(self._sent)[-1:], maxlen=64)
 
     def start(self) -> None:
@@ -269,7 +264,7 @@ class Feedforward:
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            wrong = self.unexplained.departs(self.unexplained.narrow) if held else ''
+            wrong = self.unexplained.found_beyond(self.unexplained.narrow) if held else ''
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
             self._wanted = True
@@ -299,7 +294,7 @@ class Feedforward:
             self._wanted = self._wanted and fault
             self.faulty, self._final = self.faulty or fault, self._final or final
             self._to_zero = self._to_zero or to_zero
-            # A silent arm is not taken hold of, but stays held if it was before states were lost.
+            # A silent arm does not begin to be held, but one held before states were lost is.
             self._hold = hold and not self._to_zero and (self._hold or not silent)
             if to_zero and self.state in ACTIVE:
                 self._change(Event.LOST, why)
@@ -310,8 +305,9 @@ class Feedforward:
 
     def change(self, **settings: Any) -> None:
         """
-        Use other settings from the next step on; the torque ramps from the old law's to the new.
+        Use other settings from the next step on.
 
+        While running, the torque ramps from the old law's to the new; a held arm gets the same.
         Raises SettingsError, and changes nothing, if they cannot be used, if torques are sent for
         another target, or while the joints are tried.
         """
@@ -330,7 +326,7 @@ class Feedforward:
             # Another thread has changed settings or state meanwhile, so the law is made again.
 
     def prepare(self, **settings: Any) -> ControlLaw:
-        """Return the law of changed settings, in a millisecond; raises as `change`."""
+        """Return the law of changed settings, without using it; raises as `change`."""
         law = self._made(self.law.settings.changed(**settings))
         not_now = self._not_now(law)
         if not_now:
@@ -350,7 +346,7 @@ class Feedforward:
         return ''
 
     def _made(self, settings: Settings) -> ControlLaw:
-        # The arm of a loop in MuJoCo has the rotors and the friction that it was given with.
+        # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
         as_given = self._applied_when_silent and settings.target == 'mujoco'
         law = ControlLaw(self.description, settings, as_given=as_given)
         swings = law.swings(PERIOD_MARGIN * self.states.period, self.states.median_age)
@@ -380,7 +376,13 @@ class Feedforward:
             measured = None if self.law.has_gains else self.states.q
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
-        return self.reference.follow(q, times, dq, ddq, start=start, mark=mark, measured=measured)
+        motion = self.reference.follow(
+            q, times, dq, ddq, start=start, mark=mark, measured=measured
+        )
+        with self._lock:
+            if self.state is not State.RUNNING:  # stopped by another thread meanwhile
+                self.reference.clear(self.states.stamp or 0.0, self.why)
+        return motion
 
     @property
     def settings(self) -> Settings:
@@ -413,14 +415,14 @@ class Feedforward:
 
     @property
     def usable(self) -> bool:
-        """Whether enough good joint states came in a row."""
+        """Whether GOOD_STATES usable joint states came in a row."""
         return self._good >= GOOD_STATES
 
     @property
     def torque(self) -> Array:
         """The torque that `step` or `tick` returned last, (n,) [N m]."""
         with self._lock:
-            return self._sent[-1] if self._sent else self.zero
+            return (self._sent[-1] if self._sent else self.zero).copy()
 
     # One joint state ---------------------------------------------------------------------------
     def step(
@@ -456,11 +458,10 @@ class Feedforward:
                 if waits and self.enabled:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
                 by_now, by_stamps, here = self._arrived
-                if age is not None:  # simulated time may be slow
-                    silence = time + age - by_stamps
-                else:
-                    silence = monotonic() - here if now is None else now - by_now
-                return self.tick(by_now + silence if now is None else now, silence)
+                silence = None if age is None else time + age - by_stamps  # in simulated time
+                if now is None:
+                    now = by_now + (monotonic() - here if silence is None else silence)
+                return self.tick(now, silence)
             now = time if now is None else now
             if order == 'set back':
                 if now < self._arrived[0]:
@@ -530,7 +531,7 @@ class Feedforward:
                     faulty = True
                 self._give_up(why, faulty=faulty)
             elif faulty and not self.faulty:
-                self.why, self.faulty = why, True
+                self.why, self.faulty = self._with_reason(why), True
             elif self.state is State.SILENT and self.enabled:
                 self.why = why
             self._hold = self._hold and not faulty
@@ -541,12 +542,13 @@ class Feedforward:
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
         self.sends = False
-        return self.torque.copy()
+        return self.torque
 
     # 2. May torques begin? ---------------------------------------------------------------------
     def _may_begin(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
         if self._hold and self.usable:
+            self._take_up(state)
             self._change(Event.BACK, self.why)
         elif self.enabled:
             not_yet = self._not_yet()
@@ -567,37 +569,43 @@ class Feedforward:
                 'clocks differ'
             )
         swings = self.law.swings(self.states.period, age)
-        if swings or not self.unexplained.measured:
-            return swings  # without a measured torque there is no more to ask
+        if swings:
+            return swings
+        if not self.unexplained.measured:
+            return ''
         # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
         motor_brakes = self.unexplained.idle or self.limits.held_until_commanded
         if motor_brakes and not self.law.terms.adds_gravity:
             return ''
-        return self.unexplained.departs(self.unexplained.narrow)
+        return self.unexplained.found_beyond(self.unexplained.narrow)
 
     def _begin(self, state: StateTerms) -> None:
-        """
-        Begin at the last torque if it still acts, else at zero if the target adds gravity.
+        self._take_up(state)
+        self.unexplained.begin(state.stamp)
+        self._run(Event.BEGIN)
 
-        Else begin at the measured torque or, without one, at g(q).
+    def _take_up(self, state: StateTerms) -> None:
+        """
+        Let the next torque begin at the last one, if it still acts.
+
+        Else at zero, if the target adds gravity; else at the measured torque or, without it, g(q).
         """
         terms = self.law.terms
         if self.state is State.SILENT and not self._applied_when_silent:
             added, q = self._ended_with
             if added != terms.adds_gravity or np.abs(state.q - q).max() > SHIFTED:
                 self._sent.clear()  # another receiver, or the arm was moved
+                self.unexplained.begin(state.stamp)
         if not self._sent:
-            acts = terms.gravity(state.q) if self.unexplained.idle else self.unexplained.acting
+            idle = self.unexplained.idle
+            acts = terms.gravity(state.q) if idle else self.unexplained.acting
             self._sent.append(self._limiter.clipped(self.zero if terms.adds_gravity else acts))
-        self.unexplained.begin(state.stamp)
-        self._run(Event.BEGIN)
-        if self.limits.try_joints:
-            self._trial = JointTrial(self.description, self.unexplained.wide)
 
     def _run(self, event: Event) -> None:
         self._speed.restart()
-        self._trial = None
+        tries = self.limits.try_joints
+        self._trial = JointTrial(self.description, self.unexplained.wide) if tries else None
         self._ramp.begin()
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
         self._change(event, '')
@@ -615,13 +623,13 @@ class Feedforward:
 
     def _desired(self, state: StateTerms, reference: ReferencePoint | None) -> Array:
         """Return the torque that the present state of the core asks for; it may end that state."""
-        if self.state is State.RUNNING and self._trial is not None:
+        if self.state is not State.RUNNING:
+            return self._braked(state) if self.state in ACTIVE else self._resting()
+        if self._trial is not None:
             return self._tried(state, self._trial)
-        if self.state is State.RUNNING:
-            if self.law.has_gains and reference is None:
-                self.reference.hold(state.q)
-            return self._ramp.torque(self.law, state, reference, self.torque)
-        return self._braked(state) if self.state in ACTIVE else self._resting()
+        if self.law.has_gains and reference is None:
+            self.reference.hold(state.q)
+        return self._ramp.torque(self.law, state, reference, self.torque)
 
     def _tried(self, state: StateTerms, trial: JointTrial) -> Array:
         """Return the torque that tries the joints; a joint that moves wrongly ends all torques."""
@@ -653,9 +661,11 @@ class Feedforward:
         self._change(event, why)
 
     def _with_reason(self, why: str) -> str:
-        """Return the reason that ended torques first, if one did, and `why`."""
-        ended = self.faulty or self.state in (State.BRAKING, State.HOLDING)
-        return f'{self.why}; {why}' if ended and why not in self.why else why
+        """Return `why`, and before it what ended torques first if something did before."""
+        if not (self.faulty or self.state in (State.BRAKING, State.HOLDING)):
+            self._first_reason = why
+        first = self._first_reason
+        return why if why == first else f'{first}; {why}'
 
     def _change(self, event: Event, why: str) -> None:
         """Change the state as TRANSITIONS says, and log it."""

@@ -88,6 +88,7 @@ class UnexplainedTorque:
     def begin(self, stamp: float) -> None:
         """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
         self._observer.forget_torque()
+        self.beyond_command = self._zero
         self._over_s, self._take_deadline = -OPENING_S, stamp + TAKEN_S
 
     def use(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
@@ -182,7 +183,7 @@ class UnexplainedTorque:
         """
         shares = self.shares(self.wide)
         np.maximum(self.largest, shares, out=self.largest)
-        wrong = self.departs(self.wide) if shares.max() > 1.0 else ''
+        wrong = self.found_beyond(self.wide) if shares.max() > 1.0 else ''
         if self._is_untaken(state, sent):
             wrong, self._over_s = '', -OPENING_S
         counted = min(elapsed, COUNTED_S)
@@ -204,8 +205,8 @@ class UnexplainedTorque:
         self._take_deadline = -np.inf  # a torque is taken, or nothing holds the arm
         return False
 
-    def departs(self, bound: Array) -> str:
-        """Return which joint's torque departs from the model by more than a bound, or ''."""
+    def found_beyond(self, bound: Array) -> str:
+        """Return which torque the model does not explain within a bound, or ''."""
         shares = self.shares(bound)
         joint = int(shares.argmax())
         if shares[joint] <= 1.0:

@@ -352,7 +352,13 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
         loop.controller.follow(FR3.home)
     with pytest.raises(SettingsError):  # the push would hide what the change does
         loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
-    loop.run(1.1)
+    loop.controller.stop('test', hold=True)
+    loop.run(0.5)
+    loop.controller.start()
+    loop.run(0.01)
+    with pytest.raises(ReferenceRefusedError):  # joints are tried from the first one on
+        loop.controller.follow(FR3.home)
+    loop.run(1.6)
     assert loop.controller.state is State.RUNNING, loop.controller.status
     assert loop.fastest < 0.4
     loop.controller.follow(loop.arm.position)

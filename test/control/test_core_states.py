@@ -504,6 +504,30 @@ def test_episodes_without_a_reset_are_no_stops_within_a_minute():
         assert loop.state is State.RUNNING, loop.status
 
 
+def test_the_reason_of_a_held_arm_does_not_grow_with_each_loss_of_states():
+    script = Script().holding()
+    for k in range(30):
+        script.time += 60.0
+        script.tick(30 + k).give(60)
+        assert script.core.state is State.HOLDING
+    assert script.core.why.startswith('test') and len(script.core.why) < 60
+
+
+def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
+    script = Script().running()
+    follow = script.core.reference.follow
+
+    def late(*given, **others):
+        script.core.stop('another thread')
+        return follow(*given, **others)
+
+    script.core.change(kp=(0.0,), kd=(0.0,))  # so that a motion begins where the arm is
+    script.give()
+    script.core.reference.follow = late
+    script.core.follow(HOME + 0.05)
+    assert not script.core.reference.active
+
+
 def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
     for script in (Script().braking(True), Script().holding()):
         script.core.stop('the user ends')
@@ -633,6 +657,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
                 script.core.step(HOME + bad, STILL, script.time),
                 script.core.step(HOME, STILL, script.time),  # its stamp is not new
                 script.core.tick(script.time),
+                script.core.torque,
             )
             script.sent += [torque.copy() for torque in torques]
             for torque in torques if written else ():
@@ -651,14 +676,16 @@ def test_stops_before_the_clock_was_set_back_are_not_counted_as_of_this_minute()
     assert not script.core.faulty
 
 
-def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence():
-    script = Script(Settings(target='mujoco'), applied_when_silent=False).running()
-    script.core.stop('test')
-    script.give(200)
+@pytest.mark.parametrize('held', [False, True])
+def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
+    script = Script(MUJOCO, applied_when_silent=False).stopping(held)
+    script.core.stop('test', hold=held)
+    script.tick(200)
     assert script.core.state is State.SILENT
     script.q = script.q + 0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
     script.time += 1.0
-    script.core.start()
+    if not held:
+        script.core.start()
     script.sent.clear()
     script.give(GOOD_STATES + 2)
     gravity = NewtonEulerModel(FER).gravity(script.q)
