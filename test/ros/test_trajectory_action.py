@@ -22,6 +22,7 @@ from franka_dynamics.ros.messages import trajectory_message
 
 from .conftest import FER
 from .fake_trajectory_controller import ABORT, REJECT, SUCCEED, UNTIL_CANCELLED
+from .goals import GoalClient
 
 NAMES = list(FER.joint_names)
 CONTROLLER = 'feedforward_trajectory_controller'
@@ -38,43 +39,20 @@ class World:
     """An arm, the node, perhaps a controller behind it, and a client."""
 
     def __init__(self, probe, arm, launch, controller=True):
-        self.probe, self.arm, self.feedback = probe, arm, []
+        self.probe = probe
         self.received = probe.collect(JointTrajectory, f'{CONTROLLER}/received', reliable=True)
         if controller:
             program = Path(__file__).with_name('fake_trajectory_controller.py')
             self.controller = launch(str(program))
+            name = f'{CONTROLLER}/follow_joint_trajectory'
+            theirs = ActionClient(probe, FollowJointTrajectory, name)
+            probe.until(theirs.server_is_ready, 'the action of the controller')
         self.node = launch('trajectory_action_node', robot_type='fer', wait=5.0)
-        nodes = ['trajectory_action', CONTROLLER][: 1 + controller]
-        self.client, *theirs = (
-            ActionClient(probe, FollowJointTrajectory, f'{node}/follow_joint_trajectory')
-            for node in nodes
-        )
-        for one in (self.client, *theirs):
-            probe.until(one.server_is_ready, 'the action')
+        self.client = GoalClient(probe, arm.until)
 
-    def send(self, goal):
-        """Send a goal; return its handle once it is answered."""
-        answer = self.client.send_goal_async(goal, self.feedback.append)
-        self.arm.until(answer.done, 'an answer to the goal')
-        return answer.result()
-
-    def follow(self):
-        """Send a goal that the controller follows until it is cancelled; return its handle."""
-        seen, handle = len(self.feedback), self.send(goal(UNTIL_CANCELLED))
-        self.arm.until(lambda: len(self.feedback) > seen, 'the goal at the controller')
-        return handle
-
-    def cancel(self, handle):
-        wish = handle.cancel_goal_async()
-        self.arm.until(wish.done, 'an answer to the wish')
-        assert len(wish.result().goals_canceling) == 1
-
-    def end(self, handle):
-        """Wait for the end of a goal; return its status, error code and error sentence."""
-        result = handle.get_result_async()
-        self.arm.until(result.done, 'the end of the goal')
-        end = result.result()
-        return end.status, end.result.error_code, end.result.error_string
+    def end_of(self, goal):
+        """Return the status, error code and error sentence with which a goal ends."""
+        return self.client.end(self.client.send(goal))
 
 
 @pytest.fixture
@@ -95,9 +73,9 @@ def goal(wish=SUCCEED, names=NAMES, positions=MOTION.positions):
 def test_a_goal_goes_on_with_torques_and_its_result_comes_back(make_world):
     world = make_world()
     # The stand-in returns the tolerance of the goal.
-    assert world.end(world.send(goal())) == (SUCCEEDED, Result.SUCCESSFUL, 'passed on')
-    world.probe.until(lambda: world.received and world.feedback, 'the goal and feedback')
-    assert list(world.feedback[0].feedback.actual.positions) == [0.25] * 7
+    assert world.end_of(goal()) == (SUCCEEDED, Result.SUCCESSFUL, 'passed on')
+    world.probe.until(lambda: world.received and world.client.feedback, 'the goal and feedback')
+    assert list(world.client.feedback[0].feedback.actual.positions) == [0.25] * 7
     assert world.received[0].header.stamp.sec == 0  # zero: start on arrival, as requested
     points = world.received[0].points
     expected = NewtonEulerModel(FER, (0.0, 0.0, 0.0)).inverse_dynamics(
@@ -114,14 +92,14 @@ def test_a_goal_goes_on_with_torques_and_its_result_comes_back(make_world):
 def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
     world = make_world()
     # A controller rejects without a reason; this node aborts with a sentence.
-    status, code, said = world.end(world.send(goal(REJECT)))
+    status, code, said = world.end_of(goal(REJECT))
     assert (status, code) == (ABORTED, Result.INVALID_GOAL)
     assert 'rejected the goal' in said
     violated = ABORTED, Result.PATH_TOLERANCE_VIOLATED, 'fr3_joint4 is 0.3 rad off'
-    assert world.end(world.send(goal(ABORT))) == violated
-    handle = world.follow()
-    world.cancel(handle)
-    assert world.end(handle)[::2] == (CANCELED, 'cancelled there')
+    assert world.end_of(goal(ABORT)) == violated
+    handle = world.client.followed(goal(UNTIL_CANCELLED))
+    world.client.cancel(handle)
+    assert world.client.end(handle)[::2] == (CANCELED, 'cancelled there')
     # A goal that is refused never reaches the controller.
     world.probe.until(lambda: len(world.received) == 2, 'the two goals that reached it')
     beyond = MOTION.positions.copy()
@@ -131,7 +109,7 @@ def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
         (goal(positions=beyond * np.nan), Result.INVALID_GOAL, 'nan'),
         (goal(names=['a', *NAMES[1:]]), Result.INVALID_JOINTS, 'must name exactly the joints'),
     ):
-        status, code, said = world.end(world.send(bad))
+        status, code, said = world.end_of(bad)
         assert (status, code, words in said) == (ABORTED, expected, True)
         assert len(said) < 500
     assert len(world.received) == 2
@@ -139,35 +117,34 @@ def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
 
 def test_a_goal_takes_the_place_of_another(make_world):
     world = make_world()
-    first = world.follow()
-    second = world.send(goal(UNTIL_CANCELLED))
-    assert world.end(first) == (ABORTED, Result.INVALID_GOAL, 'preempted')
+    first = world.client.followed(goal(UNTIL_CANCELLED))
+    second = world.client.send(goal(UNTIL_CANCELLED))
+    assert world.client.end(first) == (ABORTED, Result.INVALID_GOAL, 'preempted')
     world.probe.until(lambda: len(world.received) == 2, 'both goals at the controller')
     # Only the second goal, which is still followed, is cancelled.
-    world.cancel(second)
-    assert world.end(second)[::2] == (CANCELED, 'cancelled there')
+    world.client.cancel(second)
+    assert world.client.end(second)[::2] == (CANCELED, 'cancelled there')
     for trajectory in world.received:
         assert np.abs([point.effort for point in trajectory.points]).max() > 0.5
 
 
 def test_a_controller_that_is_killed_ends_the_goal(make_world):
     world = make_world()
-    handle = world.follow()
+    handle = world.client.followed(goal(UNTIL_CANCELLED))
     world.controller.kill()
-    status, _, said = world.end(handle)
+    status, _, said = world.client.end(handle)
     assert (status, 'is gone' in said) == (ABORTED, True)
 
 
 def test_without_a_controller_the_goal_says_so(make_world):
     world = make_world(controller=False)
-    status, _, said = world.end(world.send(goal()))
+    status, _, said = world.end_of(goal())
     assert (status, 'Nobody serves' in said) == (ABORTED, True)
 
 
 def test_interrupted_the_node_has_the_motion_cancelled(make_world):
     world = make_world()
-    result = world.follow().get_result_async()
+    handle = world.client.followed(goal(UNTIL_CANCELLED))
     world.node.send(signal.SIGINT)
-    world.arm.until(result.done, 'the end of the goal')
-    assert result.result().result.error_string == 'cancelled there'
+    assert world.client.end(handle)[2] == 'cancelled there'
     world.node.wait()

@@ -16,7 +16,6 @@ from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from controller_manager_msgs.srv import ConfigureController, LoadController, SwitchController
 import numpy as np
-from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
@@ -24,10 +23,11 @@ from franka_dynamics.control.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import trajectory_message
 
+from .goals import GoalClient
+
 ARM = load('fr3')
 NAMES = list(ARM.joint_names)
 WEIGHT = NewtonEulerModel(ARM).gravity(ARM.home)
-Result = FollowJointTrajectory.Result
 PARAMETERS = f"""
 /controller_manager:
   ros__parameters:
@@ -89,39 +89,16 @@ def stack(probe, tmp_path, run_manager):
     return Stack(probe, run_manager(ARM, '--ros-args', '--params-file', parameters))
 
 
-class Client:
-    """A client of the action node, which relays to the trajectory controller."""
-
-    def __init__(self, stack, launch):
-        self.stack = stack
-        stack.activate('trajectory')
-        launch(
-            'trajectory_action_node',
-            robot_type='fr3',
-            target='mujoco',
-            controller_action='trajectory/follow_joint_trajectory',
-            wait=20.0,
-        )
-        self.action = ActionClient(
-            stack.probe, FollowJointTrajectory, 'trajectory_action/follow_joint_trajectory'
-        )
-        self.feedback = []
-        stack.probe.until(self.action.server_is_ready, 'the action')
-
-    def send(self, goal):
-        answer = self.action.send_goal_async(goal, self.feedback.append)
-        self.stack.probe.until(answer.done, 'an answer to the goal')
-        return answer.result()
-
-    def end(self, handle):
-        result = handle.get_result_async()
-        self.stack.probe.until(result.done, 'the end of the goal')
-        return result.result()
-
-
 @pytest.fixture
 def client(stack, launch):
-    return Client(stack, launch)
+    """Return a client of the action node, which relays to the trajectory controller."""
+    stack.activate('trajectory')
+    action = 'trajectory/follow_joint_trajectory'
+    launch(
+        'trajectory_action_node',
+        **{'robot_type': 'fr3', 'target': 'mujoco', 'controller_action': action, 'wait': 20.0},
+    )
+    return GoalClient(stack.probe, stack.probe.until)
 
 
 MOTION = multisine(ARM, 3.0, 0.2)
@@ -142,12 +119,11 @@ def away_from_lines(efforts, corners):
     return np.abs(efforts[:, None] - nearest).max(axis=2).min(axis=1)
 
 
-def test_a_goal_is_followed_with_our_torques(client):
-    begun = len(client.stack.states)
-    end = client.end(client.send(goal()))
-    assert (end.status, end.result.error_code) == (GoalStatus.STATUS_SUCCEEDED, 0)
+def test_a_goal_is_followed_with_our_torques(client, stack):
+    begun = len(stack.states)
+    assert client.end(client.send(goal()))[:2] == (GoalStatus.STATUS_SUCCEEDED, 0)
     assert client.feedback
-    efforts = client.stack.efforts(begun)
+    efforts = stack.efforts(begun)
     expected = NewtonEulerModel(ARM).inverse_dynamics(
         MOTION.positions, MOTION.velocities, MOTION.accelerations
     )
@@ -169,27 +145,23 @@ def braking_goal():
     return FollowJointTrajectory.Goal(trajectory=message)
 
 
-def test_what_the_controller_holds_the_arm_with(client):
+def test_what_the_controller_holds_the_arm_with(client, stack):
     # The controller's rules, on which the added last point and the pages rely.
-    held, until = client.stack.held, client.stack.probe.until
-
     def cancelled():
-        seen = len(client.feedback)
-        handle = client.send(goal(stretch=20.0))
-        until(lambda: len(client.feedback) > seen + 2, 'feedback')
-        until(handle.cancel_goal_async().done, 'an answer to the wish')
-        assert client.end(handle).status == GoalStatus.STATUS_CANCELED
+        handle = client.followed(goal(stretch=20.0))
+        client.cancel(handle)
+        assert client.end(handle)[0] == GoalStatus.STATUS_CANCELED
 
-    np.testing.assert_array_equal(held(), np.zeros(7))
+    np.testing.assert_array_equal(stack.held(), np.zeros(7))
     cancelled()
-    np.testing.assert_array_equal(held(), np.zeros(7))
+    np.testing.assert_array_equal(stack.held(), np.zeros(7))
     braking = braking_goal()
-    assert client.end(client.send(braking)).status == GoalStatus.STATUS_SUCCEEDED
+    assert client.end(client.send(braking))[0] == GoalStatus.STATUS_SUCCEEDED
     weight = NewtonEulerModel(ARM).gravity(np.array(braking.trajectory.points[-1].positions))
-    np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(stack.held(), weight, rtol=0.0, atol=1e-9)
     # After a later cancel the controller applies the effort of the last success.
     cancelled()
-    np.testing.assert_allclose(held(), weight, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(stack.held(), weight, rtol=0.0, atol=1e-9)
 
 
 def test_the_nodes_torques_reach_the_joints(stack, probe, start_node):
