@@ -17,6 +17,7 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.resources import share_directory
 
 from .launching import has
+from ..agreement import refuses
 
 SHARE = share_directory()
 COMMAND = '~/command'
@@ -127,9 +128,9 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed_and_else_a_
     if name != 'franka_ros2':
         _, values = loaded(launch(robot_type='fr3', hand='franka_hand')['spawner'])
         assert values['type'] == f'{packages[1]}/FeedforwardController'
-    with pytest.raises(SettingsError, match='was generated for fr3_joint1 and so on, not for'):
+    with refuses(SettingsError, 'fr3_feedforward', 'fr3_joint1', 'fr3v2_joint1'):
         launch(robot_type='fr3v2', receiver='fr3_feedforward')
-    with pytest.raises(RuntimeError, match='mine is not installed: franka-dynamics codegen'):
+    with refuses(RuntimeError, 'mine', 'franka-dynamics codegen --package'):
         launch(robot_type='fr3', receiver='mine')
 
 
@@ -139,5 +140,5 @@ def test_franka_ros2_is_not_launched_for_a_fer(robot_type, launched, tmp_path):
         robot_type = str(tmp_path / 'my_fer.yaml')
         text = (SHARE / 'config' / 'arms' / 'fer.yaml').read_text(encoding='utf-8')
         Path(robot_type).write_text(text.replace('name: fer\n', 'name: mine\n'), encoding='utf-8')
-    with pytest.raises(RuntimeError, match=r'is a FER .* Nothing is started'):
+    with refuses(RuntimeError, robot_type, 'FER'):
         launched('franka_ros2', robot_type=robot_type)

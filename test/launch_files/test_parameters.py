@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from franka_dynamics.control.settings import DEFAULT_TARGET, TARGETS
+from franka_dynamics.errors import SettingsError
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
@@ -13,6 +14,7 @@ from franka_dynamics.ros import COMMAND_TOPIC
 
 from . import launching
 from .launching import has
+from ..agreement import refuses
 
 COMMAND = '~/command'
 # Values that no launch file gives; `/**` is how a file of a user's own mostly begins.
@@ -31,7 +33,7 @@ def parameter_file(path, sections):
     return str(path)
 
 
-def test_the_executables_that_launch_finds_here_are_those_of_this_package(setup_script):
+def test_the_launched_that_launch_finds_here_are_those_of_this_package(setup_script):
     scripts = setup_script['arguments']['entry_points']['console_scripts']
     named = set(launching.PACKAGES['franka_dynamics'])
     assert named <= {script.split(' = ')[0] for script in scripts}
@@ -54,7 +56,7 @@ def test_the_executables_that_launch_finds_here_are_those_of_this_package(setup_
     ],
 )
 def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arrive(
-    launched, tmp_path, name, given, expected
+    all_launched, tmp_path, name, given, expected
 ):
     # As `ros2 param dump` writes it. ROS prefers an exact name to /** whatever the order.
     wrong = {'robot_type': 'fer', 'arm_prefix': '', 'use_sim_time': not expected['use_sim_time']}
@@ -75,7 +77,7 @@ def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arri
         files = {f'{side}_{one}': v for side in ('left', 'right') for one, v in files.items()}
     if name == 'feedforward':
         given = {**given, 'command_topic': COMMAND_TOPIC}
-    found = launched.all(name, **files, **given)
+    found = all_launched(name, **files, **given)
     nodes = [one for one in found if one.executable == 'feedforward_node']
     for node in nodes:
         has(node, robot_type='fr3', min_input_rate=70.0, **expected)
@@ -120,18 +122,31 @@ def test_a_prefix_that_yaml_would_read_as_a_boolean_stays_a_text(launched):
         has(processes[name], robot_type='fr3', arm_prefix='on')
 
 
-def test_two_arms_have_an_arm_and_a_prefix_each(launched):
-    found = launched.all('two_arms', left_robot_type='fer')
-    assert [
-        (
-            one.executable,
-            one.remappings['__ns'],
-            one.values['robot_type'],
-            one.values['arm_prefix'],
-        )
-        for one in found
-    ] == [
-        (executable, f'/simulation/{side}', arm, f'{side}_')
+def test_two_arms_have_an_arm_and_a_prefix_each(all_launched):
+    found = all_launched('two_arms', left_robot_type='fer')
+    expected = [
+        (node, f'/simulation/{side}', arm, f'{side}_')
         for side, arm in (('left', 'fer'), ('right', 'fr3'))
-        for executable in ('simulator_node', 'feedforward_node')
+        for node in ('simulator_node', 'feedforward_node')
     ]
+    names = 'robot_type', 'arm_prefix'
+    assert expected == [
+        (one.executable, one.remappings['__ns'], *map(one.values.get, names)) for one in found
+    ]
+
+
+FILES = {
+    'feedforward': ['params_file'],
+    'franka_ros2': ['params_file', 'controllers_file'],
+    'gazebo': ['params_file', 'world'],
+    'mujoco_ros2_control': ['params_file'],
+    'simulation': ['params_file', 'simulator_params_file'],
+    'two_arms': ['left_params_file', 'right_simulator_params_file'],
+}
+
+
+@pytest.mark.parametrize('name', FILES)
+def test_a_file_that_is_not_there_starts_nothing(name, launched, tmp_path):
+    for argument in FILES[name]:
+        with refuses(SettingsError, argument.split('_', 1)[-1], f'{tmp_path}/typo.yaml'):
+            launched(name, **{argument: f'{tmp_path}/typo.yaml'})
