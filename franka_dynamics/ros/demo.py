@@ -167,7 +167,7 @@ class _Session:
         )
         client, motions = self._client, f'/{NODE}/feedforward_trajectory'
         client.diagnostics()
-        client.subscribe(JointTrajectory, motions, self._planned.append, 10)
+        client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._until('waiting until the node holds the arm', self._is_held)
         began, time = self._arm.heard, self._time
         hold = self._wait('holding by feedforward alone', plan.hold)

@@ -192,7 +192,7 @@ class NodeClient(Observer):
 
         message.header.frame_id = mark
         events = f'{self.name}/reference_state'
-        self.subscribe(DiagnosticArray, events, take, REFERENCE_STATE_QOS)
+        self.node.create_subscription(DiagnosticArray, events, take, REFERENCE_STATE_QOS)
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:

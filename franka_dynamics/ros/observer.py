@@ -103,7 +103,6 @@ class Observer:
 
     def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
         self._meanwhile = meanwhile
-        self._subscriptions: list[tuple[Any, int, Callable[[Any], None]]] = []
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival = 0  # of the message that is taken, system time [ns]
         self._heard: dict[str, NodeView] | None = None  # by node; None before it is asked for
@@ -120,19 +119,12 @@ class Observer:
         self.node.destroy_node()
         self._context.try_shutdown()
 
-    def subscribe(
-        self, kind: type, topic: str, take: Callable[[Any], None], qos: Any, *, raw: bool = False
-    ) -> None:
-        """Call `take` with each message of a topic, or its bytes, in later polls."""
-        subscription = self.node.create_subscription(kind, topic, take, qos, raw=raw)
-        depth = qos if isinstance(qos, int) else qos.depth
-        self._subscriptions.append((subscription, depth, take))
-
     def newest(self, kind: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False) -> Any:
         """Return a topic's newest message, or its bytes; None before one came after this call."""
         if topic not in self._messages:
             self._messages[topic] = None
-            self.subscribe(kind, topic, partial(self._messages.__setitem__, topic), qos, raw=raw)
+            take = partial(self._messages.__setitem__, topic)
+            self.node.create_subscription(kind, topic, take, qos, raw=raw)
         return self._messages[topic]
 
     def status(self, node: str) -> Status | None:
@@ -145,7 +137,9 @@ class Observer:
         if self._heard is None:
             self._heard = {}
             take = self._on_diagnostics
-            self.subscribe(DiagnosticArray, '/diagnostics', take, _DIAGNOSTICS_DEPTH)
+            self.node.create_subscription(
+                DiagnosticArray, '/diagnostics', take, _DIAGNOSTICS_DEPTH
+            )
         return self._heard
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
@@ -177,15 +171,15 @@ class Observer:
         return found
 
     def poll(self) -> None:
-        """Read the messages that wait now, of each topic at most as many as are queued."""
-        for subscription, depth, take in list(self._subscriptions):
-            for _ in range(depth):
+        """Call the subscriptions of `node` with what waits now, at most as much as is queued."""
+        for subscription in list(self.node.subscriptions):
+            for _ in range(subscription.qos_profile.depth):
                 waiting = taken(subscription)
                 if waiting is None:
                     break
                 # Not every middleware tells the arrival.
                 self.arrival = waiting[1]['received_timestamp'] or time.time_ns()
-                take(waiting[0])
+                subscription.callback(waiting[0])
 
     def until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Poll until `done` returns True, at most `seconds`; return whether it did."""

@@ -75,7 +75,7 @@ class _Recorder(Observer):
         def take(data: bytes) -> None:
             self._come.append((self.arrival, connection, data))
 
-        self.subscribe(kind, topic, take, _RECORDER_QOS, raw=True)
+        self.node.create_subscription(kind, topic, take, _RECORDER_QOS, raw=True)
 
     def write(self, progress: Progress) -> None:
         """Write the messages that have come, with the times of their arrival."""

@@ -80,7 +80,7 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     with Observer('doctor') as observer:
         node = observer.node
         _, (topic, command) = observer.find(listen, topics=(topic, command))
-        observer.subscribe(JointState, topic, heard.take, _COUNTING)
+        observer.node.create_subscription(JointState, topic, heard.take, _COUNTING)
         observer.diagnostics()
         observer.wait(listen)
 
