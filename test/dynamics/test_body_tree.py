@@ -16,7 +16,7 @@ from franka_dynamics.errors import TreeError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
 from .trees import random_tree
-from ..agreement import assert_close
+from ..agreement import assert_close, refuses
 from ..arms import random_arm
 
 
@@ -49,22 +49,22 @@ def test_repeated_corrections_keep_twists_unit_and_without_pitch():
 
 
 @pytest.mark.parametrize(
-    ('change', 'message'),
+    ('change', 'names'),
     [
-        ({'parents': (0,)}, r'moved by joint 1 is body 0; it must be one of -1 \(the base\)'),
-        ({'twists': np.zeros((2, 6))}, r'twists of a tree .* of shape \(1, 6\)'),
-        ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, r'twist \(v, omega\) of joint 1 is .* revolute'),
-        ({'twists': [(0, 0, 1.0, 0, 0, 1.0)]}, r'\(v, omega\) of joint 1 is .* omega . v = 0'),
-        ({'inertias': ()}, r'needs 1 inertias; got 0'),
-        ({'tool_body': 3}, r'tool is on body 3, but the bodies are 0\.\.0'),
-        ({'rotor_inertias': [1.0, 2.0]}, r'rotor inertias of a tree of 1 bodies must be'),
-        ({'tool': 2.0 * np.eye(4)}, 'tool is not placed by a pose'),
-        ({'placements': [2.0 * np.eye(4)]}, 'joint 1 is not placed by a pose'),
+        ({'parents': (0,)}, ['joint 1', 'body 0', '-1']),
+        ({'twists': np.zeros((2, 6))}, ['twists', '(1, 6)']),
+        ({'twists': [(0, 0, 0, 0, 0, 2.0)]}, ['joint 1', 'revolute']),
+        ({'twists': [(0, 0, 1.0, 0, 0, 1.0)]}, ['joint 1', 'omega . v = 0']),
+        ({'inertias': ()}, ['1 inertias', 'got 0']),
+        ({'tool_body': 3}, ['body 3', '0..0']),
+        ({'rotor_inertias': [1.0, 2.0]}, ['rotor inertias', '1 bodies']),
+        ({'tool': 2.0 * np.eye(4)}, ['tool', 'pose']),
+        ({'placements': [2.0 * np.eye(4)]}, ['joint 1', 'pose']),
     ],
 )
-def test_a_tree_that_contradicts_itself_is_refused_by_name(change, message):
+def test_a_tree_that_contradicts_itself_is_refused_by_name(change, names):
     good = BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (LinkInertia.zero(),))
-    with pytest.raises(TreeError, match=message):
+    with refuses(TreeError, *names):
         replace(good, **change)
 
 
@@ -108,13 +108,13 @@ def test_the_tool_of_several_arms_is_the_last_ones_flange():
 
 
 @pytest.mark.parametrize(
-    'mounts, sentence',
+    ('mounts', 'names'),
     [
-        ([], 'There is no arm'),
-        ([Mount(load('rpr'), carrier=0)], r'rpr is mounted on body 0; it must be -1 \(the base\)'),
-        ([Mount(load('rpr'))] * 2, 'Two joints are called rpr_joint1'),
+        ([], ['no arm']),
+        ([Mount(load('rpr'), carrier=0)], ['rpr', 'body 0', '-1']),
+        ([Mount(load('rpr'))] * 2, ['rpr_joint1']),
     ],
 )
-def test_mounts_that_do_not_fit_are_refused_each_by_its_reason(mounts, sentence):
-    with pytest.raises(TreeError, match=sentence):
+def test_mounts_that_do_not_fit_are_refused_each_by_its_reason(mounts, names):
+    with refuses(TreeError, *names):
         assemble(mounts)

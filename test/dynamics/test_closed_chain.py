@@ -20,7 +20,7 @@ from franka_dynamics.errors import LoopError, TreeError
 
 from .mechanisms import five_bar_axes, five_bar_meshes, spherical_five_bar
 from .trees import random_link
-from ..agreement import differences
+from ..agreement import differences, refuses
 
 FIVE_BAR = spherical_five_bar()
 AXES = five_bar_axes()
@@ -128,7 +128,7 @@ def test_an_assembled_four_bar_agrees_with_intersecting_circles(crank):
 def test_a_crank_out_of_reach_says_how_far_open_it_is():
     # The crank's end is 0.6 m from the pivot; coupler and rocker of 0.1 m cannot bridge that.
     chain = planar_four_bar(0.3, 0.1, 0.1, 0.3)
-    with pytest.raises(LoopError, match=r'motors at \[3\.14.*remain open.*out of reach'):
+    with refuses(LoopError, '[3.14', 'out of reach'):
         chain.assemble([np.pi - 1e-3], (0.0, 0.5, 2.0, 0.2))
 
 
@@ -138,7 +138,7 @@ def test_lined_up_links_are_named_as_a_singularity():
     chain, along = planar_four_bar(0.3, 0.3, 0.2, 0.4), np.arctan2(-0.3, 0.4)
     q = np.array([0.5 * np.pi, along - 0.5 * np.pi, along + np.pi, -np.pi])
     np.testing.assert_allclose(chain.closure_error(q), 0.0, rtol=0.0, atol=1e-12)
-    with pytest.raises(LoopError, match='motors do not determine the passive joints here'):
+    with refuses(LoopError, 'passive joints'):
         chain.passive_jacobian(q)
 
 
@@ -146,19 +146,19 @@ TWO_BODIES = BodyTree((-1, -1), [np.eye(4)] * 2, [TURN_Z] * 2, [LinkInertia.zero
 
 
 @pytest.mark.parametrize(
-    ('active', 'loops', 'message'),
+    ('active', 'loops', 'names'),
     [
-        ((0,), [(0, 1, 'spherical')], 'loops close 3 directions, but 1 joints are passive'),
-        ((0, 5), [], r'different numbers from 0 to 1; got \[0, 5\]'),
-        ((), [(0, 1, np.eye(6)[:2])], r'different numbers from 0 to 1; got \[\]'),
-        ((0,), [(0, 1, 'flat')], "directions 'flat'.* spherical"),
-        ((0,), [(0, 7, np.eye(6)[5:])], r'joins bodies 0 and 7; the bodies are 0\.\.1'),
-        ((0,), [(0, 1, np.eye(6)[5:], 2.0 * np.eye(4))], 'A loop frame is not'),
-        ((0, 1), [], 'at least one Loop'),
+        ((0,), [(0, 1, 'spherical')], ['3 directions', '1 joints']),
+        ((0, 5), [], ['0 to 1', '[0, 5]']),
+        ((), [(0, 1, np.eye(6)[:2])], ['0 to 1', '[]']),
+        ((0,), [(0, 1, 'flat')], ["'flat'", 'spherical']),
+        ((0,), [(0, 7, np.eye(6)[5:])], ['bodies 0 and 7', '0..1']),
+        ((0,), [(0, 1, np.eye(6)[5:], 2.0 * np.eye(4))], ['loop frame']),
+        ((0, 1), [], ['one Loop']),
     ],
 )
-def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, message):
-    with pytest.raises(TreeError, match=message):
+def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, names):
+    with refuses(TreeError, *names):
         ClosedChain(TWO_BODIES, active, [Loop(*loop) for loop in loops])
 
 

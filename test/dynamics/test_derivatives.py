@@ -16,7 +16,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import InertiaError, JointVectorError
 
 from .trees import complex_step, pinocchio_tree, random_link, random_tree, vee
-from ..agreement import assert_close, differences
+from ..agreement import assert_close, differences, refuses
 
 CHAIN, TREE = (-1, 0, 1, 2, 3), (-1, 0, 0, 2, 2, -1, 5)
 both_trees = pytest.mark.parametrize('parents', [CHAIN, TREE], ids=['chain', 'tree'])
@@ -45,33 +45,30 @@ def test_tree_derivatives_agree_with_complex_steps(case, name):
 
 
 @pytest.mark.parametrize(
-    ('ddq', 'message'),
+    ('ddq', 'names'),
     [
-        (np.zeros(4), r'ddq has shape \(4,\), expected \(\.\.\., 5\): one value per joint'),
-        ([0, 0, np.nan, 0, 0], r'ddq of joint 3 is nan; every value must be a finite number'),
-        (np.zeros((2, 5)), r'do not broadcast: q \(3, 5\), dq \(5,\), ddq \(2, 5\)'),
+        (np.zeros(4), ['ddq', '(4,)', '(..., 5)']),
+        ([0, 0, np.nan, 0, 0], ['ddq of joint 3 is nan']),
+        (np.zeros((2, 5)), ['q (3, 5), dq (5,), ddq (2, 5)']),
     ],
 )
-def test_a_bad_vector_is_named(ddq, message):
-    with pytest.raises(JointVectorError, match=message):
+def test_a_bad_vector_is_named(ddq, names):
+    with refuses(JointVectorError, *names):
         tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
 
 
 @pytest.mark.parametrize(
-    ('name', 'shape', 'message'),
+    ('name', 'shape'),
     [
-        *(
-            (name, (2, 5), rf'{name} has shape \(2, 5\), expected \(5,\)')
-            for name in ('q', 'dq', 'tau')
-        ),
-        *(('tool_wrench', shape, r'tool wrench, .* \(6,\)') for shape in ((2, 6), (1, 6), (3,))),
+        *((name, (2, 5)) for name in ('q', 'dq', 'tau')),
+        *(('tool_wrench', shape) for shape in ((2, 6), (1, 6), (3,))),
     ],
 )
-def test_a_linearization_is_of_one_state_under_one_wrench(name, shape, message):
+def test_a_linearization_is_of_one_state_under_one_wrench(name, shape):
     given = dict.fromkeys(('q', 'dq', 'tau'), np.zeros(5)) | {name: np.zeros(shape)}
-    with pytest.raises(JointVectorError, match=message):
+    with refuses(JointVectorError, name.replace('_', ' '), '(6,)' if 'w' in name else shape):
         linearize(random_tree(0, CHAIN), **given)
-    with pytest.raises(JointVectorError, match=r'A wrench, force .* must be finite numbers'):
+    with refuses(JointVectorError, 'wrench'):
         differentiate(random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0])
 
 

@@ -19,6 +19,8 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import FrameError, JointVectorError
 from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
 
+from ..agreement import refuses
+
 FER = load('fer')
 # Stacked sums are in another order than single ones: rounding, of values up to 100.
 ATOL = 1e-12
@@ -70,7 +72,7 @@ def test_an_empty_stack_gives_an_empty_result():
 )
 def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
     states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.inputs]]
-    with pytest.raises(JointVectorError, match=r'do not broadcast: q \(2, 7\), dq \(3, 7\)'):
+    with refuses(JointVectorError, 'q (2, 7), dq (3, 7)'):
         getattr(model, quantity.name)(*states)
 
 
@@ -80,7 +82,7 @@ def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
     expected = [model.inverse_dynamics(q, still, still, wrench) for wrench in wrenches]
     np.testing.assert_allclose(loaded, expected, rtol=0.0, atol=ATOL)
     for method in (model.inverse_dynamics, model.forward_dynamics):
-        with pytest.raises(JointVectorError, match=r'do not broadcast: .*wrench \(2, 6\)'):
+        with refuses(JointVectorError, 'wrench (2, 6)'):
             method(np.zeros((3, 7)), still, still, wrenches)
 
 
@@ -100,38 +102,37 @@ FOURTH = np.where(np.arange(7) == 3, [[0.0], [1.0]], 0.0)
 
 
 @pytest.mark.parametrize(
-    ('q', 'dq', 'said'),
+    ('q', 'dq', 'names'),
     [
-        (np.zeros(6), np.zeros(7), r'q has shape \(6,\), expected \(..., 7\).*fer_joint1, fer_'),
+        (np.zeros(6), np.zeros(7), ['q', '(6,)', '(..., 7)', 'fer_joint1, fer_']),
         *(
-            (given, np.zeros(7), r'q cannot be read as numbers .* fer_joint1, fer_')
+            (given, np.zeros(7), ['q', 'numbers', 'fer_joint1, fer_'])
             for given in (['a'] * 7, [None, 'b'], [[0.0] * 7, [0.0]], {})
         ),
-        *((None, dq, '^q ') for dq in (None, np.zeros(7))),
-        (np.zeros(7), None, '^dq '),
+        *((None, dq, ['q ']) for dq in (None, np.zeros(7))),
+        (np.zeros(7), None, ['dq ']),
     ],
 )
-def test_joint_vectors_at_fault_are_refused_with_their_joints(model, q, dq, said):
-    with pytest.raises(JointVectorError, match=said):
+def test_joint_vectors_at_fault_are_refused_with_their_joints(model, q, dq, names):
+    with refuses(JointVectorError, *names):
         model.coriolis(q, dq)
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
 def test_a_number_that_is_not_finite_is_refused_with_its_joint(bad):
-    with pytest.raises(JointVectorError, match=f'dq of joint fer_joint4 is {bad}'):
+    with refuses(JointVectorError, f'dq of joint fer_joint4 is {bad}'):
         NewtonEulerModel(FER).coriolis(np.zeros((2, 7)), np.where(FOURTH, bad, 0.0))
 
 
 @pytest.mark.parametrize(
-    ('frame', 'said'),
+    ('frame', 'choices'),
     [
-        ((0,), r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"),
-        (('hand',), r"frames are 1\.\.7 \(joints\) and 8 or 'flange'"),
-        ((1, 'BODY'), 'LOCAL, WORLD, LOCAL_WORLD_ALIGNED'),
+        *(((one,), "1..7 (joints) and 8 or 'flange'") for one in (0, 'hand')),
+        ((1, 'BODY'), 'LOCAL'),
     ],
 )
-def test_an_unknown_frame_lists_the_choices(frame, said):
-    with pytest.raises(FrameError, match=said):
+def test_an_unknown_frame_lists_the_choices(frame, choices):
+    with refuses(FrameError, choices):
         NewtonEulerModel(FER).jacobian(np.zeros(7), *frame)
 
 

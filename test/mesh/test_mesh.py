@@ -17,7 +17,7 @@ from franka_dynamics.mesh.mesh import (
 from franka_dynamics.spatial import exp6, pose_from_xyz_rpy
 
 from .meshes import bumpy_cuboid, cuboid
-from ..agreement import differences
+from ..agreement import differences, refuses
 from ..dynamics.trees import random_link
 
 DENSITY = 2700.0  # kg/m^3, aluminium
@@ -79,33 +79,29 @@ def test_a_mesh_far_away_keeps_its_central_inertias_digits():
 
 
 @pytest.mark.parametrize(
-    ('step', 'density', 'sentence'),
-    [
-        (-1, DENSITY, r'encloses a volume of -0.001 m.*normals point inwards'),
-        (1, -1.0, r'density is -1.0 .* must be a positive number'),
-        (1, np.nan, r'density is nan .* must be a positive number'),
-    ],
+    ('step', 'density', 'names'),
+    [(-1, DENSITY, ['-0.001', 'inwards']), (1, -1.0, ['-1.0']), (1, np.nan, ['nan'])],
 )
-def test_normals_inwards_or_an_impossible_density_are_refused(step, density, sentence):
+def test_normals_inwards_or_an_impossible_density_are_refused(step, density, names):
     box = cuboid((0.1, 0.1, 0.1))
     mesh = TriangleMesh(box.vertices, box.faces[:, ::step])
     np.testing.assert_allclose(mesh_volume(mesh), step * 1e-3, rtol=RTOL, atol=0.0)
-    with pytest.raises(MeshError, match=sentence):
+    with refuses(MeshError, *names):
         mesh_inertia(mesh, density)
 
 
 @pytest.mark.parametrize(
-    ('vertices', 'faces', 'message'),
+    ('vertices', 'faces', 'names'),
     [
-        (np.zeros((3, 2)), [[0, 1, 2]], r'vertices of a mesh .* shape \(k, 3\)'),
-        (np.zeros((3, 3)), np.zeros((0, 3), int), r'faces have shape \(0, 3\)'),
-        (np.zeros((3, 3)), [[0.0, 1.0, 2.0]], 'faces hold float64'),
-        (np.zeros((3, 3)), [[0, 1, 3]], r'names vertex 3 or 0, but the rows are 0\.\.2'),
-        ([[0, 0, 0], [1, np.nan, 0], [0, 1, 0]], [[0, 1, 2]], r'mesh .* got nan at \[1, 1\]'),
+        (np.zeros((3, 2)), [[0, 1, 2]], ['vertices', '(k, 3)']),
+        (np.zeros((3, 3)), np.zeros((0, 3), int), ['faces', '(0, 3)']),
+        (np.zeros((3, 3)), [[0.0, 1.0, 2.0]], ['faces', 'float64']),
+        (np.zeros((3, 3)), [[0, 1, 3]], ['vertex 3', '0..2']),
+        ([[0, 0, 0], [1, np.nan, 0], [0, 1, 0]], [[0, 1, 2]], ['nan at [1, 1]']),
     ],
 )
-def test_malformed_mesh_arrays_are_refused_by_name(vertices, faces, message):
-    with pytest.raises(MeshError, match=message):
+def test_malformed_mesh_arrays_are_refused_by_name(vertices, faces, names):
+    with refuses(MeshError, *names):
         TriangleMesh(vertices, faces)
 
 

@@ -55,7 +55,7 @@ def test_the_unit_of_an_evident_size_is_detected(tmp_path, size, unit):
 
 def test_an_ambiguous_size_asks_for_its_unit(tmp_path):
     path = write(cuboid((4.0, 2.0, 1.0)), tmp_path / 'tool.stl')
-    with pytest.raises(MeshError, match='largest extent of 4, which could be metres or'):
+    with refuses(MeshError, 'extent of 4'):
         load_mesh(path)
 
 
@@ -66,13 +66,10 @@ WINDING = np.where(np.isin(np.arange(12), (1, 6))[:, None], FACES[:, ::-1], FACE
 @pytest.mark.parametrize(
     ('faces', 'note'),
     [
-        (np.delete(FACES, [2, 3], axis=0), 'repair: holes were closed by 2 faces'),
-        (WINDING, 'repair: 2 faces were flipped to be wound like their neighbours'),
-        ([*FACES, FACES[3]], 'repair: 1 repeated faces were removed'),
-        (
-            FACES[:, ::-1],
-            'repair: all 12 faces of 1 part(s) pointed the wrong way and were flipped',
-        ),
+        (np.delete(FACES, [2, 3], axis=0), 'closed by 2 faces'),
+        (WINDING, '2 faces were flipped'),
+        ([*FACES, FACES[3]], '1 repeated faces'),
+        (FACES[:, ::-1], 'all 12 faces of 1 part(s)'),
     ],
     ids=['hole', 'flipped', 'repeated', 'inverted'],
 )
@@ -82,23 +79,22 @@ def test_a_broken_mesh_is_repaired_and_the_repair_noted(tmp_path, faces, note):
     repaired = load_mesh(path, repair=True)
     assert find_defects(repaired.mesh).sentences() == ()
     np.testing.assert_allclose(mesh_volume(repaired.mesh), VOLUME, rtol=1e-6, atol=0.0)
-    assert note in repaired.notes
+    assert any('repair: ' in one and note in one for one in repaired.notes)
 
 
 @pytest.mark.parametrize(
-    ('name', 'content', 'message'),
+    ('name', 'content', 'said'),
     [
-        ('tool.step', b'', r'does not end in \.stl, \.obj, \.ply'),
-        ('missing.stl', None, 'missing.stl does not exist'),
-        ('tool.stl', b'not a mesh', 'cannot be read as a triangle mesh|holds no triangle'),
-        ('tool.obj', b'v 0 0 0\n', 'cannot be read as a triangle mesh|holds no triangle'),
+        ('tool.step', b'', '.stl, .obj, .ply'),
+        ('missing.stl', None, 'missing.stl'),
+        *((name, text, 'triangle') for name, text in (('a.stl', b'text'), ('a.obj', b'v 0 0 0'))),
     ],
 )
-def test_given_no_mesh_when_loaded_then_one_sentence_says_so(tmp_path, name, content, message):
+def test_a_file_without_a_mesh_is_refused_by_name(tmp_path, name, content, said):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(MeshError, match=message):
+    with refuses(MeshError, name, said):
         load_mesh(path)
 
 

@@ -14,6 +14,7 @@ from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import random_chain
+from ..agreement import refuses
 
 BOTH = pytest.mark.parametrize('convention', list(Convention))
 # [m] and [1]; 2.4e-14 on 400 random chains, more with nearly parallel axes.
@@ -91,5 +92,5 @@ def test_rows_recovered_of_frankas_urdf_are_frankas_own_table():
 
 def test_a_tip_that_moves_is_refused_with_the_fixed_ones_listed():
     chain = read_chain(urdf_text(load('fer')), load('fer').joint_names)
-    with pytest.raises(UrdfError, match=r"'fer_link3' is not fixed to 'fer_link7'; .*fer_link8"):
+    with refuses(UrdfError, "'fer_link3'", "'fer_link7'", 'fer_link8'):
         recover_rows(chain, Convention.MODIFIED, 'fer_link3')

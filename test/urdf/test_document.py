@@ -13,6 +13,7 @@ from franka_dynamics.urdf.document import parse_urdf, read_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, with_elements, without
+from ..agreement import refuses
 
 FER = urdf_text(load('fer'))
 JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
@@ -38,46 +39,42 @@ TWICE = [
 
 
 @pytest.mark.parametrize(
-    ('text', 'sentence'),
+    ('text', 'names'),
     [
-        ('', 'is empty'),
-        (FER[:700], 'is not well-formed XML: .*cut short'),
-        ('<sdf version="1.9"/>', 'is SDF, not URDF'),
-        ('<robot name="a"/>', 'has no links'),
-        (XACRO, 'is a xacro file .*xacro FILE'),
-        (with_elements(FER, '<link name="other"/>'), r'has 2 root links \(base, other\)'),
-        (without(FER, JOINT3, 'parent'), "'fer_joint3' names no parent link"),
-        (without(FER, JOINT3, 'limit'), "'fer_joint3' is revolute without <limit>"),
+        ('', ['is empty']),
+        (FER[:700], ['XML', 'cut short']),
+        ('<sdf version="1.9"/>', ['SDF']),
+        ('<robot name="a"/>', ['no links']),
+        (XACRO, ['xacro FILE']),
+        (with_elements(FER, '<link name="other"/>'), ['2 root links', 'base, other']),
+        (without(FER, JOINT3, 'parent'), ["'fer_joint3'", 'parent']),
+        (without(FER, JOINT3, 'limit'), ["'fer_joint3'", '<limit>']),
+        *((doubled(parent, tag), [where, f'two <{tag}>']) for parent, where, tag in TWICE),
+        (SPELT, ['<Inertial>', '<inertial>']),
         *(
-            (doubled(parent, tag), f'{where} has two <{tag}> elements')
-            for parent, where, tag in TWICE
-        ),
-        (SPELT, 'has <Inertial>; URDF writes <inertial>'),
-        *(
-            (edited(FER, path, **{key: value}), sentence)
-            for path, key, value, sentence in (
-                (f'{JOINT3}/origin', 'xyz', '0 0 0,3', '_joint3\', <origin>: xyz="0 0 0,3" is no'),
-                (f'{JOINT3}/origin', 'xyz', '0 0 0_3', 'xyz="0 0 0_3" is no finite'),
-                (f'{JOINT3}/origin', 'xyz', '0 0.3', 'xyz="0 0.3" must be three numbers'),
-                (f'{JOINT3}/axis', 'xyz', '0 0 0', "'fer_joint3' has the axis .*no direction"),
-                (JOINT3, 'type', 'hinge', "joint 'fer_joint3' has the type 'hinge'; URDF knows"),
-                (JOINT3, 'name', 'fer_joint2', "two <joint> elements named 'fer_joint2'"),
-                (f'{JOINT3}/child', 'link', 'elbow', "'fer_joint3' refers to the link 'elbow'"),
-                (f'{JOINT3}/child', 'link', 'fer_link2', "'fer_link2' hangs on two joints"),
-                (f'{JOINT3}/parent', 'link', 'fer_link7', f'{LOOP} form a loop'),
-                (f'{BODY3}/inertia', 'iyz', None, "<inertia> has no attribute 'iyz'"),
-                (f'{BODY3}/mass', 'value', '-1', 'has a mass of -1.0 kg'),
-                (f'{JOINT3}/limit', 'lower', '3', '<limit>: The lower position limit 3.0'),
-                (f'{JOINT3}/limit', 'effort', '-3', '<limit>: The effort limit .* is -3.0'),
-                (f'{JOINT3}/limit', 'effort', None, "<limit> has no attribute 'effort'"),
+            (edited(FER, path, **{key: value}), names)
+            for path, key, value, names in (
+                (f'{JOINT3}/origin', 'xyz', '0 0 0,3', ["'fer_joint3', <origin>", '"0 0 0,3"']),
+                (f'{JOINT3}/origin', 'xyz', '0 0 0_3', ['"0 0 0_3"']),
+                (f'{JOINT3}/origin', 'xyz', '0 0.3', ['"0 0.3"', 'three']),
+                (f'{JOINT3}/axis', 'xyz', '0 0 0', ["'fer_joint3'", 'no direction']),
+                (JOINT3, 'type', 'hinge', ["'fer_joint3'", "'hinge'"]),
+                (JOINT3, 'name', 'fer_joint2', ['two <joint>', "'fer_joint2'"]),
+                (f'{JOINT3}/child', 'link', 'elbow', ["'fer_joint3'", "'elbow'"]),
+                (f'{JOINT3}/child', 'link', 'fer_link2', ["'fer_link2'", 'two joints']),
+                (f'{JOINT3}/parent', 'link', 'fer_link7', [LOOP, 'loop']),
+                (f'{BODY3}/inertia', 'iyz', None, ['<inertia>', "'iyz'"]),
+                (f'{BODY3}/mass', 'value', '-1', ['-1.0 kg']),
+                (f'{JOINT3}/limit', 'lower', '3', ['<limit>', 'lower', '3.0']),
+                (f'{JOINT3}/limit', 'effort', '-3', ['<limit>', 'effort', '-3.0']),
+                (f'{JOINT3}/limit', 'effort', None, ['<limit>', "'effort'"]),
             )
         ),
     ],
 )
-def test_a_text_at_fault_is_refused_in_one_sentence(text, sentence):
-    with pytest.raises(UrdfError, match=f'(?s)^F: .*{sentence}') as raised:
+def test_a_text_at_fault_is_refused_naming_the_place(text, names):
+    with refuses(UrdfError, 'F: ', *names):
         parse_urdf(text, 'F')
-    assert '\n' not in str(raised.value)
 
 
 def test_a_bound_left_out_is_that_of_the_format():
@@ -110,17 +107,11 @@ def test_numbers_that_are_not_meant_are_noted(path, key, text, limit, value, not
     assert [one.startswith(f"joint 'fer_joint3' {note}") for one in document.notes] == [True]
 
 
-@pytest.mark.parametrize(
-    ('name', 'sentence'),
-    [
-        ('missing', r'missing\.urdf cannot be read: No such file or directory\. Correct its path'),
-        ('latin', r'latin\.urdf cannot be read: byte 13 is not UTF-8; is it a URDF\?$'),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, name, sentence):
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
     (tmp_path / 'latin.urdf').write_bytes(b'<robot name="\xff"/>')
-    with pytest.raises(UrdfError, match=sentence):
-        read_urdf(tmp_path / f'{name}.urdf')
+    for name, said in (('missing.urdf', 'No such file'), ('latin.urdf', 'byte 13')):
+        with refuses(UrdfError, name, said):
+            read_urdf(tmp_path / name)
 
 
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic'])

@@ -16,6 +16,7 @@ from franka_dynamics.urdf.serial_chain import find_chains, read_chain
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, inertial, with_elements, without
+from ..agreement import refuses
 
 NAMES = load('fer').joint_names
 FER = urdf_text(load('fer'))
@@ -111,24 +112,24 @@ MIMIC = FER.replace('<axis xyz="0 0 1" />', '<axis xyz="0 0 1"/><mimic joint="fe
 
 
 @pytest.mark.parametrize(
-    ('text', 'names', 'sentence'),
+    ('text', 'names', 'said'),
     [
-        (FER, ('left_joint1',), "no joint 'left_joint1'; its moving joints are fer_joint1"),
-        (LEFT, NAMES, "under the prefix 'left_'; .*--arm-prefix"),
-        (FER, (), 'no joint names were given'),
-        (FER, NAMES[::-1], 'expected fer_joint7, .* as one chain in this order'),
-        (FER, NAMES[1:], "'fer_joint2' hangs below the revolute joint 'fer_joint1'"),
-        (edited(FER, "joint[@name='fer_joint4']", type='fixed'), NAMES, "'fer_joint4' is fixed"),
-        (MIMIC, NAMES, "'fer_joint1' mimics 'fer_joint1'"),
+        (FER, ('left_joint1',), ["'left_joint1'", 'fer_joint1']),
+        (LEFT, NAMES, ["'left_'", '--arm-prefix']),
+        (FER, (), ['no joint names']),
+        (FER, NAMES[::-1], ['fer_joint7, ', 'this order']),
+        (FER, NAMES[1:], ["'fer_joint2'", "revolute joint 'fer_joint1'"]),
+        (edited(FER, "joint[@name='fer_joint4']", type='fixed'), NAMES, ["'fer_joint4' is fixed"]),
+        (MIMIC, NAMES, ["'fer_joint1' mimics"]),
         (
             edited(FER, "joint[@name='fer_link0_joint']", type='floating'),
             NAMES,
-            "hangs below the floating joint 'fer_link0_joint': the base of the arm moves",
+            ["floating joint 'fer_link0_joint'"],
         ),
     ],
 )
-def test_another_chain_is_refused_in_one_sentence(text, names, sentence):
-    with pytest.raises(UrdfError, match=sentence):
+def test_another_chain_is_refused_by_its_joints(text, names, said):
+    with refuses(UrdfError, *said):
         read_chain(text, names)
 
 
@@ -188,20 +189,18 @@ def test_given_two_arms_when_detected_then_the_prefix_chooses():
     left, right = (urdf_text(load('fr3', prefix=prefix)) for prefix in ('left_', 'right_'))
     body = right[right.index('<joint name="right_fr3_link0_joint"') :]
     document = parse_urdf(left.replace('</robot>', '') + body)
-    with pytest.raises(UrdfError, match=r'\(left_fr3_joint1 and right_fr3_joint1\).* its prefix'):
+    with refuses(UrdfError, 'left_fr3_joint1 and right_fr3_joint1', 'prefix'):
         detect_arm(document)
     assert detect_arm(document, prefix='right_')[1][0] == 'right_fr3_joint1'
 
 
 def test_with_unknown_joint_names_the_arm_must_be_said():
     document = parse_urdf(FR3.replace('fr3_joint', 'axis'))
-    with pytest.raises(UrdfError, match=r'known by name; .* axis1, .*\(--arm\)'):
+    with refuses(UrdfError, 'axis1, ', '--arm'):
         detect_arm(document)
-    with pytest.raises(UrdfError, match='known by name behind the prefix left_;'):
+    with refuses(UrdfError, 'prefix left_'):
         detect_arm(parse_urdf(FR3), prefix='left_')
     assert detect_arm(document, arm=load('fr3'))[1][6] == 'axis7'
     short = parse_urdf(urdf_text(load('rpr')))
-    with pytest.raises(
-        UrdfError, match=r'0 chains of 7 or more .* rpr_joint1, rpr_joint2, rpr_joint3'
-    ):
+    with refuses(UrdfError, '7 or more', 'rpr_joint1, rpr_joint2, rpr_joint3'):
         detect_arm(short, arm=load('fer'))
