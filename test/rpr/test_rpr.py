@@ -15,6 +15,8 @@ from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
 
+from ..agreement import refuses
+
 ARM = load('rpr')
 RPR = RprKinematics.from_description(ARM)
 # The square roots of the inverse lose half the digits near the edge of the reach; away from it
@@ -55,25 +57,23 @@ def test_all_four_branches_reach_a_reached_position(q, atol):
 
 
 @pytest.mark.parametrize(
-    ('target', 'named'),
+    ('target', 'names'),
     [
-        ((0.1, 0.1, 0.4), '0.141421 m .* a1 = 0.2 m'),
-        ((0.5, 0.1, 0.71), ' 0.41 m, .* a3 = 0.4 m'),
-        ((0.5, 0.1, -0.11), '-0.41 m, .* a3 = 0.4 m'),
+        ((0.1, 0.1, 0.4), ['0.141421 m', 'a1 = 0.2 m']),
+        ((0.5, 0.1, 0.71), [' 0.41 m', 'a3 = 0.4 m']),
+        ((0.5, 0.1, -0.11), ['-0.41 m', 'a3 = 0.4 m']),
     ],
 )
-def test_a_target_out_of_reach_says_by_which_length_it_is(target, named):
-    with pytest.raises(UnreachableError, match=named):
+def test_a_target_out_of_reach_says_by_which_length_it_is(target, names):
+    with refuses(UnreachableError, *names):
         RPR.inverse(target)
 
 
-@pytest.mark.parametrize(
-    ('arm', 'named'),
-    [(load('fer'), 'fer'), (replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3)), 'rpr.yaml')],
-)
-def test_another_arm_is_refused(arm, named):
-    with pytest.raises(DescriptionError, match=named):
-        RprKinematics.from_description(arm)
+def test_another_arm_is_refused():
+    moved = replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3))
+    for arm, name in ((load('fer'), 'fer'), (moved, 'rpr.yaml')):
+        with refuses(DescriptionError, name):
+            RprKinematics.from_description(arm)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -97,7 +97,7 @@ def test_inverse_within_limits_gives_just_the_branches_within(seed):
 
 def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
     # d2 of the nearest branch is sqrt(1.5^2 - a1^2) - a3 - 0.3.
-    with pytest.raises(UnreachableError, match=r'd2 = 0\.7866.* -0\.3 to 0\.3'):
+    with refuses(UnreachableError, 'd2 = 0.7866', '-0.3 to 0.3'):
         RPR.inverse_within([1.5, 0.0, 0.3], ARM.limit('lower'), ARM.limit('upper'))
 
 

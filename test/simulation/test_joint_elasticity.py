@@ -14,6 +14,8 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity, JointElasticity
 
+from ..agreement import refuses
+
 FER = load('fer')
 # Joint 1 alone turns about the vertical: one link of 1 kg m^2, without gravity.
 LINK = LinkInertia.from_center_of_mass(5.0, np.zeros(3), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
@@ -87,5 +89,5 @@ def test_the_gear_ripples_in_proportion_to_speed():
 
 
 def test_another_arm_has_no_elasticity_of_ours():
-    with pytest.raises(SettingsError, match='has 3 joints; elastic joints are known for the'):
+    with refuses(SettingsError, '3 joints'):
         franka_elasticity(load('rpr'))

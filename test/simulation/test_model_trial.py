@@ -19,6 +19,8 @@ from franka_dynamics.simulation.demo_figures import demo_figures
 from franka_dynamics.simulation.model_trial import draw_plant, run_trial
 from franka_dynamics.simulation.step_log import read_steps, StepLog
 
+from ..agreement import refuses
+
 
 def test_drawn_links_are_physical_and_off_by_the_deviation():
     fer = load('fer')
@@ -87,7 +89,7 @@ def test_steps_come_back_as_they_were_read(tmp_path):
 
 def test_no_step_is_said_in_a_sentence(tmp_path):
     (tmp_path / 'steps').write_bytes(b'')
-    with pytest.raises(RecordingError, match='holds no step'):
+    with refuses(RecordingError, 'no step'):
         read_steps(tmp_path / 'steps', FER.joint_names)
 
 
@@ -114,5 +116,5 @@ def test_planted_drift_and_error_are_found(error):
 
 def test_a_motion_without_steps_is_refused():
     late = Trajectory(np.array([5.0, 6.0]), np.zeros((2, 3, 7)), EPOCH)
-    with pytest.raises(RecordingError, match='No step of the arm is from'):
+    with refuses(RecordingError, 'No step'):
         demo_figures(planted_steps(0.0), (0.2, 0.9), (late, late))
