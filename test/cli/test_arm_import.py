@@ -126,5 +126,5 @@ def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams
     grams = re.sub('mass value="(.*?)"', lambda m: f'mass value="{1000 * float(m[1])}"', fer)
     _, said = imported(grams)
     assert 'behind fer_joint4 is denser than any metal, as if its mass were in grams: 35' in said
-    with pytest.raises(InertiaError, match='fer_joint4 .*in grams'):
+    with pytest.raises(InertiaError, match=r'fer_joint4 .*in grams'):
         import_urdf(grams).require_physical('a test')
