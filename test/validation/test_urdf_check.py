@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which URDFs are accepted as the model, and the findings for which others are refused."""
+"""Which URDFs are accepted as the model, why others are refused; published sets recognised."""
 
 from dataclasses import replace
 import re
@@ -17,6 +17,7 @@ from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
 from franka_dynamics.validation import urdf_check
+from franka_dynamics.validation.published import known_sets, Match, match, nearest_set
 from franka_dynamics.validation.urdf_check import model_from_urdf
 
 from ..agreement import refuses
@@ -216,3 +217,42 @@ def test_a_text_that_pinocchio_reads_otherwise_is_refused(monkeypatch):
 def test_a_link_without_mass_is_named():
     with refuses(UrdfError, 'fer_link3'):
         model_from_urdf(without(FER, "link[@name='fer_link3']", 'inertial'), GAZ)
+
+
+def with_added(link, mass=0.0, center=0.0, tensor=0.0):
+    return about_center(
+        link.mass + mass,
+        link.center_of_mass + center,
+        link.inertia_at_center_of_mass + tensor * np.eye(3),
+    )
+
+
+@pytest.mark.parametrize(
+    ('change', 'expected'),
+    [
+        ({}, Match.EXACT),
+        ({'mass': 1e-7}, Match.EXACT),
+        ({'mass': 4e-5}, Match.ROUNDED),
+        ({'mass': 6e-5}, Match.DIFFERENT),
+        ({'center': 4e-5}, Match.ROUNDED),
+        ({'center': 2e-4}, Match.DIFFERENT),
+        ({'tensor': 4e-5}, Match.ROUNDED),
+        ({'tensor': 6e-5}, Match.DIFFERENT),
+    ],
+)
+def test_four_decimals_are_the_border_between_rounded_and_other(change, expected):
+    assert match(with_added(GAZ.links[3], **change), GAZ.links[3]) is expected
+
+
+def test_a_small_link_rounded_to_four_decimals_is_another():
+    # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
+    fr3 = load('fr3').links[6]
+    rounded = six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
+    assert match(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3) is Match.DIFFERENT
+
+
+def test_given_every_known_set_when_identified_then_it_is_itself():
+    sets = known_sets(GAZ)
+    assert len(sets) >= 12
+    for known in sets:
+        assert nearest_set(known.links, sets, known.name).known is known

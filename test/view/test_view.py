@@ -1,24 +1,258 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command `view` on a bag: its page, and who may see it."""
+"""Arrows, meshes and torques as the page shows them; a recorded motion played and served."""
 
+from dataclasses import replace
 import re
 import signal
 import socket
 import subprocess
+import time
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
 from franka_dynamics.cli import view
 from franka_dynamics.cli.main import main
+from franka_dynamics.dynamics.model import GRAVITY as GRAVITY_VECTOR
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.recordings.options import SignalOptions
+from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import write_recording
+from franka_dynamics.spatial import pose_from_xyz_rpy
+from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.view.meshes import MeshesError, package_folders, shape_meshes, urdf_meshes
+from franka_dynamics.view.scene import (
+    colour_of,
+    COLUMNS,
+    COMMANDED,
+    CORIOLIS,
+    EXTERNAL,
+    GRAVITY,
+    INERTIA,
+    LEAST_TORQUE,
+    MEASURED,
+    share_of_limit,
+    torque_table,
+    ViewState,
+)
+from franka_dynamics.view.window import play, Playback, Window
 
+from ..agreement import refuses
 from ..processes import background, TIMEOUT_S
 
 FER = load('fer')
+TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
+HELD = load('fer', hand='franka_hand')
+Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
+VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
+
+
+@pytest.fixture(scope='module')
+def page():
+    with Window(TURNED, port=0) as window:
+        yield window
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(urlsplit(window.address).netloc.split(':'))
+
+
+@pytest.fixture
+def packages(tmp_path):
+    """Install a package with a box for each link, centred where the link's frame is."""
+    import trimesh
+
+    (tmp_path / 'some_arm').mkdir()
+    (tmp_path / 'some_arm/bad.stl').write_text('solid')
+    for i in range(FER.n + 1):
+        trimesh.creation.box((0.1, 0.08, 0.06)).export(tmp_path / f'some_arm/link{i}.stl')
+    return tmp_path
+
+
+def urdf_with_meshes():
+    """Return the arm's URDF with a mesh in each link."""
+    text = re.sub(r'<link name="(\w+)" />', r'<link name="\1"></link>', urdf_text(FER))
+    mesh = VISUAL.format(r'\1')
+    return re.sub(r'<link name="fer_(link[0-7])">', rf'<link name="fer_\1">{mesh}', text)
+
+
+def pose_of(handle):
+    """Return the pose (4, 4) of a node of the scene, whose quaternion begins with its cosine."""
+    pose = np.eye(4)
+    w, v = handle.wxyz[0], handle.wxyz[1:]
+    cross = np.cross(np.eye(3), v)
+    pose[:3, :3], pose[:3, 3] = np.eye(3) + 2.0 * (w * cross + cross @ cross), handle.position
+    return pose
+
+
+def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
+    page.show(ViewState(0.0, Q))
+    drawn, frames = page.server.scene, [TURNED.base, *PinocchioModel(TURNED).frames(Q)]
+    found = [pose_of(drawn.get_handle_by_name(f'/arm/{i}')) for i in range(FER.n + 2)]
+    np.testing.assert_allclose(found, frames, rtol=0.0, atol=1e-9)
+    for i, link in enumerate(TURNED.links, 1):
+        ball = drawn.get_handle_by_name(f'/arm/{i}/center')
+        np.testing.assert_allclose(ball.position, link.center_of_mass, rtol=1e-6, atol=0.0)
+
+
+def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
+    arrows = page._scene._arrows
+    external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
+    page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+    assert arrows.visible
+    told = [0, 1, 3, 5, 6]
+    frames = PinocchioModel(TURNED).frames(Q)[told]
+    tails, tips = np.swapaxes(arrows.points, 0, 1)
+    np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
+    along = 0.03 * external[told, None] * frames[:, :3, 2]
+    np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
+    for external in (np.zeros(7), np.full(7, 0.99 * LEAST_TORQUE)):
+        page.show(ViewState(0.0, Q, {EXTERNAL: external}))
+        assert not arrows.visible
+
+
+@pytest.mark.parametrize('arm', [TURNED, HELD, load('rpr')])
+def test_shapes_are_drawn_in_their_size_at_their_links(arm):
+    drawn = shape_meshes(arm)
+    q = np.linspace(-0.3, 0.4, arm.n)
+    frames = [arm.base, *NewtonEulerModel(arm).frames(q)]
+    placed = [
+        (frame, frames[frame], shape)
+        for frame, shapes in load_shapes(arm.name).items()
+        for shape in shapes
+    ]
+    if arm is HELD:
+        placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes()]
+    parts = [(joint, pose, part) for joint, pose, shape in placed for part in shape.parts()]
+    assert len(drawn.meshes) == len(parts) > 0
+    for mesh, pose, (joint, frame, shape) in zip(drawn.meshes, drawn.poses(q), parts):
+        assert mesh.joint == joint
+        np.testing.assert_allclose(pose, frame @ shape.pose, rtol=0.0, atol=1e-9)
+        radius, length = (*shape.size, 2.0 * shape.size[0])[:2]
+        size = shape.size if shape.kind is ShapeKind.BOX else (2 * radius, 2 * radius, length)
+        # Polygons in place of circles: less than 1 % smaller, and never larger.
+        np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), size, rtol=0.01, atol=0.0)
+
+
+# Pinocchio's configuration of a continuous joint has two numbers, cosine and sine.
+@pytest.mark.parametrize('kind', ['revolute', 'continuous'])
+def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
+    text = urdf_with_meshes().replace('"revolute"', f'"{kind}"')
+    found = urdf_meshes(text, FER.joint_names, [packages])
+    assert [mesh.joint for mesh in found.meshes] == list(range(8))
+    frames = PinocchioModel(FER).frames(Q)[: FER.n]
+    np.testing.assert_allclose(found.poses(Q)[1:], frames, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(np.ptp(found.meshes[3].vertices, axis=0), (0.1, 0.08, 0.06))
+
+
+@pytest.mark.parametrize(
+    ('text', 'name'),
+    [
+        (urdf_text(FER), 'no mesh'),
+        ('<robot', 'meshes'),
+        (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere'),
+        (urdf_text(load('fr3')), 'fer_joint1'),
+        (f'<robot name="r"><link name="a">{VISUAL.format("bad")}</link></robot>', 'bad.stl'),
+    ],
+)
+def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
+    with refuses(MeshesError, name):
+        urdf_meshes(text, FER.joint_names, [packages])
+
+
+def test_packages_are_looked_for_where_ros_has_them(tmp_path, monkeypatch):
+    (tmp_path / 'a' / 'share').mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{tmp_path / "a"}:{tmp_path / "none"}')
+    assert package_folders() == [tmp_path / 'a' / 'share']
+
+
+def test_meshes_take_the_shapes_place_and_are_coloured_by_torque(packages):
+    with Window(FER, port=0) as window:
+        window.show_meshes(urdf_meshes(urdf_with_meshes(), FER.joint_names, [packages]))
+        limits = FER.limit('effort')
+        window.show(ViewState(0.0, Q, {COMMANDED: limits * (0.5, -0.69, 0.71, 0.9, -1, 1.2, 0)}))
+        links = [window.server.scene.get_handle_by_name(f'/links/{i}') for i in range(8)]
+        assert window.server.scene.get_handle_by_name('/links/8') is None
+        poses = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
+        np.testing.assert_allclose([pose_of(one) for one in links], poses, rtol=0.0, atol=1e-9)
+        base, *colours = (tuple(link.color) for link in links)
+        blue, orange, red = (colour_of(share) for share in (0.0, 0.8, 1.0))
+        assert len({base, blue, orange, red}) == 4
+        assert colours == [blue, blue, orange, orange, red, red, blue]
+
+
+def cells(state):
+    rows = re.findall('<tr>(.*?)</tr>', torque_table(state, FER))
+    return [re.findall('<td.*?>(.*?)</td>', row) for row in rows[1:]]
+
+
+def test_torques_stand_in_their_columns():
+    state = ViewState(1.0, FER.home, {MEASURED: np.arange(7.0), COMMANDED: -np.arange(7.0)})
+    rows = cells(state)
+    expected = {**dict.fromkeys(COLUMNS, '–'), MEASURED: '3.0', COMMANDED: '-3.0'}
+    assert rows[3][1:-1] == [f'{FER.home[3]:.2f}', *expected.values()]
+    assert '-0.0' not in rows[0]
+
+
+def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
+    six, zero = np.full(7, -6.0), np.zeros(7)
+    shares, told = [6.0 / 87.0] * 4 + [0.5] * 3, 4 * ['7 %'] + 3 * ['50 %']
+    for torques, expected, last in (
+        ({MEASURED: zero, COMMANDED: six}, shares, told),
+        ({GRAVITY: zero, MEASURED: six}, shares, told),
+        ({GRAVITY: six}, np.nan, 7 * ['–']),
+    ):
+        state = ViewState(0.0, FER.home, torques)
+        found = share_of_limit(state, FER)
+        np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
+        assert [row[-1] for row in cells(state)] == last
+
+
+# Another formulation of the same terms: 1e-13 measured.
+ATOL_NM = 1e-11
+
+
+def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
+    push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
+    recording = simulate(FER, duration=8.0)
+    motion = prepare(recording)
+    playback = Playback(FER, motion, GRAVITY_VECTOR)
+    i = len(motion) // 2
+    state = playback.state(float(motion.time[i] - motion.time[0]))
+    model, (q, dq, ddq) = PinocchioModel(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
+    np.testing.assert_array_equal((state.q, playback.state(1e9).q), (q, motion.q[-1]))
+    for name, expected in (
+        (GRAVITY, model.gravity(q)),
+        (CORIOLIS, model.coriolis(q, dq)),
+        (INERTIA, model.mass_matrix(q) @ ddq),
+        (MEASURED, motion.effort[i]),
+    ):
+        np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
+    pushed = prepare(replace(recording, effort=recording.effort + push))
+    after, before = (
+        one.state(3.0).torques[EXTERNAL]
+        for one in (Playback(FER, pushed, GRAVITY_VECTOR), playback)
+    )
+    np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
+
+
+def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, monkeypatch):
+    slept, seen = [], []
+    monkeypatch.setattr(time, 'monotonic', lambda: 0.01 * len(seen))
+    monkeypatch.setattr(time, 'sleep', slept.append)
+    times = np.linspace(5.0, 5.16, 17)
+    zeros = np.zeros((17, 7))
+    motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
+    monkeypatch.setattr(page, 'show', lambda state: seen.append(state.time))
+    play(page, Playback(FER, motion, GRAVITY_VECTOR), lambda: len(seen) < 5)
+    np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
+    # What showing leaves of a step of 0.05 s.
+    np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
 
 
 @pytest.fixture(scope='module')
