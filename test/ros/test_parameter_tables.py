@@ -3,7 +3,6 @@
 """The committed parameter files are generated from the tables; nodes accept all of them."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import pytest
 from rclpy.node import Node
@@ -14,7 +13,6 @@ from franka_dynamics.control.feedforward import Limits
 from franka_dynamics.control.settings import Settings, TARGETS
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.names import REPAIRS
-from franka_dynamics.parameter_schema import specs
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import generated_files, made_of, settings_from, table
 from franka_dynamics.ros.parameter_tables import NODES as NAMES
@@ -24,7 +22,6 @@ from franka_dynamics.ros.simulator_node import SimulatorNode
 from ..agreement import refuses
 
 FILES = generated_files()
-SCHEMAS = sorted(path.stem for path in (share_directory() / 'config/parameters').glob('*.yaml'))
 PARAMETER_FILES = sorted(
     path.relative_to(share_directory()).as_posix()
     for name in NAMES
@@ -115,28 +112,3 @@ def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node):
 
 def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
     declared('simulator', '-p', 'qos_overrides./joint_states.subscription.depth:=5')
-
-
-@pytest.mark.ros
-@pytest.mark.parametrize('name', SCHEMAS)
-def test_generate_parameter_library_declares_the_same_parameters(name, make_node, tmp_path):
-    generator = pytest.importorskip(
-        'generate_parameter_library_py.generate_python_module',
-        reason='generate_parameter_library_py is not installed',
-    )
-    written = tmp_path / f'{name}.py'
-    generator.run(str(written), str(share_directory() / f'config/parameters/{name}.yaml'))
-    # Our own validator is not in the library; it restricts when a parameter may change.
-    names = {'franka_dynamics': SimpleNamespace(while_inactive=lambda parameter: '')}
-    exec(compile(written.read_text(encoding='utf-8'), str(written), 'exec'), names)
-    node = make_node(Node, node_name='declares')
-    names[name].ParamListener(node)
-    for spec in specs(name):
-        value, descriptor = node.get_parameter(spec.name).value, node.describe_parameter(spec.name)
-        assert (list(value) if isinstance(spec.default, list) else value) == spec.default
-        assert (descriptor.description, descriptor.read_only) == (spec.sentence, spec.read_only)
-        found = [*descriptor.floating_point_range, *descriptor.integer_range]
-        for bounds in found:
-            assert spec.minimum == bounds.from_value
-            assert spec.maximum is None or spec.maximum == bounds.to_value
-        assert found or spec.minimum is None or spec.maximum is None
