@@ -41,7 +41,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from . import FASTDDS_PROFILES
-from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..errors import FrankaDynamicsError, shortened
 from ..names import REALTIME_PRIORITY
 
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
@@ -49,24 +49,6 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 # rcl appends its own source file and line to its messages.
 _SOURCES = re.compile(r', at \S+:\d+|Error: error not set')
-
-
-def _started(make: Callable[[], Any], args: Sequence[str] | None) -> Any:
-    """
-    Initialise rclpy, and return the node that `make` creates.
-
-    Raises SettingsError if ROS refuses: a parameter file or a ROS argument cannot be used, or SROS
-    2 security is enabled and does not work.
-    """
-    try:
-        rclpy.init(
-            args=list(sys.argv if args is None else args),
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
-        return make()
-    except (RCLError, UnknownROSArgsError) as error:
-        reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
-        raise SettingsError(f'ROS starts no node: {reason}.') from error
 
 
 def log_without_blocking() -> None:
@@ -267,7 +249,16 @@ def run_node(
     stop = StopRequest()
     try:
         try:
-            node = _started(make, args)
+            rclpy.init(
+                args=list(sys.argv if args is None else args),
+                signal_handler_options=SignalHandlerOptions.NO,
+            )
+            node = make()
+        except (RCLError, UnknownROSArgsError) as error:
+            # A parameter file or a ROS argument cannot be used, or SROS 2 security does not work.
+            reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
+            print(f'ROS starts no node: {reason}.', file=sys.stderr)
+            return INPUT_AT_FAULT
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)
             return INPUT_AT_FAULT
