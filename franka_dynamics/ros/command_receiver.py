@@ -14,15 +14,11 @@ from std_msgs.msg import Float64MultiArray
 from . import COMMAND_TOPIC
 from .messages import (
     DESCRIPTION_QOS,
-    ERROR,
     HELD,
-    OK,
     publisher_names,
     PUBLISHER_QOS,
     qos_overriding_options,
-    STALE,
     status_message,
-    WARN,
     with_number,
 )
 from ..arm import ArmDescription
@@ -32,9 +28,9 @@ from ..errors import listed
 _LOG_PERIOD_S = 1.0
 # Levels of the typed status; WARN in all other states.
 _LEVELS = {
-    ReceiverState.WAITING: STALE,
-    ReceiverState.FOLLOWING: OK,
-    ReceiverState.FAULT: ERROR,
+    ReceiverState.WAITING: 'STALE',
+    ReceiverState.FOLLOWING: 'OK',
+    ReceiverState.FAULT: 'ERROR',
 }
 
 
@@ -89,7 +85,7 @@ class CommandReceiver:
         self._publisher.publish(
             status_message(
                 self._node.get_fully_qualified_name(),
-                _LEVELS.get(receiver.state, WARN),
+                _LEVELS.get(receiver.state, 'WARN'),
                 SENTENCES[receiver.state],
                 {'state': receiver.state.value, HELD: self.held, **self._counts},
                 self._arm.name,

@@ -18,14 +18,10 @@ import numpy as np
 
 from .messages import (
     DESCRIPTION_QOS,
-    ERROR,
-    OK,
     publisher_names,
     REFERENCE_STATE_QOS,
-    STALE,
     stamp_from_seconds,
     status_message,
-    WARN,
 )
 from .term_publishers import TermPublishers
 from ..control.feedforward import CLEARING, Feedforward, State, Status
@@ -68,7 +64,7 @@ class StatusPublisher:
         self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
     def status(
-        self, subject: str, level: bytes, message: str, pairs: Mapping[str, Any]
+        self, subject: str, level: str, message: str, pairs: Mapping[str, Any]
     ) -> DiagnosticStatus:
         """Return the status of one subject."""
         return status_message(f'{self._name}: {subject}', level, message, pairs, self._arm)
@@ -133,11 +129,11 @@ class FeedforwardDiagnostics(StatusPublisher):
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._seen, self.due = seen, now
-            level = {State.SILENT: STALE, State.RUNNING: OK}.get(status.state, WARN)
+            level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
             values = {'state': status.state.value, 'to command again': status.remedy}
             self._status.publish(
                 status_message(
-                    self._name, ERROR if status.faulty else level, status.why, values, self._arm
+                    self._name, 'ERROR' if status.faulty else level, status.why, values, self._arm
                 )
             )
             if status.faulty:
@@ -179,7 +175,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         text += f': {event.reason}' if event.reason else ''
         bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED)
         message = DiagnosticArray(
-            status=[self.status('Reference', WARN if bad else OK, text, pairs)]
+            status=[self.status('Reference', 'WARN' if bad else 'OK', text, pairs)]
         )
         message.header.stamp = stamp_from_seconds(event.stamp)
         self._events.publish(message)
@@ -206,16 +202,16 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _joint_states(self) -> DiagnosticStatus:
         controller = self._controller
-        level, message = OK, 'states are complete, fresh and fast'
+        level, message = 'OK', 'states are complete, fresh and fast'
         if not self._states:
-            level, message = WARN, 'a node that is not active reads no joint states'
+            level, message = 'WARN', 'a node that is not active reads no joint states'
         elif missing := self._missing():
-            level, message = STALE, missing
+            level, message = 'STALE', missing
         elif controller.trouble:
             unusable = controller.enabled and controller.latest is None
-            level, message = ERROR if unusable else STALE, controller.trouble
+            level, message = 'ERROR' if unusable else 'STALE', controller.trouble
         elif not controller.usable:
-            level, message = WARN, controller.why
+            level, message = 'WARN', controller.why
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,
@@ -230,12 +226,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         # bound causes one warning.
         status, shares = status_of(controller), controller.unexplained.largest.tolist()
         controller.unexplained.largest[:] = 0.0
-        level, message = (ERROR if status.faulty else WARN), str(status)
+        level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
         since, before = self._counted
         self._counted = now, published = time.monotonic(), controller.counts['commands']
         if status.state is State.RUNNING:
-            level, message = WARN, ''
+            level, message = 'WARN', ''
             if self.refused:
                 message = f'reference refused: {self.refused}'
             elif rivals:
@@ -244,7 +240,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 joint = controller.names[shares.index(max(shares))]
                 message = f"{joint} came near the guard's bound ({max(shares):.0%} of it)"
             else:
-                level, message = OK, status.why
+                level, message = 'OK', status.why
         values = {
             'mode': status.state.value,
             'target': controller.settings.target,
@@ -272,7 +268,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         wrench = None if latest is None else self._terms.wrench(latest.q)
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
-            return self.status('External wrench', OK, unknown, {})
+            return self.status('External wrench', 'OK', unknown, {})
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
         values = {
             'singular': wrench.singular,
@@ -280,7 +276,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'not explained by it [N m]': wrench.unexplained,
         }
         return self.status(
-            'External wrench', WARN if wrench.singular else OK, wrench.sentence(), values
+            'External wrench', 'WARN' if wrench.singular else 'OK', wrench.sentence(), values
         )
 
     def _model(self) -> DiagnosticStatus:
@@ -288,7 +284,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         payload = f', payload {mass:g} kg' if mass else ''
         return self.status(
             'Arm',
-            OK,
+            'OK',
             f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})',
             {
                 RESIDUAL: self.residual,

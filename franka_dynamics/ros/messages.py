@@ -66,12 +66,6 @@ def qos_overriding_options() -> QoSOverridingOptions:
     return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))
 
 
-OK, WARN, ERROR, STALE = (
-    DiagnosticStatus.OK,
-    DiagnosticStatus.WARN,
-    DiagnosticStatus.ERROR,
-    DiagnosticStatus.STALE,
-)
 SIMULATED_ARM = 'Simulated arm'  # subject of a simulated arm's status
 HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
 POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
@@ -105,11 +99,15 @@ def stamp_from_seconds(time: float) -> Time:
 
 
 def status_message(
-    name: str, level: bytes, message: str, pairs: Mapping[str, Any], hardware: str = ''
+    name: str, level: str, message: str, pairs: Mapping[str, Any], hardware: str = ''
 ) -> DiagnosticStatus:
-    """Return a diagnostic status; floats are written with six significant digits."""
+    """
+    Return a diagnostic status; `level` is OK, WARN, ERROR or STALE.
+
+    Floats are written with six significant digits.
+    """
     return DiagnosticStatus(
-        level=level,
+        level=getattr(DiagnosticStatus, level),
         name=name,
         message=message,
         hardware_id=hardware,

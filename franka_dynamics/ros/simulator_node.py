@@ -23,14 +23,11 @@ from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .diagnostics import Durations, StatusPublisher
 from .messages import (
-    ERROR,
-    OK,
     PUBLISHER_QOS,
     qos_overriding_options,
     SIMULATED_ARM,
     stamp_from_seconds,
     state_message,
-    WARN,
 )
 from .node_process import OFF, run_node, StopRequest
 from .parameter_tables import load_arm, made_of, table
@@ -201,7 +198,7 @@ class SimulatorNode(Node):
         self._diagnostics.publish(
             self._diagnostics.status(
                 SIMULATED_ARM,
-                ERROR if ran_away else WARN if braked or at_stops else OK,
+                'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK',
                 ran_away or ('the brakes are closed' if braked else 'the brakes are open'),
                 {
                     'braked': braked,

@@ -5,6 +5,7 @@
 from unittest.mock import Mock
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 
@@ -117,18 +118,18 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
 def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the_arm():
     loop = Loop()
     told = Publishers(loop.controller)
-    assert told.command() == (diagnostics.WARN, str(loop.controller.status))
+    assert told.command() == (DiagnosticStatus.WARN, str(loop.controller.status))
     loop.run(1.5)
-    assert told.command() == (diagnostics.OK, 'torques are sent')
+    assert told.command() == (DiagnosticStatus.OK, 'torques are sent')
     loop.controller.unexplained.largest[3] = 0.9
     level, said = told.command()
-    assert level == diagnostics.WARN and 'joint4' in said
-    assert told.command() == (diagnostics.OK, 'torques are sent')  # one warning
+    assert level == DiagnosticStatus.WARN and 'joint4' in said
+    assert told.command() == (DiagnosticStatus.OK, 'torques are sent')  # one warning
     loop.controller.stop('deactivated')
-    assert told.command() == (diagnostics.WARN, str(loop.controller.status))
+    assert told.command() == (DiagnosticStatus.WARN, str(loop.controller.status))
     held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
     assert Publishers(held.controller).command() == (
-        diagnostics.ERROR,
+        DiagnosticStatus.ERROR,
         str(diagnostics.status_of(held.controller)),
     )
