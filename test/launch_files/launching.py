@@ -29,22 +29,21 @@ PACKAGES = {
 GZ_SIM = 'from launch import LaunchDescription as generate_launch_description\n'
 
 
-def with_packages(folder, packages, texts):
-    """Add packages to a prefix: their entries in the index, and their executables by name."""
+def ament_prefix(folder, packages=PACKAGES, texts=()):
+    """
+    Make a prefix where launch finds this package's files, and packages of others.
+
+    `texts` are executables' texts by name; the others do nothing.
+    """
     index = folder / 'share/ament_index/resource_index/packages'
-    index.mkdir(parents=True, exist_ok=True)
+    index.mkdir(parents=True)
     for package, executables in packages.items():
         (index / package).touch()
         for name in executables:
             path = folder / 'lib' / package / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(texts.get(name, '#!/bin/sh\n'))
+            path.write_text(dict(texts).get(name, '#!/bin/sh\n'))
             path.chmod(0o755)
-
-
-def ament_prefix(folder, packages=PACKAGES, texts=()):
-    """Make a prefix where launch finds this package's files, and packages of others."""
-    with_packages(folder, packages, dict(texts))
     (folder / 'share/franka_dynamics').symlink_to(share_directory())
     if 'ros_gz_sim' in packages:
         gz_sim = folder / 'share/ros_gz_sim/launch/gz_sim.launch.py'

@@ -95,17 +95,13 @@ except SystemExit as end:
 
 
 class NodeProcess:
-    """
-    A node of this package, or a script, as a process.
-
-    Keyword arguments are its parameters; `words` are further ROS arguments.
-    """
+    """A node of this package, or a script, as a process; keyword arguments are its parameters."""
 
     # Processes that should still run, because no test has asked them to end.
     lasting: ClassVar[set['NodeProcess']] = set()
 
-    def __init__(self, program: str, log, *, remaps=(), words=(), **parameters) -> None:
-        arguments = ['--ros-args', *words]
+    def __init__(self, program: str, log, *, remaps=(), **parameters) -> None:
+        arguments = ['--ros-args']
         for name, value in parameters.items():
             text = str(value).lower() if isinstance(value, bool) else str(value)
             arguments += ['-p', f'{name}:={text}']

@@ -3,7 +3,6 @@
 """Launch files under ROS's own launch, with the processes that they start."""
 
 import os
-from pathlib import Path
 import re
 import signal
 import sys
@@ -13,13 +12,10 @@ import pytest
 
 pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
 
-from rclpy.time import Time
-from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from franka_dynamics.arm import load
-from franka_dynamics.codegen.cpp_package import cpp_package
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.messages import request_message
@@ -28,7 +24,6 @@ from franka_dynamics.ros.node_client import NodeClient
 from .conftest import ArmStream, COMMAND
 from ..launch_files import launching
 from ..processes import start_python, TIMEOUT_S
-from ..ros2_control_prefix import environment, in_prefixes, MANAGER
 
 # A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
 TOLERANCE_RAD = 0.1
@@ -48,55 +43,27 @@ import sys
 from franka_dynamics.ros.{name} import main
 sys.exit(main())
 """
-STATE_PUBLISHER = """
-import sys
-import rclpy
-from rclpy.qos import DurabilityPolicy, QoSProfile
-from std_msgs.msg import String
-rclpy.init(args=sys.argv)
-node = rclpy.create_node('own', automatically_declare_parameters_from_overrides=True)
-kept = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-publisher = node.create_publisher(String, 'robot_description', kept)
-publisher.publish(String(data=node.get_parameter('robot_description').value))
-try:
-    rclpy.spin(node)
-except BaseException:
-    pass
-"""
-SIMULATOR = 'mujoco_ros2_control'
-INDEX = 'share/ament_index/resource_index'
-PACKAGE_XML = """<package format="3"><name>mujoco_ros2_control</name><version>0.0.1</version>
-<description>Mock</description><maintainer email="a@b.c">a</maintainer><license>none</license>
-</package>"""
-PLUGINS = """<library path="mock_components">
-<class name="mujoco_ros2_control/MujocoSystemInterface" type="mock_components::GenericSystem"
-base_class_type="hardware_interface::SystemInterface"><description>Mock</description></class>
-</library>"""
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
+# The robot compensates gravity, so a torque is commanded only for an inclined base.
 PARAMETERS = """
 /**:
   ros__parameters:
     max_state_age: 0.0
     state_timeout: 2.0
+    gravity_vector: [4.0, 0.0, -8.9]
 """
 
 
 @pytest.fixture
-def prefix(tmp_path):
-    """Return a prefix in which launch finds this package's nodes."""
+def launched(tmp_path):
+    """Return a function that runs a launch file; its processes end with the test."""
     needed = launching.PACKAGES['franka_dynamics']
-    return launching.ament_prefix(
+    prefix = launching.ament_prefix(
         tmp_path / 'prefix',
         {'franka_dynamics': needed},
         {name: f'#!{sys.executable}\n{NODE.format(name=name)}' for name in needed},
     )
-
-
-@pytest.fixture
-def launched(tmp_path, prefix):
-    """Return a function that runs a launch file; its processes end with the test."""
-    log = tmp_path / 'launch.log'
-    running = []
+    log, running = tmp_path / 'launch.log', []
 
     def launch(name, *arguments):
         file = share_directory() / 'launch' / f'{name}.launch.py'
@@ -127,46 +94,11 @@ def controllers(probe):
     return states
 
 
-@pytest.fixture
-def simulator(probe, controllers, prefix):
-    """
-    Put mock hardware behind the names of mujoco_ros2_control, beside a real controller manager.
-
-    The test's own clock runs while it spins.
-    """
-    names = ('AMENT_PREFIX_PATH', 'LD_LIBRARY_PATH', 'PYTHONPATH')
-    given = ' '.join(f'{name}={environment(prefix)[name]}' for name in names)
-    texts = {
-        'ros2_control_node': f'#!/bin/sh\nexec env {given} {in_prefixes(MANAGER)} "$@"\n',
-        'robot_state_publisher': f'#!{sys.executable}\n{STATE_PUBLISHER}',
-    }
-    packages = (SIMULATOR, 'robot_state_publisher', 'xacro')
-    launching.with_packages(prefix, {name: launching.PACKAGES[name] for name in packages}, texts)
-    library = 'lib/libmock_components.so'
-    (prefix / library).symlink_to(in_prefixes(library))
-    share = Path('share', SIMULATOR)
-    for path, text in (
-        (share / 'package.xml', PACKAGE_XML),
-        (share / 'plugins.xml', PLUGINS),
-        (Path(INDEX, 'hardware_interface__pluginlib__plugin', SIMULATOR), share / 'plugins.xml'),
-    ):
-        (prefix / path).parent.mkdir(parents=True, exist_ok=True)
-        (prefix / path).write_text(str(text))
-    clock, now = probe.create_publisher(Clock, '/clock', 10), [0]
-
-    def tick():
-        now[0] += 2_000_000
-        clock.publish(Clock(clock=Time(nanoseconds=now[0]).to_msg()))
-
-    probe.create_timer(0.002, tick)
-
-
 def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
     probe, launched, tmp_path, controllers, run_manager
 ):
     parameters = tmp_path / 'own.yaml'
-    # The robot compensates gravity, so a torque is commanded only for an inclined base.
-    parameters.write_text(f'{PARAMETERS}    gravity_vector: [4.0, 0.0, -8.9]\n')
+    parameters.write_text(PARAMETERS)
     fr3 = load('fr3')
     run_manager(fr3)
     arm = ArmStream(probe, fr3.joint_names, fr3.home, 'franka/joint_states')
@@ -197,38 +129,6 @@ def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
     launch, _ = start()
     end(launch, launch.pid)
     np.testing.assert_array_equal(torques[-1].data, np.zeros(7))
-
-
-def test_a_simulated_robot_ends_with_its_node_and_without_its_controller(
-    probe, launched, tmp_path, prefix, controllers, simulator
-):
-    parameters = tmp_path / 'own.yaml'
-    parameters.write_text(PARAMETERS)
-    fr3 = load('fr3')
-    states = probe.collect(JointState, 'joint_states')
-    torques = probe.collect(Float64MultiArray, COMMAND)
-
-    def start():
-        given = ['headless:=true', 'namespace:=/', f'params_file:={parameters}']
-        return launched('mujoco_ros2_control', *given)
-
-    launch, log = start()
-    both = {'effort_controller': 'active', 'joint_state_broadcaster': 'active'}
-    probe.until(lambda: torques and controllers() == both, 'a torque and both controllers')
-    # The arm that our description begins with, through the controller manager.
-    at = dict(zip(states[-1].name, states[-1].position))
-    np.testing.assert_allclose([at[name] for name in fr3.joint_names], fr3.home)
-    os.kill(int(re.search(NODE_STARTED, log.read_text())[1]), signal.SIGKILL)
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    # The plugin of a generated package cannot be loaded: no controller would take the torques.
-    config = prefix / 'share/fr3_feedforward/config'
-    config.mkdir(parents=True)
-    (prefix / INDEX / 'packages/fr3_feedforward').touch()
-    text = cpp_package(fr3, 'fr3_feedforward')['config/receiver.yaml']
-    (config / 'receiver.yaml').write_text(text)
-    launch, log = start()
-    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
-    assert 'spawner joint_state_broadcaster receiver' in log.read_text()
 
 
 def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launched):
