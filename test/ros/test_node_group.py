@@ -73,7 +73,7 @@ def test_processes_side_by_side_get_a_domain_each():
     assert 1 < len(domains) == len(set(domains)) <= 8
 
 
-def test_torques_of_a_simulation_reach_no_stand_in_of_a_real_arms_controller(probe, tmp_path):
+def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told(probe, tmp_path):
     # Where franka_ros2's forward controller takes torques.
     torques = probe.collect(Float64MultiArray, f'/{COMMAND}', reliable=True)
     with NodeGroup(tmp_path) as nodes:
@@ -84,6 +84,12 @@ def test_torques_of_a_simulation_reach_no_stand_in_of_a_real_arms_controller(pro
             return probe.says('simulation/simulator: Simulated arm', 'the brakes are open')
 
         probe.until(held, 'the arm is held')
+        # A crash is told, with the log that has its stack.
+        nodes._running['feedforward_node'].send_signal(signal.SIGABRT)
+        (said,) = nodes.end_all()
+    log = tmp_path / 'feedforward_node.log'
+    assert all(word in said for word in ('feedforward_node', 'SIGABRT', str(log)))
+    assert 'Fatal Python error: Aborted' in log.read_text()
     assert not torques
 
 
