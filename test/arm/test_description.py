@@ -35,13 +35,6 @@ def test_fr3_velocity_bounds_near_and_beyond_limits_are_frankas_formula(distance
     np.testing.assert_allclose((upper, -lower), (expected, expected), rtol=1e-12, atol=0.0)
 
 
-def test_franka_descriptions_link_4_is_named_with_its_margin():
-    # A known error of franka_description: the triangle inequality is missed by 1.1e-3.
-    (sentence,) = load('fer', 'franka_description').inconsistencies()
-    assert 'fer_joint4 is not physical' in sentence
-    assert 'miss the triangle inequality by 0.0011' in sentence
-
-
 @pytest.mark.parametrize(
     ('mass', 'density', 'count'), [(4000, 22_500, 0), (4000, 22_700, 1), (900, 22_700, 0)]
 )

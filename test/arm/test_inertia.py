@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """LinkInertia against point masses and MuJoCo; consistency, and repair within rounding."""
 
-from importlib.util import find_spec
 import re
 
 import numpy as np
@@ -89,8 +88,6 @@ def test_solids_have_the_textbooks_inertias(axis):
 ROUNDING = 5e-5  # half of the table's fourth decimal
 KKT = 1e-6  # relative; the solver's tolerance is 1e-8 of the rounding
 
-needs_solver = pytest.mark.skipif(find_spec('cvxpy') is None, reason='cvxpy is not installed')
-
 
 def test_only_link_2_of_the_table_has_a_margin_below_zero():
     links = load('fer', 'ledezma2021').links
@@ -98,7 +95,6 @@ def test_only_link_2_of_the_table_has_a_margin_below_zero():
     np.testing.assert_allclose(links[1].consistency_margin(), -1.8e-5, rtol=0.0, atol=5e-7)
 
 
-@needs_solver
 def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link():
     # Karush, Kuhn and Tucker: the distance's gradient as a symmetric matrix, the multiplier of the
     # pseudo-inertia, has no negative eigenvalue, and vanishes where that is off its bound.
@@ -116,7 +112,6 @@ def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link(
     assert abs(np.tensordot(multiplier, slack)) < bound
 
 
-@needs_solver
 @pytest.mark.parametrize('hand', ['as_listed', 'franka_hand'])
 def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
     arm = load('fer', 'ledezma2021', hand=hand, repair=NEAREST_WITHIN_ROUNDING)
@@ -130,7 +125,6 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
     assert re.search(r'fer_joint2 was .* \(eigenvalue -1\.8e-05 .* rounding of 5e-05$', sentence)
 
 
-@needs_solver
 def test_the_table_is_written_only_repaired_and_says_so():
     with refuses(InertiaError, 'nearest_within_rounding'):
         robot_text('fer', 'urdf', 'ledezma2021')

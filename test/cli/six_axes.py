@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A six-axis industrial arm of the size of a UR5, as a URDF."""
 
-import numpy as np
-
 QUARTER = '1.5707963267948966'
 # Offset and turn before each joint, axis, mass, centre of mass, radius of gyration [m]; torque
 # limit.
@@ -17,15 +15,10 @@ ROWS = [
 ]
 
 
-def six_axes(seed=None, extra=''):
-    """Return the arm's URDF; with a seed the links' inertias are drawn around the stated ones."""
-    rng = np.random.default_rng(seed)
+def six_axes(extra=''):
+    """Return the arm's URDF."""
     parts = ['<robot name="six"><link name="link0"/>']
     for k, (xyz, rpy, axis, mass, center, radius, torque) in enumerate(ROWS, start=1):
-        if seed is not None:
-            mass = mass * rng.uniform(0.9, 1.1)
-            center = np.array(center) + rng.uniform(-0.01, 0.01, 3)
-            radius = radius * rng.uniform(0.9, 1.1)
         moment = mass * radius**2
         parts.append(
             f'<link name="link{k}"><inertial><origin xyz="{center[0]} {center[1]} {center[2]}" '

@@ -36,12 +36,6 @@ def runs(draw):
     return [slow_work(truth, friction, 100 * draw + k, resting=(4,)) for k in range(3)]
 
 
-def halves(motion):
-    """Return the first half of a recording for the fit, and the second half for the test."""
-    middle = len(motion) // 2
-    return [motion.part(slice(0, middle))], [motion.part(slice(middle, None))]
-
-
 @pytest.mark.parametrize(
     ('name', 'bound', 'published'), [('slow', 0.3735, 0.469), ('fast', 0.236, 0.560)]
 )
@@ -92,14 +86,6 @@ def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == ('gain', ()) and not found.sound
     assert cause.values[0] == pytest.approx(-1.0, abs=0.1)
-
-
-def test_unseen_half_of_a_real_arm_is_predicted(prepared):
-    first, second = halves(prepared['slow'])
-    result = identify(first, FER, [FER], tests=second)
-    assert result.arm_score.test.E < 0.38 and result.improvement.better
-    assert result.published[0].test.E == pytest.approx(0.458, abs=5e-3)
-    assert result.unseen == 1
 
 
 def test_behind_strong_gears_the_inertias_decide(simulate):

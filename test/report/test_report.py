@@ -164,12 +164,6 @@ def test_lines_and_dots_are_the_models_origins_axes_and_centers(name):
     np.testing.assert_allclose(mean, PinocchioModel(arm).center_of_mass(q), rtol=0.0, atol=1e-12)
 
 
-def test_frames_at_one_place_share_a_label():
-    (axes,) = frames_figure(load('fer'), np.zeros(7)).axes
-    labels = [text.get_text().strip() for text in axes.texts]
-    assert labels == ['{0}', '{1}, {2}', '{3}', '{4}', '{5}, {6}', '{7}', 'flange']
-
-
 def test_a_solid_ellipsoids_own_half_axes_come_back():
     a, b, c = 0.3, 0.2, 0.1
     moments = 0.2 * 2.0 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])

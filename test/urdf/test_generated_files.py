@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -59,7 +60,6 @@ def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
 @ARMS
 @pytest.mark.parametrize('suffix', ['urdf', 'xml'])
 def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd):
-    mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.{suffix}')))
     captured = capfd.readouterr()
     assert captured.out + captured.err == ''
@@ -80,7 +80,6 @@ def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd)
 
 @pytest.mark.parametrize('arm', [*filter(is_franka, exported_arms())])
 def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
-    mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.urdf')))
     data = mujoco.MjData(model)
 
@@ -102,7 +101,6 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
 
 
 def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
-    mujoco = pytest.importorskip('mujoco')
     model, fr3 = mujoco.MjModel.from_xml_path(str(committed('fr3.xml'))), load('fr3')
     limits = [fr3.limit(name) for name in ('lower', 'upper', 'effort')]
     np.testing.assert_array_equal((*model.jnt_range.T, model.actuator_ctrlrange[:, 1]), limits)
@@ -135,7 +133,6 @@ def test_sdformat_keeps_every_moving_link_of_a_committed_urdf(arm):
 
 
 def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
-    mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_string(robot_text('fr3', 'mjcf'))
     np.testing.assert_array_equal(model.dof_armature, [0.195] * 4 + [0.074] * 3)
     np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
