@@ -22,30 +22,30 @@ COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
 
 
 @pytest.fixture
-def log(tmp_path):
-    """Return a CSV of a sine about the home pose, torques by model and friction."""
-    time = 0.01 * np.arange(300)
-    q = FER.home + 0.3 * np.sin(2.0 * time[:, None])
-    dq, ddq = 0.6 * np.cos(2.0 * time[:, None]) * np.ones(7), -4.0 * (q - FER.home)
-    effort = NewtonEulerModel(FER).inverse_dynamics(q, dq, ddq) + FER.friction.torque(dq)
-    path, rows = tmp_path / 'log.csv', np.column_stack([time, q, dq, effort])
+def log(simulate, tmp_path):
+    """Return the CSV of an arm with friction."""
+    made = simulate(FER, duration=3.0, rate=100.0, friction=FER.friction)
+    path, rows = tmp_path / 'log.csv', np.column_stack([made.time, made.q, made.dq, made.effort])
     np.savetxt(path, rows, fmt='%.17e', delimiter=',', header=HEADER, comments='')
     return path
 
 
 def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
     status, out = answered(f'bag import --arm fer {COLUMNS}', log)
-    assert status == 0 and '300 messages in 2.99 s' in out and 'warning' not in out
-    assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 300
+    assert status == 0 and '301 messages in 3.00 s' in out and 'warning' not in out
+    assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 301
     assert answered('bag replay --arm fer --no-plots --require 0.1', tmp_path / 'log')[0] == 0
 
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
-    assert '2.99' in answered('bag import --list', log)[1].rpartition('│ q1 ')[0]
-    # An array without names is listed by number, with its values.
+    # Columns of an array without names are listed by number.
     np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0], [0.5, 6.0]]))
-    row = answered('bag import --list', tmp_path / 'bare.npy')[1].partition('│ 2 ')[2]
-    assert [float(text) for text in row.split('│')[1:5]] == [-2.0, 6.0, -2.0, 7.0]
+    for file, name, figures in (
+        (log, 't', [0.0, 3.0, 0.0, 3.0]),
+        (tmp_path / 'bare.npy', '2', [-2.0, 6.0, -2.0, 7.0]),
+    ):
+        row = answered('bag import --list', file)[1].partition(f'│ {name} ')[2]
+        assert [float(text) for text in row.split('│')[1:5]] == figures
 
 
 def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):

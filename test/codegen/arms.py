@@ -3,6 +3,7 @@
 """Arms for the tests of generated code, and functions that run it."""
 
 from dataclasses import replace
+from functools import partial
 from math import cos, sin
 
 import numpy as np
@@ -12,10 +13,7 @@ from franka_dynamics.codegen.emit import python_function
 
 from ..arms import make_random_arm
 
-
-def random_arm(seed, n=5, *, convention=Convention.MODIFIED, special=0.0):
-    """Return an arm of n joints, some of them prismatic, with rotors and a tilted base."""
-    return make_random_arm(seed, n=n, convention=convention, special=special, rotors=True)
+random_arm = partial(make_random_arm, n=5, special=0.0, rotors=True)
 
 
 def with_rotors(description):
@@ -38,7 +36,7 @@ def arms():
         'skew twists, others': random_arm(1),
         'skew twists, standard': random_arm(2, convention=Convention.STANDARD),
         'right angles': random_arm(3, n=6, special=0.9),
-        'right angles, standard': random_arm(4, 6, convention=Convention.STANDARD, special=0.9),
+        'right angles, standard': random_arm(4, n=6, convention=Convention.STANDARD, special=0.9),
         'one joint': random_arm(5, n=1),
         'two joints': random_arm(6, n=2, special=0.9),
     }

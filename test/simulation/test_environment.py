@@ -3,9 +3,6 @@
 """The gymnasium environment: gymnasium's own check, episodes, what feedforward is worth."""
 
 from ctypes.util import find_library
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,6 +10,7 @@ import pytest
 from franka_dynamics.errors import JointVectorError
 
 from ..agreement import refuses
+from ..processes import printed
 
 gymnasium = pytest.importorskip('gymnasium')
 NAME = 'franka_dynamics.simulation.environment:FrankaReach-v0'
@@ -111,15 +109,7 @@ def test_arm_and_goal_are_rendered(tmp_path):
         'numpy.save("picture.npy", environment.render())\n'
     )
     # MuJoCo chooses how to render when it is imported.
-    run = subprocess.run(
-        [sys.executable, '-c', code],
-        cwd=tmp_path,
-        env={**os.environ, 'MUJOCO_GL': 'egl'},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
+    printed('-c', code, cwd=tmp_path, MUJOCO_GL='egl')
     picture = np.load(tmp_path / 'picture.npy').astype(int)
     assert picture.shape == (480, 640, 3)
     red = (picture[..., 0] > 2 * picture[..., 1]) & (picture[..., 0] > 60)
