@@ -35,7 +35,6 @@ MISTAKES = [
     ('node state --node /a//b', ('--node', "'/a//b'", 'no ROS name')),
     ('doctor --topic 7', ('--topic', "'7'", 'no ROS name')),
     ('view --urdf log.csv bag --arm fer', ('log.csv', 'not well-formed XML')),
-    ('arm show --q 0,0,x', ('zero, home or 7 numbers', 'x')),
     ('arm show --q 1_0 0 0 0 0 0 0', ('zero, home or 7 numbers', '1_0')),
     ('arm show --arm fer --q 1 2', ('(2,)', '(7,)', 'fer')),
     ('arm show --arm fer --q nan 0 0 0 0 0 0', ('fer_joint1', 'nan')),
@@ -47,7 +46,6 @@ MISTAKES = [
     (f'bag import log.csv --stamp t {MOTION} --effort-scale 1 2', ('[1.0, 2.0]', 'one number')),
     (f'bag import log.csv --arm rpr --stamp t {MOTION} --joint-names a', ('--joint-names', '1')),
     ('arm check robot.urdf.xacro', ('robot.urdf.xacro', 'source ROS')),
-    # Ten more.
     ('arm show --arm --json', ("'--arm'", 'value is missing', '--json')),
     ('help', ("'help'", '--help')),
     ('node set payload -1,0,0,0', ('-1,0,0,0', 'negative')),
@@ -57,7 +55,6 @@ MISTAKES = [
     ('bag replay --hand none no_bag', ('BAG', 'before --hand')),
     ('view fr3', ('fr3', '--arm fr3')),
     ('arm export --format mujoco', ('mujoco', 'mjcf')),
-    ('arm check --states 1e3', ('1e3', 'whole number')),
     ('node state avtivate', ('avtivate', "'activate'")),
     # Numbers and names.
     ('sim --real-time-factor half', ('half is not a number from 0.05 to 100',)),
@@ -70,26 +67,21 @@ MISTAKES = [
     ('arm check --robot fer', ('did you mean --arm?',)),
     ('arm chek', ('did you mean check?',)),
     ('arm show fer', ('did you mean --arm fer?',)),
-    ('arm show --arm pandda', ('Did you mean panda?',)),
     ('arm show --arm ur5', ('panda is the fer',)),
     ('arm check --arm .', ('. is a folder; give',)),
     ('arm check --hand empty.yaml', ('a hand file starts with name, source',)),
-    ('arm check --payload=-1,0,0,0', ('a mass cannot be negative',)),
     # Two descriptions.
     ('arm check robot.urdf --repair nearest_within_rounding', ('--repair', '--arm')),
     ('arm check robot.urdf --payload 1,0,0,0', ('--payload', '--arm')),
     ('arm check fr3 --arm-prefix left_', ('Leave one of them out',)),
     ('arm check fr3 --hand none --arm fr3.urdf', ('--hand has no meaning with a URDF',)),
-    ('arm check none.urdf', ('none.urdf', 'Correct its path')),
     ('arm check fr3.urdf --set gaz2019', ('fr3', 'gaz2019')),
     ('arm export --arm-prefix a&b', ('--arm-prefix', "'a&b'", 'letters, digits')),
     ('arm check fr3.urdf --arm fr3 --arm-prefix x_', ("'x_fr3_joint1'",)),
     # Recordings.
     (f'bag import log.csv --arm fr3 {MOTION} --stamp t', ('--position-unit deg', 'fr3_joint')),
-    ('bag replay --arm fer cut', ('cut', 'damaged')),
     ('bag replay --arm fer bag --joint-names a b', ('2 names', 'fer has 7')),
     ('bag replay --arm fer bag --set gaz2020', ("'gaz2020'", 'gaz2019')),
-    ('bag replay --arm fer bag --effort-scale 1 2', ('one number', '7 joints')),
     ('bag replay --arm fer degrees', ('--position-unit deg', 'correct what publishes them')),
     ('bag replay --arm fer bag --external out.xlsx', ('.xlsx', 'rosbag2')),
     ('bag replay --arm fer degrees --external w.csv --frame 9', ('9', 'flange')),
@@ -97,7 +89,6 @@ MISTAKES = [
     ('identify arm --arm fer bag panda', ('fer_joint7', 'panda_joint1')),
     ('identify arm --arm fer bag --test same', ('same holds the same recording',)),
     (f'identify arm --arm fer degrees --anyway {SIMPLE}', ('correct what publishes them',)),
-    ('identify arm --arm fer short', ('10 s',)),
     (f'identify arm --arm fer bag --test none --skip-bad-bags {SIMPLE}', ('--test', 'none')),
     ('identify arm --arm fer bag --prior -1', ('-1.0', 'positive')),
     ('identify arm --arm fer bag --output .', ('folder', 'name of a file')),
@@ -105,9 +96,7 @@ MISTAKES = [
     # Motions and meshes.
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
     (f'{PLAN} --start 0 0 --output x.yaml', ('start', '(2,)', '(7,)')),
-    (f'{PLAN} --table 0.6 --output x.yaml', ('start pose', 'table')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),
-    ('payload-from-mesh missing.stl --mass 2', ('missing.stl', 'correct its path')),
 ]
 
 
@@ -150,8 +139,6 @@ def folder(tmp_path_factory, simulate):
     others = {
         'bag': recording,
         'same': recording,
-        'cut': recording,
-        'short': recording.part(slice(150)),
         'degrees': replace(recording, q=np.degrees(recording.q)),
         'panda': replace(recording, joint_names=tuple(f'panda_joint{i}' for i in range(1, 8))),
     }
@@ -160,8 +147,6 @@ def folder(tmp_path_factory, simulate):
     others['both'] = replace(recording, joint_names=tuple(sides), **twice)
     for name, one in others.items():
         write_recording(one, folder / name)
-    (file,) = (folder / 'cut').glob('*.mcap')
-    file.write_bytes(file.read_bytes()[:-1000])
     return folder
 
 
