@@ -48,7 +48,7 @@ from franka_dynamics.recordings.plausibility import faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
 from franka_dynamics.typing import Array
-from franka_dynamics.urdf.source import load
+from franka_dynamics.urdf.source import load_arm
 
 Change = Callable[[Motion], Motion]
 # A case's name, the kind and joints (from 0) that may be named or asked, a function that puts the
@@ -295,9 +295,9 @@ def main() -> None:
     parser.add_argument('--rotor-inertia', action='store_true', help='as of identify arm')
     parser.add_argument('--only', default='', help='cases whose name contains this')
     arguments = parser.parse_args()
-    arm = load(arguments.arm, hand=arguments.hand)
+    arm = load_arm(arguments.arm, hand=arguments.hand)
     names = available_sets(arguments.arm) if arguments.arm in available_arms() else ()
-    sets = [load(arguments.arm, one, hand=arguments.hand) for one in names] or [arm]
+    sets = [load_arm(arguments.arm, one, hand=arguments.hand) for one in names] or [arm]
     options = IdentificationOptions(
         arguments.gravity,
         friction=arguments.friction,

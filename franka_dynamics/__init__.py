@@ -60,7 +60,7 @@ if TYPE_CHECKING:  # the only list of the names, also for editors and type check
     from .mesh.mesh_file import load_mesh as load_mesh
     from .recordings.recording import read_recording as read_recording
     from .urdf.importer import import_urdf as import_urdf
-    from .urdf.source import load as load
+    from .urdf.source import load_arm as load  # noqa: F401
     from .urdf.writer import save as save
     from .urdf.writer import write_mjcf as write_mjcf
     from .urdf.writer import write_urdf as write_urdf

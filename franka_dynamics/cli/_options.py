@@ -164,9 +164,9 @@ class NamedArm(Action):
         The arguments, if given, are used in place of --set and --hand; the inertias of
         `inertial_set` are then as published, without --repair.
         """
-        from ..urdf.source import load
+        from ..urdf.source import load_arm
 
-        return load(
+        return load_arm(
             self.arm,
             inertial_set or getattr(self, 'inertial_set', None),
             hand=hand or getattr(self, 'hand', AS_LISTED),

@@ -17,7 +17,7 @@ from ..arm.payload import as_payload
 from ..errors import DescriptionError
 
 
-def load(
+def load_arm(
     arm: str | Path,
     inertial_set: str | None = None,
     *,
@@ -117,7 +117,7 @@ def described(arm: ArmDescription | str | Path) -> ArmDescription:
     if isinstance(arm, ArmDescription):
         return arm
     if isinstance(arm, (str, Path)):
-        return load(arm)
+        return load_arm(arm)
     raise DescriptionError(
         'An arm is an ArmDescription (franka_dynamics.load returns one), the name of a shipped '
         f'arm or the path of a file; got a {type(arm).__name__}.'

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 import xml.etree.ElementTree as ElementTree
 
-from .source import load
+from .source import load_arm
 from .writer import add_inertial, add_shapes, mjcf_text, urdf_text, xml_text
 from ..arm.arm_file import AS_LISTED, available_arms, available_sets, is_urdf
 from ..arm.hand_file import available_hands, is_file_name, load_hand, NO_HAND
@@ -26,7 +26,9 @@ ElementTree.register_namespace('xacro', _NAMESPACE)
 def physical_sets(arm: str) -> tuple[str, ...]:
     """Return the names of an arm's inertial sets that are physical without hand, default first."""
     return tuple(
-        name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
+        name
+        for name in available_sets(arm)
+        if not load_arm(arm, name, hand=NO_HAND).inconsistencies()
     )
 
 
@@ -38,7 +40,7 @@ def arm_macro(arm: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_sets(arm)
-    bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
+    bare = {name: load_arm(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
     robots = {
         name: ElementTree.fromstring(
             urdf_text(description, root=f'{_PREFIX}base', shapes=load_shapes(arm))
@@ -165,7 +167,7 @@ def robot_text(
         If the set is not physical.
     """
     chosen: dict[str, Any] = {'prefix': prefix, 'repair': repair, 'payload': payload}
-    listed = load(arm, inertial_set, hand=hand, **chosen)
+    listed = load_arm(arm, inertial_set, hand=hand, **chosen)
     shapes = load_shapes(listed.name)
     tool_shapes = load_hand_shapes() if listed.hand != NO_HAND else ()
     # A file of the user's own is theirs.
@@ -176,7 +178,7 @@ def robot_text(
             mjcf_text(listed, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal),
             (*banner, *listed.repairs),
         )
-    bare = load(arm, inertial_set, hand=NO_HAND, **chosen)
+    bare = load_arm(arm, inertial_set, hand=NO_HAND, **chosen)
     return _with_banner(
         urdf_text(
             bare,
@@ -195,7 +197,7 @@ def exported_arms() -> tuple[str, ...]:
 
     An arm file without one describes a textbook's arm, for formulas alone.
     """
-    return tuple(name for name in available_arms() if load(name).home is not None)
+    return tuple(name for name in available_arms() if load_arm(name).home is not None)
 
 
 def generated_files() -> dict[str, str]:
