@@ -2,32 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The live view of a running system."""
 
-import subprocess
-
 import numpy as np
-import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.view.scene import EXTERNAL, GRAVITY, MEASURED
 
 from .conftest import FER, FER_GRAVITY
-from ..processes import background
 
-# Ctrl-C while rclpy makes a message, where an exception would be lost.
-INTERRUPTED_IN_A_MESSAGE = """
-import os, signal, sys
-from sensor_msgs.msg import JointState
-from franka_dynamics.cli.main import main
-make, left = JointState.__init__, [20]
-def interrupted(self, *given, **named):
-    make(self, *given, **named)
-    left[0] -= 1
-    if not left[0]:
-        os.kill(os.getpid(), signal.SIGINT)
-JointState.__init__ = interrupted
-sys.exit(main(['view', '--port', '0']))
-"""
 ATOL_NM = 1e-12  # two formulations: 2e-14 measured
 
 
@@ -54,17 +36,3 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         assert state.time >= 0.0
         probe.until(lambda: shown(EXTERNAL, with_term=True), 'the external torque')
     np.testing.assert_array_equal(seen[-1].torques[EXTERNAL], torque)
-
-
-def test_ctrl_c_within_a_message_ends_the_view_in_peace(arm, probe):
-    pytest.importorskip('viser', reason='viser is not installed')
-    terms = probe.create_publisher(JointState, 'feedforward/gravity', 1)
-
-    def ended():
-        terms.publish(JointState(name=list(FER.joint_names), effort=[1.0] * 7))
-        return viewer.poll() is not None
-
-    with background('-c', INTERRUPTED_IN_A_MESSAGE, stderr=subprocess.STDOUT) as viewer:
-        arm.until(ended, 'the end of the view')
-        said = viewer.stdout.read()
-    assert (viewer.returncode, 'Traceback' in said) == (0, False), said
