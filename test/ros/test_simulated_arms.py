@@ -88,10 +88,10 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
         probe.until(counted, f'refused: {reason}')
 
-    until_refused([1.0] * 6, first, 'wrong size')
     until_refused([10.0] * 7, second, 'other publisher')
     # It is logged before it is counted.
     assert 'publishers listed there: /probe, /probe\n' in arm.text
+    until_refused([1.0] * 6, first, 'wrong size')
     # Of 0 and 10 N m the sensors show none, only the arm's gravity compensation.
     last = states[-1]
     gravity = NewtonEulerModel(FER).gravity(np.array(last.position))
