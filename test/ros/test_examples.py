@@ -1,8 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The example controllers with the simulated arm and the node's terms."""
+"""The example controllers with the simulated arm and the node's terms, and their matcher."""
 
 import re
+from types import SimpleNamespace
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -10,10 +11,15 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.ros.messages import stamp_from_seconds
 
 from .conftest import FER, ROOT_NAMES
 from ..messages import stamp
 from ..scripts import example as example_file
+from ..scripts import loaded, ROOT
+
+with loaded(ROOT / 'examples' / 'stamp_matcher.py') as module:
+    StampMatcher = module.StampMatcher
 
 # Time at rest, and half a period of the examples' motions [s].
 HOLD_S, MOTION_S = 0.5, 1.25
@@ -83,3 +89,33 @@ def test_with_the_terms_an_example_tracks_its_motion(
     printed = 1e-3 * float(re.search(r'states answered: .* were (\S+) m\w* off', example.text)[1])
     assert 0.0 < printed < most and rms < most
     np.testing.assert_allclose(printed, rms, rtol=0.2, atol=0.0)
+
+
+@pytest.mark.parametrize(
+    ('text', 'expected'),
+    [
+        ('a1 b1 c1 a2 b2 c2', [1, 2]),
+        ('c1 a1 b1 b2 c2 a2', [1, 2]),  # in any order of topics
+        ('a1 b1 a2 b2 c2', [2]),  # a lost message
+        ('a1 b1 a2 b2 c2 c1', [2]),  # later than a newer complete stamp
+        ('a1 b1 a2 b2 c1 c2', [1, 2]),  # late, but still in time
+        ('a1 a1 b1 c1', [1]),  # a repeated message
+        ('a1 b1 c1 a1 b1 c1', [1]),
+        ('a9000 b9000 c9000 a5 b5 c5', [9000, 5]),  # a reset simulation
+        # While a topic is silent, the newest stamps are kept.
+        (' '.join(f'a{ms} b{ms}' for ms in range(1, 1000)) + ' c1 c999', [999]),
+    ],
+)
+def test_each_complete_stamp_is_handed_over_once(text, expected):
+    found = []
+    matcher = StampMatcher(
+        SimpleNamespace(create_subscription=lambda *_: None),
+        {name: (JointState, f'topic_{name}') for name in 'abc'},
+        lambda stamp, messages: found.append((round(1e3 * stamp), ''.join(sorted(messages)))),
+    )
+    for word in text.split():  # a name and a stamp [ms]
+        message = JointState()
+        message.header.stamp = stamp_from_seconds(1e-3 * int(word[1:]))
+        matcher.add(word[0], message)
+        assert len(matcher._pending) <= 11
+    assert found == [(stamp, 'abc') for stamp in expected]

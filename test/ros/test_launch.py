@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip('launch_ros', reason="ROS's own launch and launch_ros are not installed")
+pytest.importorskip('ros2launch', reason="ROS's own ros2cli and ros2launch are not installed")
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -27,17 +27,7 @@ from ..processes import start_python, TIMEOUT_S
 
 # A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
 TOLERANCE_RAD = 0.1
-LAUNCH = """
-import sys
-from launch import LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-service = LaunchService()
-service.include_launch_description(LaunchDescription([IncludeLaunchDescription(
-    PythonLaunchDescriptionSource(sys.argv[1]),
-    launch_arguments=[text.split(':=') for text in sys.argv[2:]])]))
-sys.exit(service.run())
-"""
+LAUNCH = 'from ros2cli.cli import main; exit(main())'
 NODE = """
 import sys
 from franka_dynamics.ros.{name} import main
@@ -68,7 +58,7 @@ def launched(tmp_path):
     def launch(name, *arguments):
         file = share_directory() / 'launch' / f'{name}.launch.py'
         with log.open('wb') as output:
-            words = ['-c', LAUNCH, file, *arguments]
+            words = ['-c', LAUNCH, 'launch', file, *arguments]
             given = {'environment': launching.environment(prefix), 'stderr': output}
             running.append(start_python(*words, **given, stdout=output))
         return running[-1], log
