@@ -80,10 +80,3 @@ def test_the_text_is_python_that_gives_the_arms_values():
     found = base_parameters(arm)
     values = [names[name] for name in found.names]
     np.testing.assert_allclose(values, found.values(), rtol=0.0, atol=1e-12)
-
-
-def test_the_latex_form_is_one_document():
-    text = symbolic_base_parameters(load('scemi')).as_latex()
-    assert text.count(r'\begin{') == text.count(r'\end{') == 2
-    assert r'\mathit{ZZR}_{1} &= \mathit{ZZ}_{1} + \mathit{YY}_{2}' in text
-    assert r'\mathit{D}_{3}^{2}\,(m_{3} + m_{4} + m_{5} + m_{6})' in text

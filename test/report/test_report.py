@@ -114,14 +114,6 @@ def test_words_are_folded_before_numbers_and_nothing_is_lost(width):
     assert width < 120 or all(f' {number:.3f} ' in lines for number in numbers.ravel())
 
 
-@pytest.mark.parametrize('width', [40, 80])
-def test_a_number_with_its_deviation_is_printed_whole_and_aligned_to_the_right(width):
-    rows = [['a', '-123456 ± 120000'], ['b', '7 ± 12']]
-    lines = shown(Table('t', ['name', 'N m'], rows), width).splitlines()
-    ends = [line.index(text) + len(text) for line in lines for _, text in rows if text in line]
-    assert len(ends) == 2 and ends[0] == ends[1]
-
-
 def test_foreign_text_is_shown_as_it_is():
     table = Table(MARKUP, [MARKUP, Head('E', 'N m')], [[MARKUP, Cell(MARKUP)]])
     assert shown(table, 300).count(MARKUP) == 4

@@ -105,15 +105,6 @@ def test_the_rpr_arms_slide_has_the_reports_letter_for_its_constant_part():
     assert sp.Symbol('d2bar', real=True) in Kinematics(load('rpr')).values
 
 
-def test_formulas_are_said_to_be_in_the_space_frame_only_where_the_base_is_at_it():
-    # The RPR arm's frame {0} is above {S}; its formulas leave the base out, and say so.
-    high, at = (kinematics(arm) for arm in (load('rpr'), replace(load('rpr'), base=np.eye(4))))
-    assert high[1:] == at[1:]
-    said = [''.join(sections[0].sentences) for sections in (high, at)]
-    assert 'in {S}.' not in said[0] and '{0}' in said[0]
-    assert 'in {S}.' in said[1] and '{0}' not in said[1]
-
-
 def test_an_unknown_reference_frame_is_refused():
     with refuses(FrameError, "'BODY'"):
         kinematics(load('rpr'), 'BODY')

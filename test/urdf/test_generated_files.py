@@ -143,17 +143,6 @@ def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for
         assert not values.any()
 
 
-@pytest.mark.parametrize(
-    ('first', 'base', 'flange'), [(0, 'base_link', 'flange'), (1, 'link0', 'link4')]
-)
-def test_links_have_the_joints_numbers_if_the_base_can_have_the_number_before(first, base, flange):
-    rpr = load('rpr')
-    joints = tuple(replace(one, name=f'joint{first + k}') for k, one in enumerate(rpr.joints))
-    tree = ElementTree.fromstring(urdf_text(replace(rpr, joints=joints)))
-    names = [link.get('name') for link in tree.findall('link')]
-    assert base in names and flange in names and not [one for one in names if '-' in one]
-
-
 def test_joints_of_unknown_limits_are_read_by_pinocchio():
     rpr = load('rpr')
     free = (replace(joint, limits=JointLimits()) for joint in rpr.joints)
