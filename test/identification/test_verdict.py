@@ -22,7 +22,7 @@ from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.report.verdict import headline, verdict_lines
 
 from ..arms import drawn_around, first_joints
-from ..made_recordings import recorded, smooth_motion, with_load
+from ..made_recordings import least_jerk_work, recorded, smooth_motion, with_load
 
 FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
@@ -256,23 +256,16 @@ def test_a_contact_is_short_and_explains_more_than_other_faults(touched, left, n
     assert found is None or found.values == (10.0,)
 
 
-def stuck_at_first(seed, seconds=30.0, rest=3.0, rate=100.0):
-    """Return the log of an arm that stands still for `rest` [s], with any static friction."""
-    rng = np.random.default_rng(seed)
-    most = 0.04 * FER.limit('effort')
-    fine, *moves = smooth_motion(FER, seconds, 10.0 * rate, seed)
-    time = np.arange(round(seconds * rate)) / rate
-    moving = np.maximum(time - rest, 0.0)
-    speed = np.minimum(moving, 1.0)  # of the way along the motion; it grows for a second
-    way = moving - speed + 0.5 * speed**2
-    q, dq, ddq = (np.column_stack([np.interp(way, fine, x) for x in one.T]) for one in moves)
-    growing = (0.0 < moving) & (moving < 1.0)
-    ddq = ddq * speed[:, None] ** 2 + dq * growing[:, None]
-    dq = dq * speed[:, None]
+def stuck_at_first(seed, rest=300, rate=100.0):
+    """Return the log of an arm that stands still for some rows, with any static friction."""
+    rng, most, home = np.random.default_rng(seed), 0.04 * FER.limit('effort'), FER.home
+    moving = least_jerk_work(rng, home, home, 0.4, 2700, rate)
+    motion = np.concatenate([np.repeat(moving[:, :1], rest, axis=1), moving], axis=1)
+    time = np.arange(motion.shape[1]) / rate
     friction = ViscousCoulombFriction(0.1 * most, most, np.zeros(7))
     truth = drawn_around(FER, seed, size=0.05)
-    log = recorded(truth, time, q, dq, ddq, friction=friction, noise=0.2, rng=rng)
-    stuck = np.outer(moving == 0.0, most * rng.uniform(-1.0, 1.0, 7))
+    log = recorded(truth, time, *motion, friction=friction, noise=0.2, rng=rng)
+    stuck = np.outer(np.arange(len(time)) < rest, most * rng.uniform(-1.0, 1.0, 7))
     return replace(log, effort=log.effort + stuck)
 
 
