@@ -14,56 +14,15 @@ from franka_dynamics.identification.payload import _estimate, identify_payload
 from franka_dynamics.recordings.preprocessing import prepare
 
 from ..agreement import refuses
-from ..made_recordings import recorded, smooth_motion
+from ..made_recordings import slow_work
 
 FER = load('fer')
 ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))
 
 
-def swinging(arm, seed):
-    """Return the recording of an arm that swings about its home pose for 15 s."""
-    motion, rng = smooth_motion(FER, 15.0, 100.0, seed=3), np.random.default_rng(seed)
-    return recorded(arm, *motion, friction=FER.friction, noise=0.2, rng=rng)
-
-
-def from_pose_to_pose(arm, seed):
-    """Return the recording of an arm that stops at some poses for two seconds each."""
-    count = 7
-    poses = FER.home + np.random.default_rng(4).uniform(-0.5, 0.5, (count, 7))
-    time = np.arange(round(100.0 * (3.0 * count - 1.0))) / 100.0
-    i, x = (time // 3.0).astype(int), np.clip(time % 3.0 - 2.0, 0.0, 1.0)[:, None]
-    step = poses[(i + 1) % count] - poses[i]
-    q = poses[i] + x**3 * (10 - 15 * x + 6 * x**2) * step
-    dq, ddq = 30 * x**2 * (1 - x) ** 2 * step, 60 * x * (1 - x) * (1 - 2 * x) * step
-    rng = np.random.default_rng(seed)
-    log = recorded(arm, time, q, dq, ddq, friction=FER.friction, noise=0.2, rng=rng)
-    return replace(log, dq=dq + 1e-3 * rng.standard_normal(q.shape))
-
-
 def body_of(found):
     mass, *rest = found.payload
     return LinkInertia.from_center_of_mass(mass, rest[:3], rest[3:])
-
-
-@pytest.mark.parametrize('way', [swinging, from_pose_to_pose])
-def test_a_kilogram_is_identified_from_a_motion_or_from_stops(way):
-    without, loaded = (
-        prepare(way(arm, seed)) for seed, arm in enumerate((FER, FER.with_payload(ONE_KG)))
-    )
-    found = identify_payload([without], [loaded], FER)
-    truth = payload_array(ONE_KG)
-    assert np.abs((found.values - truth) / found.deviations).max() < 3.0
-    assert found.values[0] == pytest.approx(1.0, rel=0.02)
-    assert body_of(found).is_physical()
-    if way is swinging:
-        np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
-        assert found.inertia_shown
-
-
-def test_an_inertia_that_the_motion_does_not_show_is_none():
-    found = _estimate(ONE_KG.parameters(), 1e-3 * np.eye(10), np.ones(7), 18.0)
-    assert not found.inertia_shown
-    np.testing.assert_array_equal(found.payload[4:], 0.0)
 
 
 def with_and_without(simulate, body, friction, **kwargs):
@@ -72,6 +31,26 @@ def with_and_without(simulate, body, friction, **kwargs):
         [prepare(simulate(arm, rate=100.0, friction=friction, seed=seed, **kwargs))]
         for seed, arm in enumerate((FER, FER.with_payload(body)))
     ]
+
+
+def test_a_swung_kilogram_is_identified_with_its_inertia(simulate):
+    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=15.0, noise=0.2)
+    found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
+    assert np.abs((found.values - truth) / found.deviations).max() < 3.0
+    assert found.values[0] == pytest.approx(1.0, rel=0.02)
+    np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
+    assert found.inertia_shown and body_of(found).is_physical()
+
+
+def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
+    motions = (
+        [prepare(slow_work(arm, FER.friction, seed, duration=20.0))]
+        for seed, arm in ((3, FER), (4, FER.with_payload(ONE_KG)))
+    )
+    found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
+    assert np.abs((found.values - truth) / found.deviations).max() < 3.0
+    assert found.values[0] == pytest.approx(1.0, rel=0.02)
+    assert not found.inertia_shown and not any(found.payload[4:])
 
 
 def test_a_payload_is_found_with_another_arm_file(simulate):
