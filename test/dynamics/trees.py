@@ -1,14 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Random trees of bodies, the same trees in Pinocchio, and a slow oracle for complex steps."""
+"""Random trees of bodies, and a slow oracle for complex steps."""
 
 import numpy as np
-import pinocchio as pin
 from scipy.linalg import expm
 
 from franka_dynamics.arm import JointKind
 from franka_dynamics.dynamics.body_tree import BASE, BodyTree
-from franka_dynamics.dynamics.pinocchio_model import pinocchio_inertia
 from franka_dynamics.spatial import exp3, joint_twist
 
 from ..arms import random_link
@@ -41,41 +39,6 @@ def random_tree(seed, parents, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)):
         tool_body=n - 1,
         tool=random_pose(rng),
     )
-
-
-def pinocchio_tree(tree):
-    """Return the tree as a Pinocchio model, with a frame 'tool'."""
-    model, offsets, joints = pin.Model(), [], []
-    for i, parent in enumerate(tree.parents):
-        v, omega = tree.twists[i, :3], tree.twists[i, 3:]
-        foot = pin.SE3(np.eye(3), np.cross(omega, v))  # the axis's point nearest to the origin
-        joint = (
-            pin.JointModelRevoluteUnaligned(omega)
-            if omega.any()
-            else pin.JointModelPrismaticUnaligned(v)
-        )
-        carrier = (0, pin.SE3.Identity()) if parent == BASE else (joints[parent], offsets[parent])
-        joints.append(
-            model.addJoint(
-                carrier[0],
-                joint,
-                carrier[1] * pin.SE3(np.array(tree.placements[i])) * foot,
-                tree.names[i],
-            )
-        )
-        offsets.append(foot.inverse())
-        model.appendBodyToJoint(joints[-1], pinocchio_inertia(tree.inertias[i]), offsets[-1])
-    model.addFrame(
-        pin.Frame(
-            'tool',
-            joints[tree.tool_body],
-            0,
-            offsets[tree.tool_body] * pin.SE3(np.array(tree.tool)),
-            pin.FrameType.OP_FRAME,
-        )
-    )
-    model.armature = np.array(tree.rotor_inertias)
-    return model
 
 
 def hat6(twist):
