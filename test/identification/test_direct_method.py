@@ -32,20 +32,9 @@ ATOL_COEFFICIENT = 1e-12
 SUMS_OF_PRODUCTS = 5e-14
 
 
-def puma():
-    """Return the PUMA 560's rows with the SCEMI's links, which do not affect the map."""
-    quarter = 0.5 * np.pi
-    alphas = (0.0, -quarter, 0.0, -quarter, quarter, -quarter)
-    lengths = ((0.0, 0.0), (0.0, 0.2435), (0.4318, -0.0934), (-0.0203, 0.4331), (0, 0), (0, 0))
-    rows = [DHRow(a=a, alpha=alpha, d=d) for alpha, (a, d) in zip(alphas, lengths)]
-    joints = tuple(Joint(f'j{i}', JointKind.REVOLUTE, row) for i, row in enumerate(rows))
-    return ArmDescription('puma', Convention.MODIFIED, joints, load('scemi').links)
-
-
 ARMS = {
     **{name: load(name) for name in ('fer', 'fr3', 'scemi', 'stanford')},
     'rpr': in_modified_convention(load('rpr')),
-    'puma': puma(),
 }
 
 
