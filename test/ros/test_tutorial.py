@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command of the two tutorials runs, against a simulated arm."""
 
-import os
 import re
 import shlex
 import shutil
 import signal
-import subprocess
 import time
 
 import pytest
 
 from franka_dynamics.cli.main import main, WORDS
 
-from ..processes import GRACE_S, ROOT, start_python, until
+from ..processes import ROOT, start_python, until
 
 TIMEOUT_S = 600.0  # only reached when something is broken
 # Fewer iterations, to save time: this test is about the sequence of commands.
@@ -50,10 +48,8 @@ class Shell:
 
     def start(self, words):
         with (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb') as output:
-            streams = {'stdout': output, 'stderr': output, 'start_new_session': True}
-            self.behind.append(
-                start_python('-m', 'franka_dynamics', *words, cwd=self.folder, **streams)
-            )
+            streams = {'stdout': output, 'stderr': output, 'cwd': self.folder}
+            self.behind.append(start_python('-m', 'franka_dynamics', *words, **streams))
         return self.behind[-1]
 
     def attempt(self, words):
@@ -78,12 +74,8 @@ def shell(tmp_path, capfd, monkeypatch):
     opened = Shell(tmp_path, capfd)
     yield opened
     for process in opened.behind:
-        process.send_signal(signal.SIGINT)  # sim ends its nodes, which SIGKILL would not
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.kill()  # its nodes end with it
+        process.wait()
 
 
 def running(shell, *options, factor):
@@ -93,15 +85,9 @@ def running(shell, *options, factor):
     Its time goes slower than the clock, because while commands start and look at the system its
     nodes would keep a core busy.
     """
-    slow = ['--real-time-factor', factor]
-    process = shell.start(['sim', '--no-view', *slow, *options])
-    until(
-        lambda: 'The arm is held' in shell.logs(),
-        'the arm is held',
-        process=process,
-        said=shell.logs,
-        timeout=TIMEOUT_S,
-    )
+    process = shell.start(['sim', '--no-view', '--real-time-factor', factor, *options])
+    waits = {'process': process, 'said': shell.logs, 'timeout': TIMEOUT_S}
+    until(lambda: 'The arm is held' in shell.logs(), 'the arm is held', **waits)
     return process
 
 
@@ -130,11 +116,8 @@ def through(shell, page):
             assert system.wait(TIMEOUT_S) == 0, shell.logs()
             system = None
         # Two seconds suffice to see whether the arm stands still.
-        few = (
-            ['--duration', '2']
-            if '--duration' in words
-            else (SHORTER | PATIENT).get(verb(words), [])
-        )
+        few = (SHORTER | PATIENT).get(verb(words), [])
+        few = ['--duration', '2'] if '--duration' in words else few
         if verb(words) in RECORDER:
             said[verb(words)] = recorded(shell, [*words, *few])
         else:
