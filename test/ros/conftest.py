@@ -166,10 +166,9 @@ class Probe(Node):
         self._own_executor = EventsExecutor(context=self._own_context)
         self._own_executor.add_node(self)
         self._known_clients: dict = {}
-        self._statuses: dict[str, Status | None] = {}
+        self._statuses: dict[str, Status | None] = {}  # by the names that `status` takes
         # By this topic a node takes it for a simulated arm, which may receive its torques.
         self.create_publisher(DiagnosticStatus, '~/status', 1)
-        self.diagnostics: dict[str, Status] = {}
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
 
     def close(self) -> None:
@@ -187,7 +186,7 @@ class Probe(Node):
             self.spin()
             for process in NodeProcess.lasting:
                 assert process.running, f'{process.log.name} ended: {process.text}'
-            assert time.monotonic() < give_up, f'never happened: {what}; {self.diagnostics}'
+            assert time.monotonic() < give_up, f'never happened: {what}; {self._statuses}'
 
     def collect(self, kind: type, topic: str, reliable: bool = False, depth: int = 1000) -> list:
         """Return a list to which every message on a topic is appended."""
@@ -198,48 +197,46 @@ class Probe(Node):
         return messages
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        self.diagnostics.update((one.name, one) for one in map(read_status, message.status))
+        self._statuses.update((one.name, one) for one in map(read_status, message.status))
 
-    def status(self, node: str) -> Status | None:
-        """Return the latest typed status on a node's ~/status; None until one has come."""
-        if node not in self._statuses:
-            self._statuses[node] = None
+    def status(self, name: str) -> Status | None:
+        """
+        Return the latest diagnostics of a name such as 'feedforward: Command'; None before them.
+
+        Of a node's name alone it is the typed status on its ~/status.
+        """
+        if ': ' not in name and name not in self._statuses:
+            self._statuses[name] = None
 
             def take(message: DiagnosticStatus) -> None:
-                self._statuses[node] = read_status(message)
+                self._statuses[name] = read_status(message)
 
-            self.create_subscription(DiagnosticStatus, f'{node}/status', take, DESCRIPTION_QOS)
-        return self._statuses[node]
+            self.create_subscription(DiagnosticStatus, f'{name}/status', take, DESCRIPTION_QOS)
+        return self._statuses.get(name)
 
-    def value(self, node: str, key: str) -> str:
-        """Return a value of a node's typed status, '' until one has come."""
-        status = self.status(node)
-        return '' if status is None else status.values[key]
+    def told(self, name: str, key: str) -> str:
+        """Return a value of a status, '' until it has come."""
+        one = self.status(name)
+        return '' if one is None else one.values[key]
+
+    def says(self, name: str, text: str) -> bool:
+        """Return whether a status contains a text."""
+        one = self.status(name)
+        return one is not None and text in ' '.join((one.message, *one.values.values()))
 
     def forget(self) -> None:
         """Forget what nodes have said up to now."""
-        self.diagnostics.clear()
         self._statuses.update(dict.fromkeys(self._statuses))
 
-    def until_status(self, node: str, **values: str) -> None:
-        """Wait until values of a node's typed status are these."""
+    def until_status(self, name: str, **values: str) -> None:
+        """Wait until values of a status are these."""
         self.until(
-            lambda: all(self.value(node, key) == value for key, value in values.items()),
-            f'{node}: {values}',
+            lambda: all(self.told(name, key) == value for key, value in values.items()),
+            f'{name}: {values}',
         )
 
-    def says(self, subject: str, text: str) -> bool:
-        """Return whether the latest diagnostics of a subject contain a text."""
-        one = self.diagnostics.get(subject)
-        return one is not None and text in ' '.join((one.message, *one.values.values()))
-
-    def told(self, subject: str, key: str) -> str:
-        """Return a value of the latest diagnostics of a subject, '' until they have come."""
-        one = self.diagnostics.get(subject)
-        return '' if one is None else one.values[key]
-
-    def until_says(self, subject: str, text: str) -> None:
-        self.until(lambda: self.says(subject, text), f'{subject}: {text}')
+    def until_says(self, name: str, text: str) -> None:
+        self.until(lambda: self.says(name, text), f'{name}: {text}')
 
     def ask(self, kind: type, service: str, request):
         """Return the answer of a service, or None if no answer came."""
@@ -332,8 +329,8 @@ class ArmStream:
 
         self._probe.until(step, what)
 
-    def until_says(self, subject: str, text: str) -> None:
-        self.until(lambda: self._probe.says(subject, text), f'{subject}: {text}')
+    def until_says(self, name: str, text: str) -> None:
+        self.until(lambda: self._probe.says(name, text), f'{name}: {text}')
 
 
 @pytest.fixture

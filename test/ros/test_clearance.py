@@ -177,7 +177,7 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
     probe.destroy_publisher(second)
     # Its last states may still be on their way.
     probe.until(lambda: probe.clear_fault('feedforward').success, 'the other is gone')
-    arm.until(lambda: probe.value('feedforward', 'state') == 'running', 'torques')
+    arm.until(lambda: probe.told('feedforward', 'state') == 'running', 'torques')
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     launch('gazebo_direct_node', **ROOT_NAMES, robot_type='fr3', hand='franka_hand')
     states = probe.collect(JointState, 'joint_states')
     probe.until(
-        lambda: gazebo.publish() or probe.value('gazebo_direct', 'held') == 'True', 'the arm held'
+        lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True', 'the arm held'
     )
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
     held = start_of(description).torque
@@ -60,7 +60,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     probe.until(publisher.get_subscription_count, 'the direct node listening')
     publisher.publish(Float64MultiArray(data=[1.0, 2.0]))
     probe.until(
-        lambda: gazebo.publish() or probe.value('gazebo_direct', 'refused: wrong size') == '1',
+        lambda: gazebo.publish() or probe.told('gazebo_direct', 'refused: wrong size') == '1',
         'the refusal',
     )
     wanted = held + [4.0, -5.0, 6.0, -7.0, 5.0, -4.0, 3.0]
@@ -74,7 +74,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     # Without another command the receiver ends the torque after the time-out.
     probe.until(lambda: gazebo.publish(running=True) or at(held), 'the arm held again')
     probe.until(
-        lambda: gazebo.publish(running=True) or int(probe.value('gazebo_direct', 'time-outs')),
+        lambda: gazebo.publish(running=True) or int(probe.told('gazebo_direct', 'time-outs')),
         'the time-out in the status',
     )
     for force, one, other in zip(gazebo.forces, held, wanted):

@@ -46,7 +46,7 @@ MISSING = {'name': NAMES[:6], 'position': HOME[:6], 'velocity': [0.0] * 6, 'effo
 def test_a_state_at_fault_is_named_and_the_arm_stopped(world, changes, sentence):
     world.commands_come()
     # Forget the diagnostics of the previous test, which may contain the same sentence.
-    world.probe.diagnostics.clear()
+    world.probe.forget()
 
     def told(subject, text):
         # As fast as possible: a stop that waits for a pause of states would never end.

@@ -70,7 +70,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
     def followed():
         send([0.0] * 7, first)
-        return probe.value('simulator', 'state') == 'following'
+        return probe.told('simulator', 'state') == 'following'
 
     probe.until(followed, 'the first followed')
     # The message numbers of the second sender begin at 1, far from those of the first.
@@ -84,7 +84,7 @@ def test_a_second_sender_is_not_followed_but_named(probe, start_arm):
 
         def counted():
             send(*next(turn))
-            return int(probe.value('simulator', f'refused: {reason}')) > 0
+            return int(probe.told('simulator', f'refused: {reason}')) > 0
 
         probe.until(counted, f'refused: {reason}')
 

@@ -173,7 +173,7 @@ def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_comma
     probe.forget()
     probe.until_status('simulator', state='following')
     probe.until_status(NODE, state='running')
-    probe.until(lambda: COMMAND in probe.diagnostics, 'diagnostics')
+    probe.until(lambda: probe.status(COMMAND), 'diagnostics')
     assert probe.told(COMMAND, 'faults latched') == '0'
     count = len(states)
     probe.until(lambda: len(states) > count + 200, 'two hundred states')
