@@ -25,9 +25,9 @@ os.environ.setdefault('MPLBACKEND', 'Agg')
 # other. The setting counts when numpy is first imported.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
-import numpy as np
 import pytest
 
+from franka_dynamics.arm import load
 from franka_dynamics.ros.node_group import use_isolated_network
 
 from .processes import descendants, kill_all, still_running, take_charge
@@ -150,7 +150,6 @@ def fer_recording_path():
 
 def _read_once(path):
     """Return a real FER's recording, whose numbers tests share and cannot change."""
-    from franka_dynamics.arm import load
     from franka_dynamics.recordings.recording import read_recording
 
     recording = read_recording(path, load('fer').joint_names)
@@ -175,7 +174,6 @@ def fer_1khz_recording():
 @pytest.fixture(scope='session')
 def prepared(fer_recording, fer_1khz_recording):
     """Return both real recordings, prepared for identification: the slow and the fast one."""
-    from franka_dynamics.arm import load
     from franka_dynamics.identification.options import IdentificationOptions
     from franka_dynamics.recordings.preprocessing import prepare
 
@@ -187,7 +185,6 @@ def prepared(fer_recording, fer_1khz_recording):
 @pytest.fixture(scope='session')
 def identified(prepared):
     """Return a function: the identification of the slow or fast real recording, made once."""
-    from franka_dynamics.arm import load
     from franka_dynamics.identification.identify import identify
 
     return cache(lambda name: identify([prepared[name]], load('fer'), [load('fer')]))
@@ -199,45 +196,6 @@ def simulate():
     from .made_recordings import simulate
 
     return simulate
-
-
-@pytest.fixture
-def write_joint_states():
-    """Return a function that writes joint states, sound or not, as a rosbag2."""
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import get_typestore, Stores
-
-    types = get_typestore(Stores.ROS2_JAZZY)
-    names = ('sensor_msgs/msg/JointState', 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time')
-    joint_state, header, time = (types.types[name] for name in names)
-
-    def write(path, messages, *, topic='/joint_states', received_ns=None):
-        """Write messages given as dictionaries of name, position, velocity, effort, stamp_ns."""
-        with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            connection = writer.add_connection(topic, joint_state.__msgtype__, typestore=types)
-            for i, message in enumerate(messages):
-                stamp = int(message['stamp_ns'])
-                fields = ('position', 'velocity', 'effort')
-                columns = (np.array(message[field], dtype=float) for field in fields)
-                at = header(time(*divmod(stamp, 10**9)), '')
-                states = joint_state(at, list(message['name']), *columns)
-                data = types.serialize_cdr(states, joint_state.__msgtype__)
-                writer.write(connection, stamp if received_ns is None else received_ns[i], data)
-        return path
-
-    return write
-
-
-@pytest.fixture
-def as_messages():
-    """Return a function that lists a recording's joint states as dictionaries."""
-
-    def convert(one):
-        columns = one.stamp_ns, one.q.copy(), one.dq.copy(), one.effort.copy()
-        fields = ('stamp_ns', 'position', 'velocity', 'effort')
-        return [{'name': one.joint_names, **dict(zip(fields, row))} for row in zip(*columns)]
-
-    return convert
 
 
 @pytest.fixture(scope='session')

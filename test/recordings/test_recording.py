@@ -21,9 +21,39 @@ FIELDS = ('position', 'velocity', 'effort')
 GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
 
 
+TYPES = get_typestore(Stores.ROS2_JAZZY)
+JOINT_STATE, HEADER, TIME = (
+    TYPES.types[name]
+    for name in (
+        'sensor_msgs/msg/JointState',
+        'std_msgs/msg/Header',
+        'builtin_interfaces/msg/Time',
+    )
+)
+
+
 @pytest.fixture
-def messages(simulate, as_messages):
-    return as_messages(simulate(FER, duration=2.0))
+def messages(simulate):
+    """Return messages as dictionaries of name, position, velocity, effort and stamp_ns."""
+    one = simulate(FER, duration=2.0)
+    columns = one.stamp_ns, one.q, one.dq, one.effort
+    rows = [dict(zip(('stamp_ns', *FIELDS), row)) for row in zip(*columns)]
+    return [{'name': one.joint_names, **row} for row in rows]
+
+
+def write_joint_states(path, messages, *, topic='/joint_states', received_ns=None):
+    """Write messages, sound or not, as a rosbag2; return its path."""
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection(topic, JOINT_STATE.__msgtype__, typestore=TYPES)
+        for i, message in enumerate(messages):
+            stamp = int(message['stamp_ns'])
+            columns = (np.array(message[field], dtype=float) for field in FIELDS)
+            at = HEADER(TIME(*divmod(stamp, 10**9)), '')
+            data = TYPES.serialize_cdr(
+                JOINT_STATE(at, list(message['name']), *columns), JOINT_STATE.__msgtype__
+            )
+            writer.write(connection, stamp if received_ns is None else received_ns[i], data)
+    return path
 
 
 def assert_same_states(actual, expected):
@@ -39,8 +69,7 @@ def written(recording, folder, storage):
         Writer(folder / 'bag', version=9, storage_plugin=StoragePlugin[storage.upper()]) as writer,
     ):
         (topic,) = reader.connections
-        kind, types = topic.msgtype, get_typestore(Stores.ROS2_JAZZY)
-        connection = writer.add_connection(topic.topic, kind, typestore=types)
+        connection = writer.add_connection(topic.topic, topic.msgtype, typestore=TYPES)
         for _, stamp, data in reader.messages():
             writer.write(connection, stamp, data)
     return folder / 'bag'
@@ -61,7 +90,7 @@ def test_a_written_bag_is_read_with_every_number_the_same(
 
 
 @pytest.mark.parametrize('most', [2, 7, 61, 1000])
-def test_pieces_of_a_bag_joined_are_the_bag(messages, write_joint_states, tmp_path, most):
+def test_pieces_of_a_bag_joined_are_the_bag(messages, tmp_path, most):
     last = {**GRIPPER, 'stamp_ns': messages[-1]['stamp_ns'] + 1}
     bag = write_joint_states(tmp_path / 'bag', [*messages, last])
     whole = read_recording(bag, FER)
@@ -91,7 +120,7 @@ def test_another_topic_whose_type_is_broken_does_not_matter(simulate, tmp_path, 
     assert_same_states(read_recording(tmp_path / 'bag', FER.joint_names), recording)
 
 
-def test_the_arms_joints_are_found_by_name(messages, write_joint_states, tmp_path):
+def test_the_arms_joints_are_found_by_name(messages, tmp_path):
     rng, mixed = np.random.default_rng(0), []
     for message in messages:
         # In another order, among a gripper's joints, which have messages of their own too.
@@ -107,9 +136,7 @@ def test_the_arms_joints_are_found_by_name(messages, write_joint_states, tmp_pat
     assert actual.remarks == (said,)
 
 
-def test_received_stamps_order_a_motion_whose_own_are_frozen(
-    messages, write_joint_states, tmp_path
-):
+def test_received_stamps_order_a_motion_whose_own_are_frozen(messages, tmp_path):
     frozen = [{**message, 'stamp_ns': 0} for message in messages]
     received = [10**9 + i * 10**7 for i in range(len(frozen))]
     bag = write_joint_states(tmp_path / 'bag', frozen, received_ns=received)
@@ -167,9 +194,7 @@ def of_joints(names):
         ),
     ],
 )
-def test_messages_that_give_no_motion_are_refused_naming_them(
-    messages, write_joint_states, tmp_path, edit, names
-):
+def test_messages_that_give_no_motion_are_refused_naming_them(messages, tmp_path, edit, names):
     # Bags are in the order of the recorder's clock, whatever the messages' stamps are.
     sent = edit(messages)
     bag = write_joint_states(tmp_path / 'bag', sent, received_ns=range(len(sent)))
@@ -195,7 +220,7 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
     assert_same_states(read_recording(tmp_path / 'old.bag', FER.joint_names), recording)
 
 
-def test_a_topic_not_there_lists_those_with_joint_states(messages, write_joint_states, tmp_path):
+def test_a_topic_not_there_lists_those_with_joint_states(messages, tmp_path):
     bag = write_joint_states(tmp_path / 'bag', messages, topic='/left/joint_states')
     assert read_recording(bag, FER.joint_names).topic == '/left/joint_states'
     with refuses(RecordingError, 'on /other', 'on /left/joint_states'):
