@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The inertia of a mesh against closed forms and trimesh, and its derivatives."""
+"""Inertias of meshes and their derivatives; mesh files, repairs, and what bounds no solid."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,11 @@ from franka_dynamics.mesh.mesh import (
     TriangleMesh,
     vertex_derivatives,
 )
+from franka_dynamics.mesh.mesh_file import load_mesh
+from franka_dynamics.mesh.solid_check import find_defects, require_solid
 from franka_dynamics.spatial import exp6, pose_from_xyz_rpy
 
-from .meshes import bumpy_cuboid, cuboid
+from .meshes import bumpy_cuboid, cuboid, joined
 from ..agreement import differences, refuses
 from ..dynamics.trees import random_link
 
@@ -131,3 +133,127 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     expected, actual = differences(moved, 6, 1e-3), motion_derivative(inertia)
     # 6e-12 measured for entries up to 11.
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-10)
+
+
+MILLIMETRES = cuboid((30.0, 20.0, 10.0))
+VOLUME = 6e-6  # m^3
+
+
+def write(mesh, path):
+    import trimesh
+
+    trimesh.Trimesh(mesh.vertices, mesh.faces, process=False).export(path)
+    return path
+
+
+@pytest.mark.parametrize('suffix', ['.stl', '.obj', '.ply'])
+def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffix):
+    mesh = bumpy_cuboid(3)
+    loaded = load_mesh(write(mesh, tmp_path / f'tool{suffix}'), unit='m').mesh
+    found, expected = (mesh_inertia(one, 1000.0).parameters() for one in (loaded, mesh))
+    # STL stores single precision, PLY and OBJ eight decimals.
+    atol = 1e-6 * np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
+    assert find_defects(loaded).sentences() == ()
+
+
+def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
+    loaded = load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'))
+    assert loaded.unit == 'mm'
+    assert ' 30' in loaded.notes[0] and 'of 36 stored vertices 8 ' in loaded.notes[1]
+    inches = load_mesh(tmp_path / 'tool.stl', unit='in')
+    np.testing.assert_allclose(mesh_volume(inches.mesh), 6000.0 * 0.0254**3, rtol=1e-6, atol=0.0)
+    assert 'unit: in' in inches.notes[0]
+
+
+@pytest.mark.parametrize(('size', 'unit'), [(0.03, 'm'), (1.5, 'm'), (10.0, 'mm'), (900.0, 'mm')])
+def test_the_unit_of_an_evident_size_is_detected(tmp_path, size, unit):
+    box = cuboid((size, size / 2, size / 3))
+    # A face without area, 50 away, does not count.
+    far = TriangleMesh([*box.vertices, [size + 50.0, 0.0, 0.0]], [*box.faces, [8, 8, 8]])
+    loaded = load_mesh(write(far, tmp_path / 'tool.stl'))
+    assert (loaded.unit, len(loaded.mesh.vertices)) == (unit, 8)
+
+
+def test_an_ambiguous_size_asks_for_its_unit(tmp_path):
+    path = write(cuboid((4.0, 2.0, 1.0)), tmp_path / 'tool.stl')
+    with refuses(MeshError, 'extent of 4'):
+        load_mesh(path)
+
+
+FACES = MILLIMETRES.faces
+WINDING = np.where(np.isin(np.arange(12), (1, 6))[:, None], FACES[:, ::-1], FACES)
+
+
+@pytest.mark.parametrize(
+    ('faces', 'note'),
+    [
+        (np.delete(FACES, [2, 3], axis=0), 'closed by 2 faces'),
+        (WINDING, '2 faces were flipped'),
+        ([*FACES, FACES[3]], '1 repeated faces'),
+        (FACES[:, ::-1], 'all 12 faces of 1 part(s)'),
+    ],
+    ids=['hole', 'flipped', 'repeated', 'inverted'],
+)
+def test_a_broken_mesh_is_repaired_and_the_repair_noted(tmp_path, faces, note):
+    path = write(TriangleMesh(MILLIMETRES.vertices, faces), tmp_path / 'tool.stl')
+    assert find_defects(load_mesh(path).mesh).sentences() != ()
+    repaired = load_mesh(path, repair=True)
+    assert find_defects(repaired.mesh).sentences() == ()
+    np.testing.assert_allclose(mesh_volume(repaired.mesh), VOLUME, rtol=1e-6, atol=0.0)
+    assert any('repair: ' in one and note in one for one in repaired.notes)
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'said'),
+    [
+        ('tool.step', b'', '.stl, .obj, .ply'),
+        ('missing.stl', None, 'missing.stl'),
+        *((name, text, 'triangle') for name, text in (('a.stl', b'text'), ('a.obj', b'v 0 0 0'))),
+    ],
+)
+def test_a_file_without_a_mesh_is_refused_by_name(tmp_path, name, content, said):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with refuses(MeshError, name, said):
+        load_mesh(path)
+
+
+BOX = cuboid((0.2, 0.2, 0.2))
+SMALL = cuboid((0.05, 0.05, 0.05))
+BESIDE = cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
+TOUCHING = cuboid((0.2, 0.2, 0.2), (0.2, 0.0, 0.0))
+
+
+def test_a_solid_of_two_parts_with_a_cavity_has_no_defects():
+    assert find_defects(joined(BOX, SMALL, BESIDE, flip=(1,))).sentences() == ()
+
+
+@pytest.mark.parametrize(
+    ('mesh', 'inverted', 'doubled', 'crossing'),
+    [
+        (joined(BOX, flip=(0,)), (0,), (), False),
+        (joined(BOX, BESIDE, flip=(1,)), (1,), (), False),
+        (joined(BOX, SMALL), (), (1,), False),
+        (joined(BOX, SMALL, flip=(0,)), (0, 1), (), False),
+        (joined(BOX, TOUCHING), (), (), True),
+        (TriangleMesh(BOX.vertices, np.vstack((BOX.faces, BOX.faces))), (), (0,), False),
+    ],
+)
+def test_wrongly_wound_doubled_and_crossing_parts_are_named(mesh, inverted, doubled, crossing):
+    defects = find_defects(mesh)
+    assert (defects.inverted_parts, defects.doubled_parts) == (inverted, doubled)
+    assert (defects.intersecting_faces > 0) == crossing
+
+
+def test_a_folded_sheet_encloses_no_volume():
+    sheet = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
+    (sentence,) = find_defects(sheet).sentences()
+    assert 'volume' in sentence
+
+
+def test_a_required_solids_refusal_names_file_defect_and_fix():
+    mesh = TriangleMesh(BOX.vertices, BOX.faces[1:])
+    with refuses(MeshError, 'tool.stl', '3 edges', '--mend', '--accept-crossing-faces'):
+        require_solid(mesh, 'tool.stl')
