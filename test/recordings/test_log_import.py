@@ -111,7 +111,7 @@ def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / 'log.parquet'
     path.write_bytes(b'PAR1')
-    with pytest.raises(MissingDependencyError, match='takes pyarrow: pip install'):
+    with refuses(MissingDependencyError, 'pyarrow', 'pip install'):
         read_log(path)
 
 
