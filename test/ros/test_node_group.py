@@ -11,7 +11,7 @@ from std_msgs.msg import Float64MultiArray
 from franka_dynamics.ros.node_group import NodeGroup
 
 from .conftest import COMMAND
-from ..processes import background, printed, run_python, until
+from ..processes import background, printed, run_python, TIMEOUT_S, until
 
 # Runs a node, and prints the sockets and shared memory of its process.
 SCRIPT = """
@@ -85,9 +85,10 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
 
         probe.until(held, 'the arm is held')
         # A crash is told, with the log that has its stack.
-        nodes._running['feedforward_node'].send_signal(signal.SIGABRT)
-        (said,) = nodes.end_all()
-    log = tmp_path / 'feedforward_node.log'
+        node, log = nodes._running['feedforward_node'], tmp_path / 'feedforward_node.log'
+        node.send_signal(signal.SIGABRT)
+        node.wait(TIMEOUT_S)
+        said = nodes.end_all()[0]
     assert all(word in said for word in ('feedforward_node', 'SIGABRT', str(log)))
     assert 'Fatal Python error: Aborted' in log.read_text()
     assert not torques
