@@ -266,7 +266,7 @@ def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
     arm, library = built
     controller = Receiver(library, Settings(target='mujoco', kp=(30.0,), kd=(3.0,)), 'motion')
     velocity, q, torques = np.full(arm.n, 0.5), np.array(arm.home), []
-    for k in range(450):
+    for k in range(600):
         if k < 300:
             q = arm.home + 5e-4 * k * np.ones(arm.n)
             assert controller.receive(np.concatenate([q, velocity, 0.0 * q])) == 'heard'
@@ -275,6 +275,9 @@ def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
         assert state == 'following'
         torques.append(torque)
     assert np.abs(np.diff(torques[200:], axis=0)).max() < 0.1
+    # Then only the position is wanted.
+    damped = NewtonEulerModel(arm).nonlinear_effects(q, velocity) - 3.0 * velocity
+    np.testing.assert_allclose(torque, damped, rtol=0.0, atol=ATOL)
 
 
 def test_two_packages_do_not_overwrite_each_others_plugins():
