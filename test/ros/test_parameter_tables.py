@@ -102,12 +102,21 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     assert values(node, table(name)).keys() == {spec.name for spec in table(name)}
 
 
-def test_an_arm_that_would_wait_for_its_own_clock_is_refused(make_node):
-    both = ['-p', 'use_sim_time:=true', '-p', 'publish_clock:=true']
+@pytest.mark.parametrize(
+    ('given', 'names'),
+    [
+        ({'use_sim_time': 'true', 'publish_clock': 'true'}, ('use_sim_time', 'publish_clock')),
+        ({'lockstep_rat': '100.0'}, ('lockstep_rat:',)),
+        ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double')),
+        ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
+    ],
+)
+def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, make_node):
+    words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     # A node that raises an error when it is made stays in the graph, where other tests look for
     # its name.
-    with refuses(SettingsError, 'use_sim_time', 'publish_clock'):
-        make_node(SimulatorNode, *both, '-r', '__node:=refused')
+    with refuses(SettingsError, *names):
+        make_node(SimulatorNode, *words, '-r', '__node:=refused')
 
 
 def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
