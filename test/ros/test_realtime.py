@@ -4,7 +4,7 @@
 
 import pytest
 
-from ..processes import printed
+from ..processes import printed, run_python
 
 IMPORT = 'import os, resource; from franka_dynamics.ros.node_process import request_realtime; '
 ASK = (
@@ -20,45 +20,37 @@ OURS = (
 )
 
 
-@pytest.fixture
-def ask(monkeypatch):
-    """Return a function: has a process SCHED_FIFO, does it say why not, and its transports."""
-    for name in OURS:
-        monkeypatch.delenv(name, raising=False)
-    return lambda before='', **given: printed('-c', IMPORT + before + ASK, **given).split()
-
-
-@pytest.fixture
-def permitted(ask):
-    """Skip if this user may not use SCHED_FIFO."""
-    if ask()[0] != 'True':
-        pytest.skip('this user may not use SCHED_FIFO')
-
-
 # The limit of an ordinary account, zero; it does not restrict root.
 FORBID = 'resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); '
 
 
+@pytest.fixture(scope='module')
+def permitted():
+    """Skip if this user may not use SCHED_FIFO."""
+    asked = 'import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))'
+    if run_python('-c', asked)[0]:
+        pytest.skip('this user may not use SCHED_FIFO')
+
+
 @pytest.mark.parametrize(
-    ('environment', 'transports'),
+    ('before', 'given', 'expected'),
     [
-        ({}, 'UDPv4'),  # keeps Fast DDS from shared memory
-        ({'FASTDDS_BUILTIN_TRANSPORTS': 'SHM'}, 'SHM'),
-        ({'FASTDDS_DEFAULT_PROFILES_FILE': 'mine.xml'}, 'None'),
+        # UDP keeps Fast DDS from shared memory, unless the user chose transports.
+        ('', {}, 'True False UDPv4'),
+        ('', {OURS[1]: 'SHM'}, 'True False SHM'),
+        ('', {OURS[2]: 'mine.xml'}, 'True False None'),
+        ('', {OURS[0]: 'off'}, 'False False None'),
+        (FORBID, {}, 'False True None'),
     ],
 )
-def test_realtime_takes_udp_unless_the_user_chose_transports(
-    permitted, ask, environment, transports
+def test_realtime_has_sched_fifo_and_udp_or_says_why_not(
+    before, given, expected, monkeypatch, request
 ):
-    assert ask(**environment) == ['True', 'False', transports]
-
-
-@pytest.mark.parametrize(
-    ('given', 'says_why'),
-    [({'FRANKA_DYNAMICS_REALTIME': 'off'}, 'False'), ({'before': FORBID}, 'True')],
-)
-def test_realtime_switched_off_or_forbidden_changes_nothing(ask, given, says_why):
-    assert ask(**given) == ['False', says_why, 'None']
+    if expected.startswith('True'):
+        request.getfixturevalue('permitted')
+    for name in OURS:
+        monkeypatch.delenv(name, raising=False)
+    assert printed('-c', IMPORT + before + ASK, **given).split() == expected.split()
 
 
 def test_services_run_below_all_that_brings_and_sends_torques(permitted):
