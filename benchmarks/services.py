@@ -181,7 +181,10 @@ def run(rounds: int) -> dict[str, list[float]]:
     """Return the longest wait for a torque around each request, of every round [s]."""
     figures: dict[str, list[float]] = {request: [] for request in REQUESTS}
     driver = Driver()
-    words = [*remapped('node', NODES_COMMAND), '-p', 'target:=mujoco']
+    # 1,000 parameters delay joint states for longer than the default state_timeout: the node would
+    # stop each time, and latch a fault at the sixth.
+    parameters = ['-p', 'target:=mujoco', '-p', 'state_timeout:=0.5']
+    words = [*remapped('node', NODES_COMMAND), *parameters]
     with processes(words) as asking:
         assert asking.stdin is not None and asking.stdout is not None
         asking.stdout.readline()
