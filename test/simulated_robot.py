@@ -3,7 +3,6 @@
 """A simulated robot that speaks the FCI protocol, in an environment of its own from PyPI."""
 
 import fcntl
-from importlib.util import find_spec
 import json
 import os
 from pathlib import Path
@@ -22,7 +21,6 @@ ENVIRONMENT = FOLDER / 'environment'
 # franka-sim needs other versions of numpy and MuJoCo than we do. Its other requirements serve
 # downloads, meshes and windows, none of which is used here.
 PACKAGES = ('franka-sim==1.1.7', 'mujoco==3.2.7', 'numpy==1.26.4')
-UV_OPTIONS = '--no-deps -q --only-binary :all:'.split()
 PIP_OPTIONS = '--no-deps -q --only-binary :all: --no-compile --disable-pip-version-check'.split()
 ROTOR_INERTIA = 0.1  # kg m^2 on every joint, as the simulated FR3s of others have
 START = np.array([0.0, 0.0, 0.0, -1.57, 0.0, 1.57, 0.785])  # where franka-sim's arm begins
@@ -50,11 +48,9 @@ def franka_sim_python():
             check=True,
             env=clean_environment(),
         )
-        # uv, which `make setup` installs, takes a fraction of pip's time.
-        uv = [sys.executable, '-m', 'uv', 'pip', 'install', '-p', python, *UV_OPTIONS]
         pip = [sys.executable, '-m', 'pip', '--python', python, 'install', *PIP_OPTIONS]
         answer = subprocess.run(
-            [*(uv if find_spec('uv') else pip), *PACKAGES],
+            [*pip, *PACKAGES],
             capture_output=True,
             text=True,
             env=clean_environment(),
