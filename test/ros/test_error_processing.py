@@ -81,14 +81,18 @@ def assert_stopped_in_steps(published):
     assert np.abs(np.diff(published, axis=0)).max() <= 1.0 + 1e-12
 
 
-def test_an_exception_in_a_transition_stops_the_arm(commanding):
+def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
     class Broken(RecordingNode):
         def on_deactivate(self, state):
             raise RuntimeError('nobody foresaw this')
 
-    node = commanding(Broken)
+    node, sent = commanding(Broken), []
+    monkeypatch.setattr(
+        node.commands, 'wait_for_all_acked', lambda _: sent.append(len(node.published))
+    )
     assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
     assert_stopped_in_steps(node.published)
+    assert sent == [len(node.published)]  # a slow receiver has time for the last torque
     # The node is unconfigured and can be configured again.
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
 
