@@ -18,7 +18,6 @@ from std_srvs.srv import Trigger
 from franka_dynamics.control.settings import TARGETS
 from franka_dynamics.ros import clearance
 from franka_dynamics.ros.clearance import EXPECTED, PublisherCounts, Receiver, refusal
-from franka_dynamics.ros.messages import publisher_names
 
 from .conftest import COMMAND, INCLINED
 
@@ -226,17 +225,3 @@ def test_a_receiver_is_judged_once_its_name_is_discovered(probe, monkeypatch):
             there[0].node_name = name
             assert bool(looking.look()) == (name == 'recorder')
             assert not looking.listens
-
-
-def test_a_publisher_is_named_once_its_name_is_discovered():
-    class Graph:
-        def get_publishers_info_by_topic(self, _):
-            return [
-                SimpleNamespace(node_name=name, node_namespace='/')
-                for name in ('_NODE_NAME_UNKNOWN_', 'probe')
-            ]
-
-        def get_fully_qualified_name(self):
-            return '/feedforward'
-
-    assert publisher_names(Graph(), COMMAND) == ['/probe']
