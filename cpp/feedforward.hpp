@@ -10,6 +10,7 @@
 #define @GUARD@_FEEDFORWARD_HPP
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -49,8 +50,8 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
   return torque;
 }
 
-/// Brings a moving arm to rest by the gains, with which it also holds the arm where braking began,
-/// and by M(q) a, where a joint's a is -dq / kBrakeTime less what its kd alone gives it, and at most
+/// Brings a moving arm to rest by the gains, with which it also holds each joint where its torque
+/// was last limited (else where braking began), and by M(q) a, where a joint's a is -dq / kBrakeTime less what its kd alone gives it, and at most
 /// kBrakeAcceleration.
 class Brake
 {
@@ -74,6 +75,9 @@ public:
       begun_ = true;
     }
     watch(dq, elapsed);
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      at_[i] = !at_rest_ && limited_[i] ? q[i] : at_[i];
+    }
     Vector slowing;
     for (std::size_t i = 0; i < kJoints; ++i) {
       slowing[i] = std::min(std::max(-rate_[i] * dq[i], -kBrakeAcceleration), kBrakeAcceleration);
@@ -81,6 +85,14 @@ public:
     terms.inertia(q, slowing, tau);
     for (std::size_t i = 0; i < kJoints; ++i) {
       tau[i] += gains.kp[i] * (at_[i] - q[i]) - gains.kd[i] * dq[i];
+    }
+  }
+
+  /// Take note of where the torque `sent` is not the one asked for.
+  void compare(const Vector & asked, const Vector & sent) noexcept
+  {
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      limited_[i] = asked[i] != sent[i];
     }
   }
 
@@ -106,8 +118,9 @@ private:
   }
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
-  Vector speed_{}, at_{};  // largest at first [rad/s], where braking began
+  Vector speed_{}, at_{};  // largest at first [rad/s]; where the gains pull to
   Vector rate_{};  // at which M(q) a makes velocities decay [1/s]
+  std::array<bool, kJoints> limited_{};
   int resting_ = 0;
   bool begun_ = false, at_rest_ = false, driven_ = false;
 };
@@ -194,9 +207,6 @@ public:
       changed_ = true;
     }
     law_.configure(settings);
-    if (law_.has_gains != before_.has_gains && !follows_) {
-      keeps_ = false;  // without gains a person may have guided the arm away
-    }
     return nullptr;
   }
 
@@ -250,6 +260,7 @@ public:
       desired = goal_;
     }
     last_ = limited(desired, last_, seconds);
+    brake_.compare(desired, last_);
     tau = last_;
     return true;
   }
@@ -363,6 +374,8 @@ private:
     }
     const Reference was = kept_;
     const bool kept = keeps_, turns = (given != nullptr) != follows_;
+    const bool released = changed_ && keeps_ && !given && pulled();
+    keeps_ = keeps_ && !released;  // a person may have guided the arm away
     if (given) {
       kept_ = *given;
       keeps_ = true;
@@ -377,7 +390,7 @@ private:
       // What the former settings and reference would give now.
       Vector otherwise;
       (changed_ ? before_ : law_).torque(
-        q_, dq_, turns ? (kept ? &was : nullptr) : reference, otherwise);
+        q_, dq_, turns || released ? (kept ? &was : nullptr) : reference, otherwise);
       glide(tau, &otherwise);
     } else {
       glide(tau, nullptr);
@@ -388,6 +401,19 @@ private:
       kept_.q = q_;
       keeps_ = true;
     }
+  }
+
+  /// Whether kp grows at a joint that had none, or is far from the position that is kept.
+  bool pulled() const noexcept
+  {
+    for (std::size_t i = 0; i < kJoints; ++i) {
+      const double before = before_.settings.kp[i];
+      const bool far = std::abs(kept_.q[i] - q_[i]) > kMostStartDistance;
+      if (law_.settings.kp[i] > before && (before == 0.0 || far)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /// Add an offset that prevents a step and fades out in kRampTime: at a start the difference to

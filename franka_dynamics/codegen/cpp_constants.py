@@ -11,6 +11,7 @@ from ..arm import payload
 from ..arm.friction_state import LONGEST_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
+from ..control.reference import MOST_START_DISTANCE
 from ..dynamics.model import GRAVITY
 
 # Name in C++, value, and a comment with the unit. `control` explains each of them.
@@ -22,6 +23,7 @@ _CONSTANTS = (
     ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
     ('kBrakeAcceleration', braking.MOST_ACCELERATION, '[rad/s^2] largest of a brake'),
+    ('kMostStartDistance', MOST_START_DISTANCE, '[rad] from a reference, at which kp may grow'),
     ('kRestSpeed', braking.REST_SPEED, '[rad/s] at rest'),
     ('kRestStates', braking.REST_STATES, 'states at rest in a row'),
     ('kFaster', braking.FASTER, 'share of the velocity limit by which a driven joint gets faster'),

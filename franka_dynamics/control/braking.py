@@ -3,9 +3,10 @@
 """
 The law that brakes a moving arm to rest and then holds it there; it needs no reference.
 
-It damps by the gains, which also pull the arm to where braking began, and by M(q) a as far as they
-damp less. So braking is never softer than the gains by which the arm was moved, and hardly stiffer
-if these are firm: with late states that would swing.
+It damps by the gains, which also pull each joint to where its torque was last held back by a limit
+of torque or rate (else to where braking began), and by M(q) a as far as they damp less. So braking
+is hardly softer than the gains by which the arm was moved, and hardly stiffer if these are firm:
+with late states that would swing. Where states are old, the gains are softer.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ FOLLOW_RATE = 25.0
 # alone; only what is beyond is compensated. YIELD was chosen on FER and FR3 as they are and on
 # draws 10 to 12 of benchmarks/told_wrong.py, and judged on draw 13.
 YIELD = 0.05
-# Along the motion it is compensated less the faster the joint moves, and not at all from
-# COMPENSATED_BELOW on [rad/s]: it would keep the joint moving against friction.
-COMPENSATED_BELOW = 0.1
+# Along the motion it is compensated less the faster the joint moves, and not at all from SLOW on
+# [rad/s]: it would keep the joint moving against friction.
+SLOW = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
 # [s] on, since until then the torque before braking may still act. FASTER was chosen on draw 0 of
@@ -57,6 +58,8 @@ class Brake:
         The filtered torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
+    limited : ndarray of bool, shape (n,)
+        Where the last torque was less than asked for; set by the caller.
     driven : str
         Why braking cannot succeed: something drives the arm; empty while braking works.
 
@@ -73,6 +76,7 @@ class Brake:
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(unexplained), 0
         self._at: Array | None = None  # where the gains pull to
+        self.limited = np.zeros(len(unexplained), dtype=bool)
         # Share of braking that kd alone does, kp, and torque that the gains bear.
         self._own = self._kp = self._bearable = np.zeros_like(unexplained)
 
@@ -89,8 +93,9 @@ class Brake:
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
         It is the sum of the PD torque, towards at most YIELD from where braking began, of M(q) a,
-        and of the unexplained torque beyond what kp bears. The acceleration a of a joint is -dq /
-        T less what its kd alone gives it, and at most MOST_ACCELERATION. The caller adds gravity
+        and of the unexplained torque beyond what kp bears. The acceleration a of a joint
+        is -dq / T less what its kd alone gives it, and at most MOST_ACCELERATION. The gains are
+        scaled down where kd alone would slow a joint within AGES ages. The caller adds gravity
         and Coriolis torque. `elapsed` is the time since the state before [s], `age` the age of
         `state` [s]; `gains` are kp and kd, (n,) each [N m/rad, N m s/rad].
         """
@@ -98,19 +103,26 @@ class Brake:
         self.held = self.held + min(1.0, elapsed * FOLLOW_RATE) * (unexplained - self.held)
         mass = terms.true.mass_matrix(q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
-        self._kp, kd = gains or (np.zeros_like(q), np.zeros_like(q))
+        kp, kd = gains or (np.zeros_like(q), np.zeros_like(q))
         duration = max(TIME_CONSTANT_S, AGES * age)
-        if self._at is None:  # the gains bear their part from the first torque on
+        if self._at is None:
             self._own = np.minimum(1.0, kd * duration / mass.diagonal())
-            most = self._own * YIELD * self._kp
-            self._at = q + self._turned(np.clip(self.held, -most, most))
+        soft = 1.0 / np.maximum(1.0, AGES * age * kd / mass.diagonal())
+        self._kp, kd = soft * kp, soft * kd
         self._bearable = self._own * YIELD * self._kp
+        along = np.maximum(0.0, 1.0 - np.abs(dq) / SLOW)
+        share = np.where(self.held * dq > 0.0, along, 1.0)
+        compensated = self._compensated()
+        here = q + self._turned(share * (self.held - compensated))  # the gains bear their part
+        if self._at is None:
+            self._at = here
+        elif not self.at_rest:
+            # Where limits hold back the torque, a pull to where braking began would come too late,
+            # and make a joint with firm gains faster than it was.
+            self._at = np.where(self.limited, here, self._at)
         wanted = (self._own - 1.0) / duration * dq
         wanted = np.clip(wanted, -MOST_ACCELERATION, MOST_ACCELERATION)
-        held = self._compensated()
-        along = np.maximum(0.0, 1.0 - np.abs(dq) / COMPENSATED_BELOW)
-        share = np.where(held * dq > 0.0, along, 1.0)
-        return mass @ wanted + share * held + self._kp * (self._at - q) - kd * dq
+        return mass @ wanted + share * compensated + self._kp * (self._at - q) - kd * dq
 
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""

@@ -170,10 +170,9 @@ class Ramp:
         """Let the next torque be that of the law `before`, in use until now, and its ramp."""
         self._before = self._before or before
 
-    @property
-    def had_gains(self) -> bool:
-        """Whether the law in use at the last state had gains; after `change`."""
-        return self._before is not None and self._before.has_gains
+    def in_use(self, law: ControlLaw) -> ControlLaw:
+        """Return the law in use at the last state, if `law` is the present one."""
+        return self._before or law
 
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array

@@ -20,8 +20,9 @@ but that of `reset`, which makes it SILENT and forgets all but a final fault. Wh
 `stop`                                       braked, then silent   `start`
 lost joint states                            resting torque        good joint states (`_not_yet`)
   more than 5 times within a minute          resting torque        `start`
-unexplained torque, a joint too fast, or     braked, then held     `start`, once the arm is held
-  `stop(hold=True)`                                                and its torque explained
+unexplained torque, a joint too fast,        braked, then held     `start`, once the arm is held
+  states too old for the gains, or                                 and nothing of that lasts
+  `stop(hold=True)`
 impossible joint states                      resting torque        `start`
 failed braking or trial, torque not finite   resting torque        `start`
 `stop(to_zero=True)`                         zero torque           `start`
@@ -50,7 +51,7 @@ from .control_law import ControlLaw, Ramp
 from .default_gains import weak_gains
 from .joint_trial import JointTrial
 from .limits import LONGEST_STEP_S, SpeedLimit, TorqueLimiter
-from .reference import Reference
+from .reference import MOST_START_DISTANCE, Reference
 from .settings import Settings
 from .state_check import Limits, StateCheck
 from .terms import StateTerms
@@ -83,7 +84,10 @@ class Event(str, Enum):
     """What changes the state."""
 
     BEGIN = 'the first torque is allowed'
-    STOP = 'a stop is asked for, the arm is too fast, or the model does not explain its torque'
+    STOP = (
+        'a stop is asked for, states are too old for the gains, the arm is too fast, or the model '
+        'does not explain its torque'
+    )
     REST = 'the braked arm is at rest'
     REST_HELD = 'the braked arm is at rest, and is to be held'
     DRIVEN = 'the braked or held arm gets faster, or does not come to rest'
@@ -122,8 +126,12 @@ FOLLOWED_S = 0.05
 # torque then begins there. If a joint has moved by more than SHIFTED [rad or m], it acts no more.
 SHIFTED = 0.1
 # `change` refuses gains that would swing with states PERIOD_MARGIN times as far apart as now, so
-# that `_not_yet`, by the period measured then, which varies a little, does not refuse them later.
+# that the period measured later, which varies a little, does not refuse or brake them.
 PERIOD_MARGIN = 1.05
+# Running gains bear somewhat older states, because friction damps, too. The arm is braked if they
+# would swing even with states TOO_OLD times younger and more frequent. Chosen on FER and FR3 with
+# states 5 to 40 ms old and on draw 10 of benchmarks/told_wrong.py, judged on draw 14.
+TOO_OLD = 2.0
 CLEARING = 'clear the fault by start()'  # how a status says it
 # States lost more than MOST_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
 MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
@@ -265,6 +273,8 @@ class Feedforward:
                 raise NotStartedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
             wrong = self.unexplained.found_beyond(self.unexplained.narrow) if held else ''
+            if held and not wrong:
+                wrong = self.law.swings(self.states.period, self.states.median_age)
             if wrong:
                 raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
             self._wanted = True
@@ -315,13 +325,14 @@ class Feedforward:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
                 if self.law is before and not self._not_now(law):
+                    used = self._ramp.in_use(before)
+                    if self._pulled(law).any() or ((law.kp > 0.0) & (used.kp == 0.0)).any():
+                        self.reference.hold(None)  # a person may have guided the arm away
                     self.law = law
                     self._ramp.change(before)
                     loaded = law.settings.payload != before.settings.payload
                     more = self.unexplained.use(law.terms, self.latest, loaded=loaded)
                     self._brake.change_load(more)
-                    if law.has_gains and not self._ramp.had_gains:
-                        self.reference.hold(None)  # a person may have guided the arm away
                     return
             # Another thread has changed settings or state meanwhile, so the law is made again.
 
@@ -343,7 +354,23 @@ class Feedforward:
                 f'target is {before} and cannot become {after} while torques are sent; stop, '
                 'change target, and start again.'
             )
+        pulled = self._pulled(law)
+        if pulled.any() and self.reference.active:
+            return (
+                f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
+                f'than {MOST_START_DISTANCE:g} rad from the motion that is followed: it would be '
+                'pulled there. End the motion first, by one without points.'
+            )
         return ''
+
+    def _pulled(self, law: ControlLaw) -> Array:
+        """Return at which joints, (n,), kp grows by a law though the reference is far away."""
+        motion, q = self.reference.motion, self.states.q
+        grows = law.kp > self._ramp.in_use(self.law).kp
+        if motion is None or q is None or not grows.any():
+            return np.zeros_like(grows)
+        desired = motion.at(self.states.stamp or 0.0).q
+        return np.asarray(grows & (np.abs(desired - q) > MOST_START_DISTANCE))
 
     def _made(self, settings: Settings) -> ControlLaw:
         # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
@@ -373,7 +400,7 @@ class Feedforward:
         with self._lock:
             if self.state is not State.RUNNING or self._trial is not None:
                 raise ReferenceRefusedError(f'Nothing would follow the reference ({self.status}).')
-            measured = None if self.law.has_gains else self.states.q
+            measured = None if self.law.kp.any() else self.states.q
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(
@@ -447,6 +474,7 @@ class Feedforward:
         q = checked(q, n, 'q', wrong_shape, finite=False)
         dq = checked(dq, n, 'dq', wrong_shape, finite=False)
         given = None if effort is None else checked(effort, n, 'effort', wrong_shape, finite=False)
+        time, age = float(time), None if age is None else float(age)
         measured = None if given is None or np.isnan(given).all() else given
         with self._lock:
             waits = self.state is State.SILENT and (self.enabled or self.faulty)
@@ -627,7 +655,7 @@ class Feedforward:
             return self._braked(state) if self.state in ACTIVE else self._resting()
         if self._trial is not None:
             return self._tried(state, self._trial)
-        if self.law.has_gains and reference is None:
+        if self.law.kp.any() and reference is None:
             self.reference.hold(state.q)
         return self._ramp.torque(self.law, state, reference, self.torque)
 
@@ -682,6 +710,7 @@ class Feedforward:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
         last = self._sent[-1] if self._sent else None
         torque = self._limiter.limit(desired, last, elapsed)
+        self._brake.limited = torque != desired
         self._sent.append(torque)
         self.sends, self._sent_at = True, max(self._sent_at, now)
         if self._send is not None:
@@ -714,4 +743,6 @@ class Feedforward:
         """Return why the arm must be braked, or ''."""
         unexplained = self.unexplained.lasting(state, self.torque, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
-        return unexplained or too_fast
+        period, age = self.states.period, self.states.median_age
+        old = self.law.swings(period / TOO_OLD, age / TOO_OLD) and self.law.swings(period, age)
+        return unexplained or too_fast or old

@@ -202,7 +202,9 @@ class Reference:
                     )
                 require_on_time(start, stamp, MOST_LATENESS_S if single else MOST_LEAD_S)
                 present = before or _resting(measured, stamp)
-                if measured is not None and (start or 0.0) <= stamp + MOST_LATENESS_S:
+                ends = times is not None and len(points[0]) == 0  # it only brakes what is followed
+                at_once = (start or 0.0) <= stamp + MOST_LATENESS_S
+                if measured is not None and at_once and not ends:
                     desired = present.at(stamp).q
                     self._require_near(measured, desired, 'The arm stands where it is not desired')
                 stream = _continued(self._stream, stamp, points[0]) if streamed else []

@@ -91,6 +91,9 @@ def checked_points(
         words = f"The reference's {name}"
         return None if rows is None else checked(rows, shape, words, ReferenceRefusedError)
 
+    if q is None:
+        raise ReferenceRefusedError('The reference has no positions.')
+    start = None if start is None else float(array('start', start, ()))
     times = array('times', times, (None,))
     shape = (arm.n,) if times is None else (len(times), arm.n)
     names = 'positions', 'velocities', 'accelerations'

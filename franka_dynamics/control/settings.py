@@ -111,6 +111,10 @@ class Settings:
             raise SettingsError(
                 f'terms must be fd.Terms(...), got {shortened(repr(self.terms), 80)}.'
             )
+        switches = {'payload_known_to_robot': self.payload_known_to_robot, **vars(self.terms)}
+        for name, value in switches.items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise SettingsError(f'{name} must be True or False; got {value!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
         numbers = payload_array(given) if isinstance(given, LinkInertia) else given
         numbers = checked(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
@@ -121,7 +125,7 @@ class Settings:
     @property
     def profile(self) -> TargetProfile:
         """The profile of the target, which is the receiver of the torques."""
-        if self.target not in TARGETS:
+        if not isinstance(self.target, str) or self.target not in TARGETS:
             choices = ', '.join(TARGETS)
             raise SettingsError(f'There is no target {self.target!r}; the choices are {choices}.')
         return TARGETS[self.target]

@@ -57,6 +57,9 @@ Receiver * receiver(const double * s, int command, double timeout) {
   }
   return made;
 }
+const char * configure(Receiver * r, const double * s, int command) {
+  return r->feedforward.configure(unpacked(s, command));
+}
 void end_receiver(Receiver * r) {delete r;}
 void restart(Receiver * r) {r->feedforward.restart(); r->inbox.forget();}
 const char * receive(Receiver * r, int from, int count, const double * values) {

@@ -45,7 +45,7 @@ def compiled(files, folder):
         [COMPILER, *options, '-I', str(folder), '-o', str(built), str(CALLER)], check=True
     )
     library, number, made = ctypes.CDLL(str(built)), ctypes.c_int, ctypes.c_void_p
-    for name in ('refusal', 'receive', 'cycle'):
+    for name in ('refusal', 'configure', 'receive', 'cycle'):
         getattr(library, name).restype = ctypes.c_char_p
     library.receiver.restype = made
     for name, types in {
@@ -54,6 +54,7 @@ def compiled(files, folder):
         'friction': [number, *[DOUBLES] * 5],
         'terms': [number, *[DOUBLES] * 8],
         'receiver': [DOUBLES, number, ctypes.c_double],
+        'configure': [made, DOUBLES, number],
         'receive': [made, number, number, DOUBLES],
         'cycle': [made, ctypes.c_double, *[DOUBLES] * 3],
         'end_receiver': [made],
@@ -100,12 +101,16 @@ class Receiver:
     """A compiled core with an inbox: `receive` what a publisher sent, then `cycle`."""
 
     def __init__(self, library, settings, command='total_torque', timeout=0.05):
-        self._library = library
-        self._made = library.receiver(packed(settings), COMMANDS.index(command), timeout)
+        self._library, self._command = library, COMMANDS.index(command)
+        self._made = library.receiver(packed(settings), self._command, timeout)
         assert self._made, 'the settings were refused'
 
     def __del__(self):
         self._library.end_receiver(self._made)
+
+    def configure(self, settings):
+        refused = self._library.configure(self._made, packed(settings), self._command)
+        assert refused is None, refused
 
     def restart(self):
         self._library.restart(self._made)

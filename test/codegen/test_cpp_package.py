@@ -171,7 +171,10 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(built, joint
     assert usable or controller.cycle(np.array(arm.home), still)[1] == 'braking'
 
 
-def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
+@pytest.mark.parametrize('limited', [False, True])
+def test_the_gains_hold_a_braked_arm_where_braking_began_or_limits_held_back_its_torque(
+    built, limited
+):
     arm, library = built
     effort = arm.limit('effort')
     gains = {'kp': tuple(0.5 * effort), 'kd': tuple(0.02 * effort)}
@@ -180,7 +183,12 @@ def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
     q, moved = np.array(arm.home), np.array(arm.home) + 0.02
     for given, name in ((q, 'following'), (q * np.nan, 'fault'), (q, 'braking')):
         assert receiver.cycle(given, still)[1] == name
-    for speed, name in ((0.1, 'braking'), (0.0, 'holding')):
+    if limited:
+        receiver.cycle(moved, np.ones(arm.n))
+    else:  # gravity changes on the way
+        for share in np.linspace(0.0, 1.0, 20):
+            receiver.cycle(q + share * (moved - q), still)
+    for speed, name in ((0.0, 'holding'), (0.1, 'holding')):
         dq = np.full(arm.n, speed)
         for _ in range(50):
             torque, state = receiver.cycle(moved, dq)
@@ -188,9 +196,31 @@ def test_the_gains_brake_and_hold_an_arm_where_braking_began(built):
         by_kd = np.array(gains['kd']) / model.mass_matrix(q).diagonal()
         rate = np.maximum(0.0, 1.0 / TIME_CONSTANT_S - by_kd)
         slowed = model.inverse_dynamics(moved, dq, -rate * dq)
-        pulls = 0.02 * np.array(gains['kp']) + np.array(gains['kd']) * dq
+        pulls = 0.02 * np.array(gains['kp']) * (not limited) + np.array(gains['kd']) * dq
         assert state == name
-        np.testing.assert_allclose(torque, slowed - pulls, rtol=0.0, atol=ATOL)
+        # The torque of the light wrist is not limited.
+        np.testing.assert_allclose(torque[:4], (slowed - pulls)[:4], rtol=0.0, atol=ATOL)
+
+
+def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_guided_arm(built):
+    arm, library = built
+    still, effort = np.zeros(arm.n), arm.limit('effort')
+    stiff = Settings(target='fci', kp=tuple(0.5 * effort), kd=tuple(0.02 * effort))
+    receiver = Receiver(library, stiff, 'motion')
+
+    def torques(q, count):
+        return np.array([receiver.cycle(q, still)[0] for _ in range(count)])
+
+    begun = torques(np.array(arm.home), 250)[-1]
+    aside = np.array(arm.home) + 0.02
+    last = torques(aside, 250)[-1]
+    assert np.abs(last - begun).min() > 0.1 and np.abs(last - begun).max() > 0.5  # [N m]
+    receiver.configure(replace(stiff, kp=(0.0,), kd=(0.002,)))
+    after = np.vstack((last, torques(aside, 250)))
+    assert np.abs(np.diff(after, axis=0)).max() < 2.0 * np.abs(last).max() / 200
+    receiver.configure(stiff)
+    guided = torques(aside + 0.2, 250)[-1]
+    np.testing.assert_allclose(guided, 0.0, rtol=0.0, atol=ATOL)
 
 
 MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}

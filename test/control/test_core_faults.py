@@ -14,12 +14,12 @@ from franka_dynamics.control.guard_replay import learnt, replay_guard
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.unexplained_torque import bounds, less_load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import ReferenceRefusedError, SettingsError
+from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 from franka_dynamics.simulation.model_trial import draw_plant
 
-from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload
+from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload, Script
 
 FR3 = load('fr3', hand='franka_hand')
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -163,6 +163,55 @@ def test_one_unexplained_torque_after_a_gap_stops_nothing_but_a_lasting_one_does
     for _ in range(25):
         give(1e-3, 40.0)
     assert controller.faulty
+
+
+@pytest.mark.parametrize('late', [0, 5])
+@pytest.mark.parametrize('share', [7.0, 15.0, 25.0])
+def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
+    # Firm gains at the limits of torque and rate; states may be some milliseconds old.
+    gains = {'kp': tuple(share * EFFORT), 'kd': tuple(0.12 * share * EFFORT)}
+    loop = Loop(Settings(target='fci'), controller={'limits': Limits()}, **CARRIED)
+    readings = []
+
+    def run(states, delay=0):
+        for _ in range(states):
+            readings.append(loop.arm.read())
+            old = readings[-1 - delay]
+            loop.command = loop.controller.step(
+                old.position,
+                old.velocity,
+                old.time,
+                effort=old.effort,
+                age=readings[-1].time - old.time,
+                now=readings[-1].time,
+            )
+            loop.arm.step(loop.command, fresh=True)
+            loop.fastest = max(loop.fastest, loop.speed)
+
+    run(400)
+    loop.controller.change(**gains)
+    run(300)
+    loop.controller.follow(FER.home + np.eye(7)[:1], [1.0])
+    run(500)
+    assert loop.speed > 1.5
+    loop.fastest = loop.speed
+    loop.controller.stop('test')
+    before = loop.speed
+    run(800, late)
+    assert loop.fastest < 1.05 * before
+    assert loop.speed < 0.1
+
+
+def test_an_arm_whose_states_become_too_old_for_the_gains_is_held_until_they_are_younger():
+    loop = Script(Settings(target='fci', **FIRM), limits=Limits()).give(30, age=0.0)
+    assert loop.core.state is State.RUNNING
+    loop.give(100, age=0.04)
+    assert loop.core.state is State.HOLDING
+    with pytest.raises(NotStartedError):
+        loop.core.start()
+    loop.give(30, age=0.0).core.start()
+    loop.give(100, age=0.0)
+    assert loop.core.state is State.RUNNING
 
 
 @pytest.mark.parametrize('by', [-1.2, 1.2])

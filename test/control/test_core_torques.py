@@ -25,6 +25,7 @@ from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.urdf.writer import mjcf_text
 
 from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, sent_at_rest
+from ..agreement import refuses
 
 LOAD = (1.0, 0.02, 0.0, 0.08, 0.003, 0.0, 0.0, 0.003, 0.0, 0.003)
 TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75)), 'payload': LOAD}
@@ -67,13 +68,14 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     assert without > 0.01
 
 
-def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding():
+@pytest.mark.parametrize('guided', [{'kp': (0.0,), 'kd': (0.0,)}, {'kp': (0.0,), 'kd': (0.5,)}])
+def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
     loop = Loop(Settings(target='fci', **GAINS), gravity_compensation=True)
     start = loop.arm.position
     loop.run(1.0)
     held = loop.controller.reference.at(0.9).q
     np.testing.assert_allclose(held, start, rtol=0, atol=1e-12)
-    loop.controller.change(kp=(0.0,), kd=(0.0,))
+    loop.controller.change(**guided)
     loop.run(0.1)
     # The arm is guided away and released; then the gains are switched on again.
     begun, turn = loop.arm.time, 0.7 * np.eye(7)[0]
@@ -87,6 +89,25 @@ def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding():
     assert loop.controller.state is State.RUNNING, loop.controller.status
     assert loop.arm.position[0] > 0.3
     np.testing.assert_allclose(loop.command, 0.0, rtol=0, atol=0.1)
+
+
+def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
+    loop = Loop(Settings(target='fci'), gravity_compensation=True).run(0.5)
+    loop.move(6, 0.3, 10.0)  # feedforward alone
+    begun = loop.arm.time
+
+    def guide(_):
+        loop.arm.data.qvel[0] = 0.5 * np.sin(np.pi * (loop.arm.time - begun) / 0.8)
+
+    loop.run(0.8, guide)
+    with refuses(SettingsError, 'fer_joint1'):
+        loop.controller.change(**GAINS)
+    loop.controller.follow(np.zeros((0, 7)), [])
+    loop.run(1.0)
+    loop.controller.change(**GAINS)
+    loop.run(1.0)
+    assert loop.fastest < 0.6
+    assert loop.controller.state is State.RUNNING
 
 
 def test_the_first_torque_on_fci_is_zero_and_ramps_by_the_rate():
@@ -162,6 +183,8 @@ def test_changes_without_pause_leave_the_feedback_whole():
         ({'period': 0.05}, 'period'),
         ({'target': 'gazebo'}, 'gazebo'),
         ({'payload': (9.0, *LOAD[1:])}, '9'),
+        ({'target': ['fci']}, 'fci'),
+        ({'payload_known_to_robot': 'no'}, 'payload_known_to_robot'),
     ],
 )
 def test_what_cannot_work_is_refused_when_it_is_set(more, named):

@@ -104,3 +104,9 @@ def test_too_many_points_and_a_set_point_in_the_future_are_refused():
     asked = point.arguments(FER)
     assert asked.get('times') is None
     np.testing.assert_array_equal(asked['q'], FER.home)
+
+
+@pytest.mark.parametrize('wrong', [{'q': None}, {'q': FER.home, 'start': 'now'}])
+def test_what_is_no_position_and_no_time_is_refused(wrong):
+    with pytest.raises(ReferenceRefusedError):
+        resting().follow(**wrong)
