@@ -32,6 +32,19 @@ _FOLDERS = {'.hpp': 'include/@NAME@/', '.cpp': 'src/', '.yaml': 'config/'}
 _TEST = 'vectors_test.cpp'
 
 
+# Words of C++17 that a ROS package may be called, but no namespace; main and std clash, too.
+_RESERVED = frozenset(
+    'alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t '
+    'char32_t class compl const const_cast constexpr continue decltype default delete do '
+    'double dynamic_cast else enum explicit export extern false float for friend goto if '
+    'inline int long main mutable namespace new noexcept not not_eq nullptr operator or or_eq '
+    'private protected public register reinterpret_cast return short signed sizeof static '
+    'static_assert static_cast std struct switch template this thread_local throw true try '
+    'typedef typeid typename union unsigned using virtual void volatile wchar_t while xor '
+    'xor_eq'.split()
+)
+
+
 def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
     """
     Return the texts of the files of an arm's ament_cmake package, by their paths in the package.
@@ -55,6 +68,11 @@ def cpp_package(description: ArmDescription, name: str) -> dict[str, str]:
         raise DescriptionError(
             f'{name[:80]!r} cannot be the name of a ROS package: it takes lower-case letters, '
             'digits and single underscores, a letter first.'
+        )
+    if name in _RESERVED:
+        raise DescriptionError(
+            f'{name!r} is a word of C++ and cannot name the package, which is a namespace, too; '
+            f'{name}_controller can.'
         )
     description.require_physical('a C++ package')
     if not np.isfinite(description.limit('effort')).all():

@@ -474,7 +474,7 @@ class Feedforward:
         q = checked(q, n, 'q', wrong_shape, finite=False)
         dq = checked(dq, n, 'dq', wrong_shape, finite=False)
         given = None if effort is None else checked(effort, n, 'effort', wrong_shape, finite=False)
-        time, age = float(time), None if age is None else float(age)
+        time, age = float(time), None if age is None or np.isnan(age) else float(age)
         measured = None if given is None or np.isnan(given).all() else given
         with self._lock:
             waits = self.state is State.SILENT and (self.enabled or self.faulty)
@@ -535,7 +535,7 @@ class Feedforward:
         with self._lock:
             patience = self.states.patience(by_stamps=silence is not None)
             silence = now - self._arrived[0] if silence is None else silence
-            if self.state in ACTIVE and silence > patience:
+            if self.state in ACTIVE and not silence <= patience:  # NaN is no sign of states
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
             return self._stopping_or_last(now, silence)
 

@@ -189,7 +189,7 @@ class StateCheck:
                 f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot, '
                 'with its time in seconds'
             )
-        if self.elapsed > limits.state_timeout:
+        if self.elapsed > max(limits.state_timeout, 2.5 * self.period):  # one may be lost
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'
         if abs(age) > limits.max_state_age > 0.0:
             return (

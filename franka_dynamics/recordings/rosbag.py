@@ -86,7 +86,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         there = f'joint states are on {", ".join(candidates)}'
     else:
         every = ', '.join(f'{name} ({kind})' for name, kind in sorted(kinds))
-        there = f'it holds {every or "no topics at all"}'
+        there = f'it holds {every or "no topics at all, as if it were cut short"}'
     if topic is not None:
         requested = topic if topic.startswith('/') else f'/{topic}'
         if requested not in candidates:

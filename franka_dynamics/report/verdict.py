@@ -38,8 +38,10 @@ _QUESTIONS = {
     'gain': 'Are all efforts {0:.2f} times the torques? The masses of {where} say so, and nothing '
     'else in the recordings can tell. If the unit or torque constant may be wrong, {fix} corrects '
     'it; every identified mass is in proportion to it.',
-    'load': 'Does the flange carry {kg:.2f} kg {more} than {where}? Name the hand with --hand, or '
+    'load': 'Does the flange carry {kg:.2f} kg more than {where}? Name the hand with --hand, or '
     'a load with --payload {0:.2f},{center}; otherwise it becomes part of the last link.',
+    'lighter': 'Does the flange carry {kg:.2f} kg less than {where}? If it lacks the hand, say '
+    '--hand none; otherwise the last link becomes lighter.',
     'offset': _CAUSES['offset'],
     'hidden': 'Is an effort wrong, or a position, or late? A fault would lower the residual of '
     '{joints} from {before:.2f} to {after:.2f} times that of a good model, which no inertias do, '
@@ -98,6 +100,8 @@ def _sentence(texts: dict[str, str], one: Cause, names: Sequence[str], effort_sc
     value, kind = one.values[0], one.kind
     if kind == 'gravity' and np.linalg.norm(one.values) < 5.0:
         kind = 'weightless'
+    if kind == 'load' and texts is _QUESTIONS and value < 0.0:
+        kind = 'lighter'
     # The `joints` of a load are the quarter where it comes or goes.
     joints = () if kind == 'load' else tuple(names[joint] for joint in one.joints)
     factors = np.ones(len(names))
@@ -114,7 +118,6 @@ def _sentence(texts: dict[str, str], one: Cause, names: Sequence[str], effort_sc
         late='late' if value > 0.0 else 'early',
         kg=abs(value),
         done='put on' if value > 0.0 else 'taken off',
-        more='more' if value > 0.0 else 'less',
         when=f' about {one.joints[0]} quarters through' if one.joints else '',
         center=','.join(f'{moment / value:.3f}' for moment in one.values[1:]),
         where=one.where,

@@ -327,6 +327,7 @@ def test_two_packages_do_not_overwrite_each_others_plugins():
     [
         ('fer', 'My_arm', "'My_arm' cannot be the name"),
         ('fer', 'a__b', "'a__b' cannot be the name"),
+        ('fer', 'double', "'double' is a word of C++"),
         ('scemi', 'scemi', 'joint1 has no torque limit'),
     ],
 )

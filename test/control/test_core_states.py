@@ -402,6 +402,25 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
         assert (slow.state is State.RUNNING) is running
 
 
+def test_a_loop_of_10_ms_may_lose_a_state():
+    loop = core(MUJOCO, period=0.01)
+    for k in range(300):
+        if k % 20:
+            loop.step(HOME, STILL, 0.01 * k)
+    assert loop.state is State.RUNNING and loop.counts['stops'] == 0
+
+
+@pytest.mark.parametrize('ages', [{}, {'age': math.nan}])
+def test_a_time_that_is_no_number_hides_no_silence(ages):
+    script = Script(MUJOCO).running()
+    for k in range(100):
+        if ages:
+            script.core.step(HOME, STILL, script.time, now=script.time + 1e-3 * k, **ages)
+        else:
+            script.core.tick(math.nan)
+    assert script.core.state is not State.RUNNING
+
+
 @pytest.mark.parametrize('aged', [False, True])
 def test_a_source_whose_stamps_stand_still_or_get_older_is_lost(aged):
     script = Script(MUJOCO).running()
