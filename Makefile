@@ -115,7 +115,7 @@ test: setup
 KERNELS := Nehalem Haswell
 KERNEL_TESTS := test/arm test/dynamics test/mesh test/rpr test/urdf test/test_spatial.py \
 	test/identification/test_base_parameters.py \
-	test/identification/test_direct_method.py test/identification/test_symbolic_parameters.py \
+	test/identification/test_direct_method.py \
 	test/identification/test_prior.py test/identification/test_sums.py
 
 test-kernels: setup
