@@ -51,8 +51,8 @@ inline Vector limited(const Vector & desired, const Vector & previous, double el
 }
 
 /// Brings a moving arm to rest by the gains, with which it also holds each joint where its torque
-/// was last limited (else where braking began), and by M(q) a, where a joint's a is -dq / kBrakeTime less what its kd alone gives it, and at most
-/// kBrakeAcceleration.
+/// was last limited (else where braking began), and by M(q) a, where a joint's a is
+/// -dq / kBrakeTime less what its kd alone gives it, and at most kBrakeAcceleration.
 class Brake
 {
 public:

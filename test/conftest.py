@@ -86,11 +86,22 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+# What an installation may lack: the libraries of the extras, of tests, and of ROS. A test that
+# lacks any other library fails.
+OPTIONAL = frozenset(
+    'cffi clarabel cvxpy distributed franka_sim gymnasium h5py igl jax llvmlite matplotlib mujoco '
+    'networkx pandas PIL pyarrow pylibfranka robot_descriptions rosbags scipy sympy torch trimesh '
+    'viser xacro ament_index_python launch launch_ros rclpy ros2cli'.split()
+)
+
+
 def lacking(error):
-    """Return the library whose absence led to an error; None if the error has another cause."""
+    """Return the library of OPTIONAL whose absence led to an error, else None."""
     while error is not None:
         if isinstance(error, ModuleNotFoundError) and error.name:
             library = error.name.partition('.')[0]
+            if library not in OPTIONAL and not library.endswith(('_msgs', '_srvs', '_interfaces')):
+                return None
             try:
                 return None if find_spec(library) else library
             except ModuleNotFoundError:

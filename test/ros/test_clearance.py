@@ -164,11 +164,11 @@ def test_a_second_publisher_of_joint_states_is_noticed(arm, probe, start_node, c
     arm.until(lambda: len(commands) > count + 150, 'commands, while the second says nothing')
     probe.until_status('feedforward', state='running')
 
-    def both():
+    def node_names_two_sources():
         second.publish(arm.message())
         return probe.says(COMMANDS, 'a second node publishes /joint_states')
 
-    arm.until(both, 'two are told apart')
+    arm.until(node_names_two_sources, 'the node names the second source of joint states')
     assert probe.says(COMMANDS, 'publishers listed: /probe, /probe)')
     arm.until_says(COMMANDS, 'silent')
     # Diagnostics may arrive before the last command.

@@ -84,7 +84,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
             return probe.says('simulation/simulator: Simulated arm', 'the brakes are open')
 
         probe.until(held, 'the arm is held')
-        # A crash is told, with the log that has its stack.
+        # The group's end names the node that crashed, the signal, and the log with its stack.
         node, log = nodes._running['feedforward_node'], tmp_path / 'feedforward_node.log'
         node.send_signal(signal.SIGABRT)
         node.wait(TIMEOUT_S)
