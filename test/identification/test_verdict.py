@@ -197,6 +197,10 @@ def test_a_common_scale_and_a_load_ask_and_refuse_nothing(usual):
     (line,) = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--hand' in line and '--payload 0.' in line
     assert 'gaz2019 bare' in line  # the set that the recording was compared with
+    # No payload has a negative mass.
+    less = replace(asked, values=tuple(-one for one in asked.values))
+    (line,) = verdict_lines(replace(found, questions=(less,)), FER.joint_names, np.ones(7))
+    assert '--hand none' in line and '--payload' not in line
 
 
 def test_an_offset_is_said_and_refuses_nothing(usual):
