@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import sub
 import statistics
-import time
 from typing import Any
 
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -30,23 +30,21 @@ _COUNTING = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 @dataclass
 class _Heard:
-    """Arrivals by the steady clock, ages and stamps of joint states [s]; if effort came."""
+    """Arrivals of joint states by this machine's clock, and stamps [s]; if effort came."""
 
     arrivals: list[float] = field(default_factory=list)
-    ages: list[float] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
     effort: bool = False
 
-    def take(self, message: JointState) -> None:
+    def take(self, message: JointState, arrival: float) -> None:
+        self.arrivals.append(arrival)
         self.stamps.append(seconds(message.header.stamp))
-        self.arrivals.append(time.monotonic())
-        self.ages.append(time.time() - self.stamps[-1])
         self.effort |= is_measured(message.effort)
 
     @property
     def age(self) -> float:
-        """Median age of the joint states' stamps by this machine's clock [s]."""
-        return statistics.median(self.ages or [0.0])
+        """Median age of the joint states' stamps when they came [s]."""
+        return statistics.median(map(sub, self.arrivals, self.stamps)) if self.stamps else 0.0
 
     @property
     def off_the_clock(self) -> bool:
@@ -80,7 +78,11 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
     with Observer('doctor') as observer:
         node = observer.node
         _, (topic, command) = observer.find(listen, topics=(topic, command))
-        observer.node.create_subscription(JointState, topic, heard.take, _COUNTING)
+
+        def take(message: JointState) -> None:
+            heard.take(message, 1e-9 * observer.arrival)
+
+        node.create_subscription(JointState, topic, take, _COUNTING)
         observer.diagnostics()
         observer.wait(listen)
 
@@ -155,7 +157,7 @@ def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
     if simulated:
         said = f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true'
         yield 'clock', NOTE, said
-    elif heard.ages and simulator:
+    elif heard.stamps and simulator:
         speed = heard.rate / heard.stamped_rate if heard.stamped_rate else 0.0
         said = f'stamps are simulated time of {", ".join(simulator)}, which runs at {speed:.2f} '
         yield 'clock', GOOD, f'{said}of real time: {age:.2f} s behind the clock by now'
@@ -163,7 +165,7 @@ def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
         said = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
         yield 'clock', BAD, f'{said}, {fix}'
-    elif heard.ages:
+    elif heard.stamps:
         yield 'clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median'
 
 

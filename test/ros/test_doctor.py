@@ -10,6 +10,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli import doctor as machine
 from franka_dynamics.cli.main import main
@@ -51,7 +52,7 @@ def heard(count=300, rate=1000.0, start=None, effort=True):
     now = time.time()
     age = 1e-3 if start is None else now - start
     stamps = [now - age + k / rate for k in range(count)]
-    return system._Heard([k / rate for k in range(count)], [age] * count, stamps, effort)
+    return system._Heard([stamp + age for stamp in stamps], stamps, effort)
 
 
 # A node's own torques are not proposed as joint states.
@@ -126,6 +127,14 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
 )
 def test_settings_of_the_network_are_told(variables, level, text):
     assert any(one.level == level and text in one.text for one in machine.dds_settings(variables))
+
+
+def test_the_age_of_a_state_is_its_age_when_it_came():
+    what = heard(0)
+    message = JointState()
+    message.header.stamp.sec = 100
+    what.take(message, 100.005)  # whenever a reader looks
+    assert [said for _, _, said in clock(what)] == ['stamps are 5.0 ms old in the median']
 
 
 def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
