@@ -207,8 +207,8 @@ from franka_dynamics.ros.feedforward_node import FeedforwardNode
 
 rclpy.init()
 node = FeedforwardNode()
-assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS, node.refusal
-assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS, node.refusal
+assert node.trigger_configure() == TransitionCallbackReturn.SUCCESS
+assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
 arm = node.controller.description
 for step in range(3):
     message = JointState(name=arm.joint_names, position=arm.home.tolist(), velocity=[0.0] * 7)

@@ -97,7 +97,7 @@ class WrenchEstimator:
     def __init__(
         self, model: PinocchioModel, frame: int | str = FLANGE, offset: ArrayLike | None = None
     ) -> None:
-        self._model, self._frame = model, frame
+        self.model, self._frame = model, frame
         self._place = frame_index(frame, model.description)
         self._offset = np.zeros(3) if offset is None else np.asarray(offset, dtype=float)
         if self._offset.shape != (3,) or not (np.abs(self._offset) <= _FARTHEST).all():
@@ -111,10 +111,10 @@ class WrenchEstimator:
 
     def jacobian(self, q: Array) -> Array:
         """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""
-        jacobian = self._model.jacobian(q, self._frame)
+        jacobian = self.model.jacobian(q, self._frame)
         if not self._offset.any():
             return jacobian
-        arm = self._model.frames(q)[self._place][:3, :3] @ self._offset
+        arm = self.model.frames(q)[self._place][:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:

@@ -15,9 +15,9 @@ from . import COMMAND_TOPIC
 from .messages import (
     DESCRIPTION_QOS,
     HELD,
+    OVERRIDABLE,
     publisher_names,
     PUBLISHER_QOS,
-    qos_overriding_options,
     status_message,
     with_number,
 )
@@ -59,7 +59,7 @@ class CommandReceiver:
             COMMAND_TOPIC,
             with_number(self._on_torque),
             PUBLISHER_QOS,
-            qos_overriding_options=qos_overriding_options(),
+            qos_overriding_options=OVERRIDABLE,
         )
         self.note()
 

@@ -42,7 +42,6 @@ from ..simulation.step_log import read_steps
 
 NODE, _SIMULATOR = f'{SIMULATION}/feedforward', f'{SIMULATION}/simulator'
 _ARM = f'{_SIMULATOR}: {SIMULATED_ARM}'
-WALL, LOCKSTEP = 'wall', 'lockstep'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
 _MOST_RATE = 50.0
@@ -109,38 +108,37 @@ class DemoRun:
 Progress = Callable[[str, float], None]
 
 
-def run_session(
-    plan: DemoPlan, folder: Path, progress: Progress = lambda *_: None, pacing: str = WALL
-) -> DemoRun:
+def run_session(plan: DemoPlan, folder: Path, progress: Progress = lambda *_: None) -> DemoRun:
     """
     Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
 
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
-    session. `pacing` is WALL, or LOCKSTEP if the machine is known to be busy. Raises TooBusyError
-    if the machine is too slow even in lockstep. Raises DemoError if a process ends early or fails;
-    the message quotes or names its log.
+    session. Raises TooBusyError if the machine is too slow even in lockstep. Raises DemoError if a
+    process ends early or fails; the message quotes or names its log.
     """
     use_isolated_network()
     # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
     # for a processor.
     os.environ.setdefault(SWITCH, ON)
     load = os.getloadavg()[0]
-    too_busy = ''
-    if pacing == WALL:
-        try:
-            return _Session(plan, folder, progress, WALL, load).run()
-        except TooBusyError as error:
-            too_busy = str(error)
-    run = _Session(plan, folder, progress, LOCKSTEP, load).run()
-    return replace(run, rates=replace(run.rates, too_busy=too_busy))
+    try:
+        return _Session(plan, folder, progress, load).run()
+    except TooBusyError as error:
+        run = _Session(plan, folder, progress, load, lockstep=True).run()
+        return replace(run, rates=replace(run.rates, too_busy=str(error)))
 
 
 class _Session:
     def __init__(
-        self, plan: DemoPlan, folder: Path, progress: Progress, pacing: str, load: float
+        self,
+        plan: DemoPlan,
+        folder: Path,
+        progress: Progress,
+        load: float,
+        lockstep: bool = False,
     ) -> None:
-        self._plan, self._folder, self._pacing, self._load = plan, folder, pacing, load
+        self._plan, self._folder, self._load, self._lockstep = plan, folder, load, lockstep
         self._progress, self._doing = progress, ''
         self._planned: list[JointTrajectory] = []
         self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
@@ -163,7 +161,7 @@ class _Session:
         self._nodes.start_arm_and_node(
             {**arm, 'ideal': True, 'step_log': str(log)},
             {**arm, 'target': 'mujoco'},
-            1000.0 if self._pacing == LOCKSTEP else None,
+            1000.0 if self._lockstep else None,
         )
         client, motions = self._client, f'/{NODE}/feedforward_trajectory'
         client.diagnostics()
@@ -183,7 +181,7 @@ class _Session:
             int(command['stops']),
             (1e-6 * float(arm['round trip p50 [us]']), 1e-6 * float(arm['round trip p99 [us]'])),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
-            self._pacing == LOCKSTEP,
+            self._lockstep,
         )
         errors = tuple(
             f'{status.name}: {status.message}'
@@ -227,14 +225,14 @@ class _Session:
         except NodeClientError as error:
             arm, receiver = self._client.statuses()[_ARM], self._client.status(f'/{_SIMULATOR}')
             sentence = f'{error} {arm.name}: {arm.message}; {receiver and receiver.message}.'
-            raise (TooBusyError if self._pacing == WALL else DemoError)(sentence) from error
+            raise (DemoError if self._lockstep else TooBusyError)(sentence) from error
         self._until(text, lambda: len(self._planned) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
         """Raise an error if in real time too many steps had no new torque."""
         missed, steps = self._missed()
-        if self._pacing == WALL and missed > _MOST_MISSED * steps:
+        if not self._lockstep and missed > _MOST_MISSED * steps:
             raise TooBusyError(
                 f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
                 'new command'

@@ -27,8 +27,8 @@ from .messages import (
     doubles,
     JointStateReader,
     OtherJointsError,
+    OVERRIDABLE,
     PUBLISHER_QOS,
-    qos_overriding_options,
     STATE_QOS,
     with_number,
 )
@@ -72,7 +72,6 @@ class FeedforwardNode(LifecycleNode):
         super().__init__(NODE_NAME, **node_options)
         # The node logs what the core reports; without a handler Python would print it, too.
         logging.getLogger('franka_dynamics').addHandler(logging.NullHandler())
-        self.refusal = ''
         # The wait for robot_description ends when `should_stop`, which run_lifecycle sets, returns
         # True. While `cycles_go_on`, another thread than that of a transition runs the control
         # cycles, so that a transition can wait until the arm is braked.
@@ -99,7 +98,7 @@ class FeedforwardNode(LifecycleNode):
             Float64MultiArray,
             '~/command',
             PUBLISHER_QOS,
-            qos_overriding_options=qos_overriding_options(),
+            qos_overriding_options=OVERRIDABLE,
         )
         self._terms = TermPublishers(self)
         self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
@@ -112,7 +111,7 @@ class FeedforwardNode(LifecycleNode):
             STATE_QOS,
             raw=True,
             callback_group=states,
-            qos_overriding_options=qos_overriding_options(),
+            qos_overriding_options=OVERRIDABLE,
         ).topic_name
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self.create_subscription(
@@ -132,7 +131,6 @@ class FeedforwardNode(LifecycleNode):
         try:
             self._configure()
         except FrankaDynamicsError as error:
-            self.refusal = str(error)
             self.get_logger().error(f'not configured: {error}')
             return TransitionCallbackReturn.FAILURE
         except Exception:

@@ -16,7 +16,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 from numpy.typing import NDArray
 from rclpy._rclpy_pybind11 import RMWError
-from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -56,15 +56,9 @@ DESCRIPTION_QOS = QoSProfile(
 )
 
 
-def qos_overriding_options() -> QoSOverridingOptions:
-    """
-    Return options by which a parameter file may override depth and reliability.
-
-    The joint states and commands of feedforward node and simulated arm have these options, because
-    other nodes send or receive them. rclpy declares a parameter for each option of a topic.
-    """
-    return QoSOverridingOptions((QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY))
-
+# A parameter file may override history, depth and reliability of joint states and commands, which
+# other nodes send or receive. rclpy declares a parameter for each of the three.
+OVERRIDABLE = QoSOverridingOptions.with_default_policies()
 
 SIMULATED_ARM = 'Simulated arm'  # subject of a simulated arm's status
 HELD = 'held'  # key of a receiver's status whose value says whether the arm is held
@@ -333,16 +327,6 @@ _FORM = (
     'a trajectory needs joint_names and points, each with positions and time_from_start, as '
     '`franka-dynamics identify plan` writes them'
 )
-
-
-def read_trajectory(data: bytes) -> JointTrajectory:
-    """
-    Return the trajectory message that serialized bytes hold.
-
-    Raises ReferenceRefusedError if the bytes are no trajectory_msgs/JointTrajectory.
-    """
-    message: JointTrajectory = received(JointTrajectory, data, 'reference', ReferenceRefusedError)
-    return message
 
 
 def reference_of(message: JointTrajectory) -> TrajectoryRequest:

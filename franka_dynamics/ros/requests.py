@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
-from .messages import motion_message, PUBLISHER_QOS, read_trajectory, reference_of, REFERENCE_QOS
+from .messages import motion_message, PUBLISHER_QOS, received, reference_of, REFERENCE_QOS
 from .model_source import change_settings
 from .parameter_tables import live_table, settings_from, table
 from .parameters import check_changes, values
@@ -66,7 +66,7 @@ class Requests:
             return
         mark = self._diagnostics.refused = ''
         try:
-            message = read_trajectory(data)
+            message = received(JointTrajectory, data, 'reference', ReferenceRefusedError)
             # A joint trajectory needs no frame, so the sender may use frame_id to mark a
             # trajectory and recognise the reports about it.
             mark = message.header.frame_id[:_MOST_MARK]

@@ -23,8 +23,8 @@ from . import SIMULATION
 from .command_receiver import CommandReceiver
 from .diagnostics import Durations, StatusPublisher
 from .messages import (
+    OVERRIDABLE,
     PUBLISHER_QOS,
-    qos_overriding_options,
     SIMULATED_ARM,
     stamp_from_seconds,
     state_message,
@@ -90,7 +90,7 @@ class SimulatorNode(Node):
             JointState,
             'joint_states',
             PUBLISHER_QOS,
-            qos_overriding_options=qos_overriding_options(),
+            qos_overriding_options=OVERRIDABLE,
         )
         self._clock_publisher = None
         if parameters['publish_clock']:

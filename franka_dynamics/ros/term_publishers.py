@@ -87,7 +87,7 @@ class TermPublishers:
         such frame; SettingsError if `tool_center` is not three numbers within 10 m.
         """
         self._controller, self.frame, self._center = controller, frame, tool_center
-        self._estimator_of(self.model)
+        self._estimator = WrenchEstimator(self.model, frame, tool_center)
         names = list(controller.description.joint_names)
         self._frame_index = frame_index(frame, controller.description)
         self._base_frame = base_frame_id(names[0])
@@ -98,10 +98,6 @@ class TermPublishers:
         }
         self._failed.clear()
         self.refresh()
-
-    def _estimator_of(self, model: PinocchioModel) -> None:
-        self._estimator = WrenchEstimator(model, self.frame, self._center)
-        self._estimated = model
 
     @property
     def model(self) -> PinocchioModel:
@@ -148,8 +144,8 @@ class TermPublishers:
 
     def wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""
-        if self._estimated is not self.model:
-            self._estimator_of(self.model)
+        if self._estimator.model is not self.model:  # a payload was put on
+            self._estimator = WrenchEstimator(self.model, self.frame, self._center)
         torque = self.torque()
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
         return None if torque is None else self._estimator.estimate(q, torque)

@@ -34,7 +34,7 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
     results, end, monkeypatch, tmp_path
 ):
     ran, session = [], Mock(side_effect=results)
-    monkeypatch.setattr(demo._Session, 'run', lambda one: ran.append(one._pacing) or session())
+    monkeypatch.setattr(demo._Session, 'run', lambda one: ran.append(one._lockstep) or session())
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     plan = demo.DemoPlan(load('fer'), {})
     if end is None:
@@ -42,7 +42,7 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
     else:
         with pytest.raises(end):
             demo.run_session(plan, tmp_path)
-    assert ran == ['wall', 'lockstep'][: len(results)]
+    assert ran == [False, True][: len(results)]
 
 
 def test_a_signal_ends_the_demonstration_in_one_sentence(tmp_path):

@@ -103,22 +103,22 @@ def test_an_unforeseen_exception_in_configure_is_logged(monkeypatch, capfd):
     assert 'ZeroDivisionError' in ''.join(capfd.readouterr())
 
 
-def test_no_node_starts_if_its_two_models_differ(make_node, monkeypatch):
+def test_no_node_starts_if_its_two_models_differ(make_node, monkeypatch, capfd):
     # No two recursions agree to less than rounding.
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.TOLERANCE', 1e-20)
     node = make_node(RecordingNode)
     assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
-    assert 'The models of fr3' in node.refusal
+    assert 'not configured: The models of fr3' in capfd.readouterr().err
 
 
-def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make_node):
+def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make_node, capfd):
     node = make_node(RecordingNode)
     before = node.get_parameter('frame')
     assert node.trigger_configure() is TransitionCallbackReturn.SUCCESS
     assert node.set_parameters([Parameter('frame', value='99')])[0].successful
     for _ in range(2):
         assert node.trigger_activate() is TransitionCallbackReturn.FAILURE
-        assert 'There is no frame 99' in node.refusal
+        assert 'not configured: There is no frame 99' in capfd.readouterr().err
     assert node.set_parameters([before])[0].successful
     assert node.trigger_activate() is TransitionCallbackReturn.SUCCESS
     node.command()

@@ -17,8 +17,8 @@ from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
 from franka_dynamics.ros.messages import (
     JointStateReader,
-    read_trajectory,
     read_trajectory_file,
+    received,
     reference_of,
     request_of,
 )
@@ -73,6 +73,11 @@ def test_efforts_that_are_all_zero_or_no_numbers_are_nobodys_measurement(effort,
 FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
 
+def reference(data):
+    """Return the trajectory in bytes, as the node reads it."""
+    return received(JointTrajectory, data, 'reference', ReferenceRefusedError)
+
+
 def trajectory(joints, count, fields):
     rng = np.random.default_rng(joints)
     made = JointTrajectory(joint_names=[f'joint{k}' for k in range(joints)])
@@ -91,7 +96,7 @@ def trajectory(joints, count, fields):
 @pytest.mark.parametrize(('joints', 'count'), [(1, 1), (2, 6), (7, 2), (8, 3), (9, 5)])
 def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
     original = trajectory(joints, count, {'positions', *fields})
-    request = request_of(read_trajectory(bytes(serialize_message(original))))
+    request = request_of(reference(bytes(serialize_message(original))))
     assert request.joint_names == tuple(original.joint_names)
     assert request.start == 3 + 4e-9
     np.testing.assert_array_equal(request.times, [k + 1e-9 * (7 * k) for k in range(count)])
@@ -157,7 +162,7 @@ def test_any_bytes_as_a_joint_state_are_read_or_refused():
 def test_any_bytes_as_a_trajectory_are_read_or_refused():
     for data in mutations(bytes(serialize_message(trajectory(7, 3, FIELDS[:2])))):
         try:
-            request = reference_of(read_trajectory(data))
+            request = reference_of(reference(data))
         except ReferenceRefusedError as error:
             assert len(str(error)) < LONGEST_SENTENCE, data
         else:
