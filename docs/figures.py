@@ -102,7 +102,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/reference/reliability.md': [
             (
                 'at most {} times within {} s',
-                (core.MOST_RESTARTS, core.RESTART_WINDOW_S),
+                (state_check.MOST_RESTARTS, state_check.RESTART_WINDOW_S),
             ),
             ('positions more than {} rad beyond the limits', (state_check.POSITION_SLACK,)),
             ('an effort of more than {} times the limit', (state_check.EFFORT_SLACK,)),
@@ -136,7 +136,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (braking.FASTER, braking.HELD_J),
             ),
             ('ramps at {} N m/s', (limits.MOST_RATE,)),
-            ('more than {} stops within a minute', (core.MOST_RESTARTS,)),
+            ('more than {} stops within a minute', (state_check.MOST_RESTARTS,)),
             ('after {} good states in a row', (core.GOOD_STATES,)),
         ],
         'docs/reference/receivers.md': [

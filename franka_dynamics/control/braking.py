@@ -76,6 +76,7 @@ class Brake:
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(unexplained), 0
         self._at: Array | None = None  # where the gains pull to
+        self._given_kp = np.zeros_like(unexplained)
         self.limited = np.zeros(len(unexplained), dtype=bool)
         # Share of braking that kd alone does, kp, and torque that the gains bear.
         self._own = self._kp = self._bearable = np.zeros_like(unexplained)
@@ -104,6 +105,9 @@ class Brake:
         mass = terms.true.mass_matrix(q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
         kp, kd = gains or (np.zeros_like(q), np.zeros_like(q))
+        changed = self._at is not None and not np.array_equal(kp, self._given_kp)
+        carried = self._pull(q) + self._compensated() if changed else None
+        self._given_kp = kp
         duration = max(TIME_CONSTANT_S, AGES * age)
         if self._at is None:
             self._own = np.minimum(1.0, kd * duration / mass.diagonal())
@@ -113,6 +117,8 @@ class Brake:
         along = np.maximum(0.0, 1.0 - np.abs(dq) / SLOW)
         share = np.where(self.held * dq > 0.0, along, 1.0)
         compensated = self._compensated()
+        if carried is not None:  # other gains give a held arm the same torque
+            self._at = q + self._turned(carried - compensated)
         here = q + self._turned(share * (self.held - compensated))  # the gains bear their part
         if self._at is None:
             self._at = here
@@ -122,7 +128,7 @@ class Brake:
             self._at = np.where(self.limited, here, self._at)
         wanted = (self._own - 1.0) / duration * dq
         wanted = np.clip(wanted, -MOST_ACCELERATION, MOST_ACCELERATION)
-        return mass @ wanted + share * compensated + self._kp * (self._at - q) - kd * dq
+        return mass @ wanted + share * compensated + self._pull(q) - kd * dq
 
     def change_load(self, more: Array) -> None:
         """Give a held arm the same torque, after g(q) grew by `more`, (n,) [N m]."""
@@ -133,6 +139,9 @@ class Brake:
 
     def _compensated(self) -> Array:
         return self.held - np.clip(self.held, -self._bearable, self._bearable)
+
+    def _pull(self, q: Array) -> Array:
+        return np.zeros_like(q) if self._at is None else self._kp * (self._at - q)
 
     def _turned(self, torque: Array) -> Array:
         """Return how far the gains turn under a torque that they bear, (n,) [rad]."""

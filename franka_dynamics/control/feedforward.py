@@ -40,7 +40,6 @@ import logging
 import math
 from pathlib import Path
 import threading
-from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,8 +57,7 @@ from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
 from .unexplained_torque import UnexplainedTorque
 from ..arm import ArmDescription
-from ..arrays import checked
-from ..errors import JointVectorError, NotStartedError, ReferenceRefusedError, SettingsError
+from ..errors import NotStartedError, ReferenceRefusedError, SettingsError
 from ..typing import Array
 from ..urdf.source import described
 
@@ -125,16 +123,7 @@ FOLLOWED_S = 0.05
 # A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
 # torque then begins there. If a joint has moved by more than SHIFTED [rad or m], it acts no more.
 SHIFTED = 0.1
-# `change` refuses gains that would swing with states PERIOD_MARGIN times as far apart as now, so
-# that the period measured later, which varies a little, does not refuse or brake them.
-PERIOD_MARGIN = 1.05
-# Running gains bear somewhat older states, because friction damps, too. The arm is braked if they
-# would swing even with states TOO_OLD times younger and more frequent. Chosen on FER and FR3 with
-# states 5 to 40 ms old and on draw 10 of benchmarks/told_wrong.py, judged on draw 14.
-TOO_OLD = 2.0
 CLEARING = 'clear the fault by start()'  # how a status says it
-# States lost more than MOST_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
-MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 
 
 class Status(NamedTuple):
@@ -193,8 +182,6 @@ class Feedforward:
         self.description = arm = described(arm)
         if soft_gains is not None:
             settings = dict(zip(('kp', 'kd'), weak_gains(arm, soft_gains))) | settings
-        if not 0.5e-3 <= period <= 0.01:
-            raise SettingsError(f'period is {period:g} s; it must be within 0.0005 and 0.01 s.')
         self.limits, self._applied_when_silent = limits or Limits(), applied_when_silent
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._speed = arm.limit('effort'), SpeedLimit(arm)
@@ -209,9 +196,6 @@ class Feedforward:
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
-        self.faulty = False  # whether a fault is latched, until `start`
-        self._hold = False  # whether the arm is to be held until `start`, also after lost states
-        self._to_zero = False  # whether the torque goes to zero: the receiver is not the target
         self._final = False  # whether `start` does not clear the fault
         self._first_reason = ''  # what ended torques first
         self._ramp = Ramp()  # of the torque after a start or a change of the law
@@ -234,17 +218,17 @@ class Feedforward:
             self.latest: StateTerms | None = None
             self.trouble = 'no joint state has come yet'
             if not self._final:
-                self.faulty = self._to_zero = False
+                self.faulty = False  # whether a fault is latched, until `start`
+                self._to_zero = False  # whether the torque goes to zero: the receiver is another
                 if self._wanted:
                     self.why = self.trouble
-            self._hold = False
+            self._hold = False  # whether the arm is to be held until `start`
             self._waited = 0  # states while silent though the user wants torques
             self._sent = deque[Array]()
             # Whether the target of the last torque added gravity, and where the arm was then.
             self._ended_with = False, self.zero
-            self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)  # when states were lost [s]
+            self.states.reset()
             self._forget()
-            self.states.q = None
             self.law.terms.restart()
 
     def _forget(self) -> None:
@@ -252,8 +236,6 @@ class Feedforward:
         self.states.forget()
         self.unexplained.forget()
         self._good = 0  # number of usable states in a row
-        # When the last state came: by the clock of `now`, by that of stamps, by this computer's.
-        self._arrived = 0.0, 0.0, 0.0
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
         # Sent torques, enough to find the one that acted when an old state was measured. The last
         # one acts now, if there is one.
@@ -272,14 +254,12 @@ class Feedforward:
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            wrong = self.unexplained.found_beyond(self.unexplained.narrow) if held else ''
-            if held and not wrong:
-                wrong = self.law.swings(self.states.period, self.states.median_age)
-            if wrong:
-                raise NotStartedError(f'Not started: {wrong}. Correct that, or stop.')
+            not_yet = self._not_yet() if held else ''
+            if not_yet:
+                raise NotStartedError(f'Not started: {not_yet}. Correct that, or stop.')
             self._wanted = True
             self.faulty = self._hold = self._to_zero = False
-            self._lost_at.clear()
+            self.states.forget_losses()
             self.counts.clear()
             self.largest_share[:] = self.unexplained.largest[:] = 0.0
             if held:
@@ -324,9 +304,10 @@ class Feedforward:
         while True:
             before, law = self.law, self.prepare(**settings)
             with self._lock:
-                if self.law is before and not self._not_now(law):
+                if self.law is before:  # else another thread has changed settings meanwhile
+                    self._require_usable_now(law)
                     used = self._ramp.in_use(before)
-                    if self._pulled(law).any() or ((law.kp > 0.0) & (used.kp == 0.0)).any():
+                    if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                         self.reference.hold(None)  # a person may have guided the arm away
                     self.law = law
                     self._ramp.change(before)
@@ -334,51 +315,41 @@ class Feedforward:
                     more = self.unexplained.use(law.terms, self.latest, loaded=loaded)
                     self._brake.change_load(more)
                     return
-            # Another thread has changed settings or state meanwhile, so the law is made again.
 
     def prepare(self, **settings: Any) -> ControlLaw:
         """Return the law of changed settings, without using it; raises as `change`."""
         law = self._made(self.law.settings.changed(**settings))
-        not_now = self._not_now(law)
-        if not_now:
-            raise SettingsError(not_now)
+        self._require_usable_now(law)
         return law
 
-    def _not_now(self, law: ControlLaw) -> str:
-        """Return why a law that can be used cannot be used now, or ''."""
+    def _require_usable_now(self, law: ControlLaw) -> None:
+        """Raise SettingsError if the present state does not allow a law that can be used."""
         before, after = self.settings.target, law.settings.target
         if self.state is State.RUNNING and self._trial is not None:
-            return 'The joints are still being tried; change settings once they have been.'
+            raise SettingsError('The joints are still being tried; change settings afterwards.')
         if self.state is not State.SILENT and before != after:
-            return (
+            raise SettingsError(
                 f'target is {before} and cannot become {after} while torques are sent; stop, '
                 'change target, and start again.'
             )
         pulled = self._pulled(law)
         if pulled.any() and self.reference.active:
-            return (
+            raise SettingsError(
                 f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
                 f'than {MOST_START_DISTANCE:g} rad from the motion that is followed: it would be '
                 'pulled there. End the motion first, by one without points.'
             )
-        return ''
 
     def _pulled(self, law: ControlLaw) -> Array:
         """Return at which joints, (n,), kp grows by a law though the reference is far away."""
-        motion, q = self.reference.motion, self.states.q
-        grows = law.kp > self._ramp.in_use(self.law).kp
-        if motion is None or q is None or not grows.any():
-            return np.zeros_like(grows)
-        desired = motion.at(self.states.stamp or 0.0).q
-        return np.asarray(grows & (np.abs(desired - q) > MOST_START_DISTANCE))
+        far = self.reference.distance(self.states.q) > MOST_START_DISTANCE
+        return np.asarray(far & (law.kp > self._ramp.in_use(self.law).kp))
 
     def _made(self, settings: Settings) -> ControlLaw:
         # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
         as_given = self._applied_when_silent and settings.target == 'mujoco'
         law = ControlLaw(self.description, settings, as_given=as_given)
-        swings = law.swings(PERIOD_MARGIN * self.states.period, self.states.median_age)
-        if swings:
-            raise SettingsError(f'{swings}.')
+        law.require_calm(self.states.period, self.states.median_age)
         return law
 
     def follow(
@@ -470,12 +441,8 @@ class Feedforward:
         positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how old it
         is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
-        n, wrong_shape = self.zero.shape, JointVectorError
-        q = checked(q, n, 'q', wrong_shape, finite=False)
-        dq = checked(dq, n, 'dq', wrong_shape, finite=False)
-        given = None if effort is None else checked(effort, n, 'effort', wrong_shape, finite=False)
+        q, dq, measured = self.states.vectors(q, dq, effort)
         time, age = float(time), None if age is None or np.isnan(age) else float(age)
-        measured = None if given is None or np.isnan(given).all() else given
         with self._lock:
             waits = self.state is State.SILENT and (self.enabled or self.faulty)
             self._waited = self._waited + 1 if waits else 0
@@ -485,15 +452,11 @@ class Feedforward:
             if order == 'late':  # it is dropped; the last state counts
                 if waits and self.enabled:
                     self.why = f'the time of joint states does not go on ({time:g} s again)'
-                by_now, by_stamps, here = self._arrived
-                silence = None if age is None else time + age - by_stamps  # in simulated time
-                if now is None:
-                    now = by_now + (monotonic() - here if silence is None else silence)
-                return self.tick(now, silence)
+                return self.tick(*self.states.since(time, age, now))
             now = time if now is None else now
             if order == 'set back':
-                if now < self._arrived[0]:
-                    self._lost_at.clear()  # how long ago that was is not known any more
+                if now < self.states.arrival:
+                    self.states.forget_losses()  # how long ago they were is not known any more
                 torque = self.lose('the clock of the joint states was set back', now)
                 self._forget()
                 return torque
@@ -503,8 +466,7 @@ class Feedforward:
                     self.states.refuse_degrees(q)
                 self.latest = None
                 return self.lose(wrong, now, faulty=faulty)
-            wrong, faulty = self.states.take(time, q, dq, age)
-            self._arrived = now, time + (age or 0.0), monotonic()
+            wrong, faulty = self.states.take(time, q, dq, age, now)
             reference, terms = self.reference.at(time), self.law.terms
             if terms.friction is not None:
                 terms.friction.follow(time, q)
@@ -534,7 +496,7 @@ class Feedforward:
         """
         with self._lock:
             patience = self.states.patience(by_stamps=silence is not None)
-            silence = now - self._arrived[0] if silence is None else silence
+            silence = now - self.states.arrival if silence is None else silence
             if self.state in ACTIVE and not silence <= patience:  # NaN is no sign of states
                 return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
             return self._stopping_or_last(now, silence)
@@ -552,12 +514,9 @@ class Feedforward:
             self.counts['unusable states'] += 1
             if self.state in ACTIVE:
                 self.counts['stops'] += 1
-                self._lost_at.append(now)
-                often = len(self._lost_at) > MOST_RESTARTS
-                if often and now - self._lost_at[0] < RESTART_WINDOW_S:
-                    why = f'stopped {len(self._lost_at)} times within a minute: {why}'
-                    faulty = True
-                self._give_up(why, faulty=faulty)
+                too_often = self.states.lost(now)
+                faulty = faulty or bool(too_often)
+                self._give_up(too_often + why, faulty=faulty)
             elif faulty and not self.faulty:
                 self.why, self.faulty = self._with_reason(why), True
             elif self.state is State.SILENT and self.enabled:
@@ -581,7 +540,9 @@ class Feedforward:
         elif self.enabled:
             not_yet = self._not_yet()
             if not not_yet:
-                self._begin(state)
+                self._take_up(state)
+                self.unexplained.begin(state.stamp)
+                self._run(Event.BEGIN)
             elif self.state is State.SILENT:  # else the reason of the stop stays
                 self.why = not_yet
 
@@ -599,19 +560,13 @@ class Feedforward:
         swings = self.law.swings(self.states.period, age)
         if swings:
             return swings
-        if not self.unexplained.measured:
-            return ''
         # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
         motor_brakes = self.unexplained.idle or self.limits.held_until_commanded
-        if motor_brakes and not self.law.terms.adds_gravity:
+        unknown = motor_brakes and not self.law.terms.adds_gravity
+        if self.state is not State.HOLDING and (unknown or not self.unexplained.measured):
             return ''
         return self.unexplained.found_beyond(self.unexplained.narrow)
-
-    def _begin(self, state: StateTerms) -> None:
-        self._take_up(state)
-        self.unexplained.begin(state.stamp)
-        self._run(Event.BEGIN)
 
     def _take_up(self, state: StateTerms) -> None:
         """
@@ -671,11 +626,9 @@ class Feedforward:
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
-        terms, brake, unexplained = self.law.terms, self._brake, self.unexplained.beyond_command
-        gains = self.law.kp, self.law.kd
-        slowed = brake.torque(
-            state, terms, unexplained, self.states.elapsed, self.states.age, gains
-        )
+        terms, brake, age = self.law.terms, self._brake, self.states.age
+        unexplained, gains = self.unexplained.beyond_command, (self.law.kp, self.law.kd)
+        slowed = brake.torque(state, terms, unexplained, self.states.elapsed, age, gains)
         if brake.driven:
             self._give_up(brake.driven, faulty=True, event=Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
@@ -744,5 +697,4 @@ class Feedforward:
         unexplained = self.unexplained.lasting(state, self.torque, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
         period, age = self.states.period, self.states.median_age
-        old = self.law.swings(period / TOO_OLD, age / TOO_OLD) and self.law.swings(period, age)
-        return unexplained or too_fast or old
+        return unexplained or too_fast or self.law.swings_much(period, age)

@@ -111,6 +111,13 @@ class Reference:
         """Whether a motion is followed or waits to begin."""
         return bool(self._followed)
 
+    def distance(self, q: Array | None) -> Array:
+        """Return how far a position q is from the one desired now, (n,) [rad or m]; 0 if none."""
+        motion, stamp = self.motion, self._stamp
+        if motion is None or stamp is None or q is None:
+            return np.zeros(self._arm.n)
+        return np.abs(motion.at(stamp).q - q)
+
     def at(self, stamp: float) -> ReferencePoint | None:
         """Return the desired state at the stamp of a joint state [s]; None if there is none."""
         with self._lock:

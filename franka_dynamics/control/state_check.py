@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
-from ..errors import JointVectorError
+from ..arrays import checked
+from ..errors import JointVectorError, SettingsError
 from ..typing import Array
 
 # A position may be POSITION_SLACK [rad] beyond its limit, a velocity SPEED_SLACK times its limit,
@@ -32,6 +35,10 @@ _IMPOSSIBLE = (
     'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
     'has a measured effort of {:.4g} N m; check the unit in which its driver gives efforts',
 )
+# Range of the time between two states that a caller may state [s].
+SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.5e-3, 0.01
+# States lost more than MOST_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
+MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 WINDOW = 20  # number of latest states whose median period and age are taken
 
 
@@ -62,7 +69,8 @@ class StateCheck:
     """
     Judges the joint states of one arm, one after the other; `limits` says what is asked of them.
 
-    `period` is the time between two states that is assumed until some have come [s].
+    `period` is the time between two states that is assumed until some have come [s]. Raises
+    SettingsError if it is out of range.
 
     Attributes
     ----------
@@ -72,10 +80,17 @@ class StateCheck:
         Its position [rad] and velocity [rad/s]; None and zero if no possible state has come.
     elapsed, age : float
         Time between it and the one before, and its age [s].
+    arrival : float
+        When it came, by the clock of `now` [s].
 
     """
 
     def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
+        if not SHORTEST_PERIOD_S <= period <= LONGEST_PERIOD_S:
+            raise SettingsError(
+                f'period is {period:g} s; it must be within {SHORTEST_PERIOD_S:g} and '
+                f'{LONGEST_PERIOD_S:g} s.'
+            )
         self._limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
         most = np.concatenate((SPEED_SLACK * self._velocity, EFFORT_SLACK * arm.limit('effort')))
@@ -83,17 +98,51 @@ class StateCheck:
         self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
         self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))
         self.dq = self._zero = np.zeros(arm.n)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all joint states, and when states were lost."""
         self.q: Array | None = None
+        self.forget_losses()
         self.forget()
 
     def forget(self) -> None:
         """Forget all joint states but the last position."""
         self.stamp: float | None = None
         self._drift = self._zero
-        self.elapsed = self.age = 0.0
+        self.elapsed = self.age = self.arrival = 0.0
+        # When the latest state came, by the clock of stamps and by this computer's [s].
+        self._came = 0.0, 0.0
         self._behind = 0
         self._periods = deque[float](maxlen=WINDOW)
         self._ages = deque[float](maxlen=WINDOW)
+
+    def forget_losses(self) -> None:
+        """Forget when states were lost."""
+        self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
+
+    def lost(self, now: float) -> str:
+        """Note that states are lost at a time [s]; return that it is too often, or ''."""
+        self._lost_at.append(now)
+        often = len(self._lost_at) > MOST_RESTARTS
+        if not (often and now - self._lost_at[0] < RESTART_WINDOW_S):
+            return ''
+        return f'stopped {len(self._lost_at)} times within a minute: '
+
+    def since(
+        self, stamp: float, age: float | None, now: float | None
+    ) -> tuple[float, float | None]:
+        """
+        Return the present time, and the time without a new state as `tick` takes it [s].
+
+        `stamp` and `age` are those of a late state; without its age the clock of `now` counts,
+        and if `now` is None this computer's.
+        """
+        by_stamps, here = self._came
+        silence = None if age is None else stamp + age - by_stamps  # in simulated time
+        if now is None:
+            now = self.arrival + (monotonic() - here if silence is None else silence)
+        return now, silence
 
     def forget_drift(self) -> None:
         """Take position and integrated velocity for equal, as after a state is missing."""
@@ -125,6 +174,18 @@ class StateCheck:
     def late(self) -> int:
         """Number of states, in the time between the last two, by which the latest is old."""
         return round(self.age / self.elapsed) if self.elapsed > 0.0 else 0
+
+    def vectors(
+        self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None
+    ) -> tuple[Array, Array, Array | None]:
+        """Return a state as arrays (n,), or raise JointVectorError; an effort of NaN is none."""
+        shape, error = self._zero.shape, JointVectorError
+        q = checked(q, shape, 'q', error, finite=False)
+        dq = checked(dq, shape, 'dq', error, finite=False)
+        if effort is None:
+            return q, dq, None
+        measured = checked(effort, shape, 'effort', error, finite=False)
+        return q, dq, None if np.isnan(measured).all() else measured
 
     def order(self, stamp: float) -> str:
         """Return 'late' for a state no newer than the last, 'set back' if the clock was; or ''."""
@@ -162,12 +223,15 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def take(self, stamp: float, q: Array, dq: Array, age: float | None) -> tuple[str, bool]:
+    def take(
+        self, stamp: float, q: Array, dq: Array, age: float | None, now: float
+    ) -> tuple[str, bool]:
         """
         Note a possible state; return why it cannot be used, or '', and whether that is a fault.
 
-        `stamp` and `age` are in seconds.
+        `stamp`, `age` and the time of arrival `now` are in seconds.
         """
+        self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
         late = self._untimely(stamp, age)
         leaps = '' if late else self._leaps(q, dq)
         self.q, self.dq = q, dq

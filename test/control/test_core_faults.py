@@ -286,6 +286,22 @@ def test_a_held_arm_that_is_pushed_stays_held():
     assert fastest[True, 30.0] < 0.5 * fastest[False, 30.0]
 
 
+@pytest.mark.parametrize('gains', [{}, {'kp': (60.0,) * 7, 'kd': (10.0,) * 4 + (2.0,) * 3}])
+def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains):
+    firm = {'kp': (500.0,) * 4 + (100.0, 50.0, 20.0), 'kd': (40.0,) * 4 + (4.0, 4.0, 1.0)}
+    loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
+    loop.arm.carry(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
+    loop.run(1.0)
+    loop.controller.stop('test', hold=True)
+    loop.run(1.0)
+    loop.fastest = 0.0
+    for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
+        loop.controller.change(**changed)
+        loop.run(0.5)
+    assert loop.controller.state is State.HOLDING
+    assert loop.fastest < 0.02  # [rad/s]; a step of the torque moves it at 0.4 to 1.2
+
+
 def test_holding_that_drives_the_arm_is_given_up():
     # Brakes hold the arm while the reversed torque is found and the arm counts as held at rest.
     loop = reverse(Loop(MUJOCO, description=FR3, friction=True), 3).run(0.3)

@@ -17,12 +17,11 @@ from franka_dynamics.control.feedforward import (
     Feedforward,
     GOOD_STATES,
     Limits,
-    MOST_RESTARTS,
     State,
     TRANSITIONS,
 )
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_check import _median, ALL_BEHIND
+from franka_dynamics.control.state_check import _median, ALL_BEHIND, MOST_RESTARTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -319,7 +318,7 @@ def test_more_stops_than_allowed_within_a_minute_are_a_fault():
 def clock(monkeypatch):
     """Return this computer's time as the core reads it, a list of one number [s]."""
     now = [0.0]
-    monkeypatch.setattr('franka_dynamics.control.feedforward.monotonic', lambda: now[0])
+    monkeypatch.setattr('franka_dynamics.control.state_check.monotonic', lambda: now[0])
     return now
 
 

@@ -204,8 +204,7 @@ def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
     simulated, state, commanding
 ):
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
-    arrived, *clocks = node.controller._arrived
-    node.controller._arrived = (arrived - 20.0, *clocks)  # as after a pause of 20 s
+    node.controller.states.arrival -= 20.0  # as after a pause of 20 s
     node._got_state = True  # one look is left out after a state, and no more
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
