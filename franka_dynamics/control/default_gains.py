@@ -1,16 +1,16 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Weak gains for an arm without another feedback controller.
+Gains for an arm without another feedback controller.
 
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
-are some milliseconds old. The gravity torque of an old state is destabilising as well: under the
-constant torque that balances gravity at a Franka's home pose, the arm accelerates away from this
-pose with 31 to 34 rad/s^2 per radian. Therefore no proportional-derivative feedback is stable with
-states older than sqrt(2 / 31) = 0.25 s. With `default_gains` all Franka arms, with and without a
-hand, are stable at home with states 0.1 s old, or with states every 0.21 s, between which the
-torque is held. With the rated load gravity makes the arms diverge faster, and the arms are stable
-with torques held for 0.17 s.
+are some milliseconds old, or when a torque is held because none comes. The gravity torque of an
+old state is destabilising as well: under the constant torque that balances gravity at a Franka's
+home pose, the arm accelerates away from this pose with 31 to 34 rad/s^2 per radian. Therefore no
+proportional-derivative feedback is stable with states older than sqrt(2 / 31) = 0.25 s. With
+`default_gains` all Franka arms, with and without a hand, are stable at home with torques held as
+long as stated, or with states 0.4 times as old. With the rated load gravity makes the arms diverge
+faster; then 0.8 times that long is stable.
 """
 
 from __future__ import annotations
@@ -21,27 +21,29 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# kd = RATE m and kp = RATIO kd, with m = 1 / (M^-1)_ii the effective inertia of each joint at home
-# while the other joints are free. With a RATE of 4 1/s the arms are stable with torques held for
-# up to 0.21 s, longer than with any other RATE: 0.18 s with 5 1/s, 0.15 s with 6 1/s.
-RATE, RATIO = 4.0, 1.5  # [1/s]
+# Gains for torques held for T have kd = r m and kp = 0.375 r kd with a rate r = HELD_RATE / T and
+# m = 1 / (M^-1)_ii, the effective inertia of each joint at home while the other joints are free.
+# With T = 0.21 s, r is 4 1/s; with 5 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
+HELD_RATE, STIFFNESS_RATIO = 0.84, 0.375
+LONGEST_HELD_S = 0.21
 # Upper bounds of kp and kd from `weak_gains` as fractions of the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
 _STIFFNESS, _DAMPING = 0.7, 0.07
 
 
-def default_gains(arm: ArmDescription) -> tuple[Array, Array]:
+def default_gains(arm: ArmDescription, held: float = LONGEST_HELD_S) -> tuple[Array, Array]:
     """
-    Return weak gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
+    Return gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
 
-    The gains are in proportion to the inertia that each joint has at the arm's home pose while the
-    other joints are free. With the default gains a single joint has a damping ratio of 0.82, and
-    its tracking error decays at RATE / 2 [1/s]. They hold an arm; on simulated arms with friction
-    and inertias 10 % off they follow motions at 90 % of the limits with errors of 0.2 to 0.8 rad.
-    With 4 times the RATE the errors are 0.2 rad, but states 0.05 s old are unstable.
+    They are stable with torques held for `held` [s], but for at most LONGEST_HELD_S, and as firm
+    as that allows. They are in proportion to the inertia that each joint has at the arm's home
+    pose while the other joints are free: a single joint has a damping ratio of 0.82. On simulated
+    arms with friction and inertias 10 % off they follow motions at 90 % of the limits with errors
+    of up to 1.1 rad at the wrist if torques may be held for 0.21 s, and of 0.4 rad for 0.05 s.
     """
-    kd = RATE * _inertia_at_home(arm)
-    return RATIO * kd, kd
+    rate = HELD_RATE / min(held, LONGEST_HELD_S)
+    kd = rate * _inertia_at_home(arm)
+    return STIFFNESS_RATIO * rate * kd, kd
 
 
 def weak_gains(

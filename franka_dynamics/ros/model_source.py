@@ -30,6 +30,7 @@ from .parameter_tables import (
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
+from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.feedforward import Feedforward, Limits
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
@@ -138,8 +139,11 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     """Set kp and kd, and log them, if all are zero and default_gains is true."""
     if not parameters['default_gains'] or any(parameters['kp']) or any(parameters['kd']):
         return
-    payload = settings_from(parameters).payload_inertia()
-    gains = default_gains(description.with_payload(payload))
+    settings = settings_from(parameters)
+    held = max(COMMAND_TIMEOUT_S, parameters['state_timeout'])
+    if settings.target == 'mujoco':
+        held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
+    gains = default_gains(description.with_payload(settings.payload_inertia()), held)
     given = {
         name: [float(f'{value:.4g}') for value in rows] for name, rows in zip(('kp', 'kd'), gains)
     }

@@ -8,7 +8,12 @@ from scipy.linalg import expm
 import yaml
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.default_gains import default_gains, RATE, weak_gains
+from franka_dynamics.control.default_gains import (
+    default_gains,
+    HELD_RATE,
+    LONGEST_HELD_S,
+    weak_gains,
+)
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -81,7 +86,19 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     kd, model = default_gains(arm)[1], NewtonEulerModel(arm, (0.0, 0.0, 0.0))
     # The torque of each joint alone at 1 rad/s
     ddq = [model.forward_dynamics(arm.home, np.zeros(7), torque) for torque in -np.diag(kd)]
-    np.testing.assert_allclose(np.diag(ddq), -RATE, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(ddq), -HELD_RATE / LONGEST_HELD_S, rtol=1e-12)
+
+
+@pytest.mark.parametrize(('name', 'hand'), ARMS)
+@pytest.mark.parametrize('held', [0.05, 0.1])
+def test_firmer_gains_bear_torques_held_as_long_as_stated(held, name, hand):
+    arm = load(name, hand=hand)
+    model, home, gains = NewtonEulerModel(arm), arm.home_pose, default_gains(arm, held)
+    linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
+    for share in (0.1, 0.5, 1.0):
+        assert hold_radius(linear, *gains, share * held) < 1.0
+    assert hold_radius(linear, *gains, 0.1 * held, 0.4 * held) < 1.0
+    assert hold_radius(linear, *gains, 1.5 * held) > 1.0
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'fr3v2'])
