@@ -29,6 +29,7 @@ from franka_dynamics.arm.friction import ViscousCoulombFriction
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, Limits, State
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
@@ -77,7 +78,8 @@ class Situation:
 def gains_of(arm: ArmDescription, name: str) -> dict[str, Any]:
     """Return kp and kd by name."""
     if name == 'default':
-        return dict(zip(('kp', 'kd'), (tuple(gain) for gain in default_gains(arm))))
+        gains = default_gains(arm, COMMAND_TIMEOUT_S)  # as the node sets them for a real arm
+        return dict(zip(('kp', 'kd'), (tuple(gain) for gain in gains)))
     if name == 'damped':
         return {'kd': GAINS['gentle']['kd']}
     return dict(GAINS[name])

@@ -244,6 +244,24 @@ def test_a_loop_of_any_period_never_drops_the_arm(period):
     np.testing.assert_allclose(loop.arm.position, start, rtol=0.0, atol=1e-6)
 
 
+def test_default_gains_follow_better_the_shorter_torques_may_be_held():
+    arm, errors = load('fr3'), []
+    for held in (0.21, 0.05):
+        gains = dict(zip(('kp', 'kd'), map(tuple, default_gains(arm, held))))
+        loop = Loop(replace(MUJOCO, **gains), description=arm, friction=True).run(0.5)
+        loop.follow(multisine(arm, 3.0, 0.5))
+        found = []
+
+        def compare(reading, core=loop.controller, found=found):
+            found.append(core.reference.motion.at(reading.time).q - reading.position)
+
+        loop.run(3.2, compare)
+        assert loop.controller.state is State.RUNNING
+        errors.append(np.abs(found).max())
+    assert errors[1] < 0.5 * errors[0]
+    assert errors[1] < 0.1  # [rad]
+
+
 def test_a_loop_of_10_ms_follows_a_motion_with_firm_gains():
     """Each of its torques may change by what a rate of 1000 N m/s allows in 10 ms."""
     arm, period = load('fr3'), 0.01
