@@ -30,8 +30,8 @@ from .parameter_tables import (
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
-from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.feedforward import Feedforward, Limits
+from ..control.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.document import read_urdf

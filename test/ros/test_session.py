@@ -11,6 +11,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.multisine import multisine
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.ros.messages import REFERENCE_STATE_QOS, request_message
 from franka_dynamics.ros.observer import read_status
 
@@ -95,7 +96,7 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     node = commanding(default_gains=True)
     line = next(line for line in node.text.splitlines() if 'default gains from M at home' in line)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
-    np.testing.assert_allclose(kp, default_gains(FER)[0], rtol=1e-3)
+    np.testing.assert_allclose(kp, default_gains(FER, COMMAND_TIMEOUT_S)[0], rtol=1e-3)
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
     refused = probe.set_parameters(NODE, state_timeout=0.5)
     assert 'only while the node is not active' in refused.reason and not refused.successful
