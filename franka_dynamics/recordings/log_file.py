@@ -245,7 +245,12 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 def _read_parquet(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     library('pyarrow', file)
-    for name, column in library('pandas', file).read_parquet(file).items():
+    pandas = library('pandas', file)
+    for name, column in pandas.read_parquet(file).items():
+        if column.dtype.kind == 'M':  # dates become seconds since 1970
+            column = column - pandas.Timestamp(0, tz=column.dt.tz)
+        if column.dtype.kind == 'm':
+            column = column.dt.total_seconds()
         values = column.to_numpy()
         # A column of lists that are equally long becomes a matrix.
         yield name, np.stack(list(values)) if values.dtype == object else values

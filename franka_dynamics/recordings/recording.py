@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .options import HEADER, RECEIVED, STAMPS
 from .rosbag import choose_topic, joint_columns, JOINT_STATE, open_bag, WHAT_TO_DO
-from .unclosed import REMARK, unclosed_file
+from .unclosed import is_unclosed, REMARK, without_metadata
 from ..arm import ArmDescription
 from ..errors import needing, RecordingError
 from ..files import naming_what_is_not_written
@@ -197,7 +197,9 @@ def read_pieces(
             if messages.seen < expected and len(messages) * pieces >= expected:
                 yield messages.piece(), messages.seen / expected
         messages.require_all(expected)
-    remarks = [*messages.remarks(), *([REMARK] if unclosed_file(bag) is not None else [])]
+    remarks = list(messages.remarks())
+    if is_unclosed(without_metadata(bag)):
+        remarks.append(REMARK)
     if progress is not None:
         progress(expected, expected)
     yield replace(messages.piece(), remarks=tuple(remarks)), 1.0

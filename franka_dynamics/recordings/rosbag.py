@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .unclosed import closed_copy, unclosed_file
+from .unclosed import closed_copy, is_unclosed, without_metadata
 from ..errors import MissingDependencyError, needing, RecordingError
 
 JOINT_STATE = 'sensor_msgs/msg/JointState'
@@ -46,9 +46,9 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             f'{bag} is no bag; give the folder of a rosbag2, or a single {", ".join(_FILES)} file '
             '(`bag import` reads logs of other kinds).'
         )
-    unclosed = unclosed_file(bag)
-    closed = bag.is_file() or unclosed is not None or (bag / 'metadata.yaml').is_file()
-    if not (closed and any(one.stat().st_size for one in files)):
+    path = without_metadata(bag)
+    readable = path.is_file() or (bag / 'metadata.yaml').is_file()
+    if not (readable and any(one.stat().st_size for one in files)):
         raise RecordingError(f'{bag} was not closed, or is empty. {WHAT_TO_DO}.')
     try:
         if bag.suffix == '.bag':
@@ -56,8 +56,8 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
                 yield reader, get_typestore(Stores.ROS1_NOETIC).deserialize_ros1
             return
         with (
-            nullcontext(bag) if unclosed is None else closed_copy(unclosed) as path,
-            rosbag2.Reader(path) as reader,
+            closed_copy(path) if is_unclosed(path) else nullcontext(path) as closed,
+            rosbag2.Reader(closed) as reader,
         ):
             yield reader, get_typestore(Stores.ROS2_JAZZY).deserialize_cdr
     except (RecordingError, MissingDependencyError):

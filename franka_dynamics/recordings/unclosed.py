@@ -26,25 +26,23 @@ _END = (
 REMARK = 'the recorder was killed before it closed the bag: read as far as it was written'
 
 
-def unclosed_file(bag: Path) -> Path | None:
-    """
-    Return the MCAP file of a bag that was not closed, or None.
+def without_metadata(bag: Path) -> Path:
+    """Return the only .mcap file of a folder without metadata.yaml, else the bag itself."""
+    if not bag.is_dir() or (bag / 'metadata.yaml').exists():
+        return bag
+    found = list(bag.glob('*.mcap'))
+    return found[0] if len(found) == 1 else bag
 
-    A folder without metadata.yaml was not closed; its only .mcap file is returned. A single file
-    was not closed if it begins as MCAP and MCAP's last bytes are missing.
-    """
-    if bag.is_dir():
-        found = [] if (bag / 'metadata.yaml').exists() else list(bag.glob('*.mcap'))
-    else:
-        found = [bag] if bag.suffix == '.mcap' and bag.is_file() else []
-    if len(found) != 1:
-        return None
-    with found[0].open('rb') as file:
+
+def is_unclosed(path: Path) -> bool:
+    """Return whether a file begins as MCAP, and lacks MCAP's last bytes."""
+    if path.suffix != '.mcap' or not path.is_file():
+        return False
+    with path.open('rb') as file:
         begins = file.read(len(_MAGIC)) == _MAGIC
         size = file.seek(0, 2)
         file.seek(max(0, size - len(_MAGIC)))
-        ends = size > len(_MAGIC) and file.read() == _MAGIC
-    return found[0] if begins and (bag.is_dir() or not ends) else None
+        return begins and not (size > len(_MAGIC) and file.read() == _MAGIC)
 
 
 @contextmanager

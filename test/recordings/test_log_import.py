@@ -73,6 +73,15 @@ def write_parquet(path):
     parquet.write_table(pyarrow.table({name: list(array) for name, array in DATA.items()}), path)
 
 
+def write_dates(path):
+    """Write the time as dates with a time zone, as loggers of other programs do."""
+    pandas = pytest.importorskip('pandas')
+    pytest.importorskip('pyarrow', reason='pyarrow is not installed')
+    dates = pandas.to_datetime(np.round(1e9 * TIME).astype('int64'), utc=True)
+    rest = {name: list(array) for name, array in DATA.items() if name != 't'}
+    pandas.DataFrame({'t': dates, **rest}).to_parquet(path)
+
+
 FORMS = {
     'commented.csv': (text(edit=commented), NAMED),
     'quoted.csv': (text(edit=quoted), NUMBERED),
@@ -91,6 +100,7 @@ FORMS = {
     'rows.npz': (lambda path: np.savez(path, **{k: one.T for k, one in DATA.items()}), ARRAYS),
     'arrays.h5': (write_hdf5, ARRAYS),
     'lists.parquet': (write_parquet, ARRAYS),
+    'dates.parquet': (write_dates, ARRAYS),
 }
 
 

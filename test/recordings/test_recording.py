@@ -268,6 +268,15 @@ def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
     assert [path.name for path in bag.iterdir()] == [file.name]
 
 
+def test_a_closed_bag_without_metadata_is_not_of_a_killed_recorder(simulate, tmp_path):
+    whole, bag = simulate(FER, duration=2.0), tmp_path / 'bag'
+    write_recording(whole, bag)
+    (bag / 'metadata.yaml').unlink()
+    read = read_recording(bag, FER.joint_names)
+    assert_same_states(read, whole)
+    assert not any('killed' in remark for remark in read.remarks)
+
+
 @pytest.mark.parametrize(('lost', 'kept'), [(0, 2), (1, 1)])
 def test_a_last_record_that_ends_with_the_file_is_kept(tmp_path, lost, kept):
     magic, record = b'\x89MCAP0\r\n', struct.pack('<BQ', 5, 3) + b'abc'
