@@ -70,17 +70,16 @@ class CommandReceiver:
         refused = {f'refused: {why.value}': n for why, n in self._receiver.refused.items()}
         return {'time-outs': self._receiver.timeouts, **refused}
 
-    def note(self) -> bool:
+    def note(self) -> None:
         """
-        Publish and log changes of the receiver's state; return whether it changed.
+        Publish and log changes of the receiver's state.
 
         Changes of `counts` alone are published at most once per second.
         """
         receiver, now = self._receiver, time.monotonic()
         before, self._seen = self._seen, (receiver.state, self.held)
-        changed = before is None or receiver.state is not before[0]
         if before == self._seen and (now < self._next or self.counts == self._counts):
-            return False
+            return
         self._counts, self._next = self.counts, now + _LOG_PERIOD_S
         self._publisher.publish(
             status_message(
@@ -91,9 +90,8 @@ class CommandReceiver:
                 self._arm.name,
             )
         )
-        if changed:
+        if before is None or receiver.state is not before[0]:
             self._node.get_logger().info(SENTENCES[receiver.state])
-        return changed
 
     def _on_torque(self, message: Float64MultiArray, number: int | None) -> None:
         refusal = self._receiver.take(message.data, number)

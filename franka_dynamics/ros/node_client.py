@@ -63,6 +63,7 @@ class NodeClient(Observer):
     ) -> None:
         super().__init__('client', meanwhile)
         self._patience, self._given, self._found = patience, name, ''
+        self._clients: dict[str, Any] = {}  # by service
 
     @property
     def name(self) -> str:
@@ -225,33 +226,33 @@ class NodeClient(Observer):
 
     def ask(self, kind: Any, service: str, request: Any) -> Any:
         """Call one of the node's services and return its answer; NodeClientError without one."""
-        client = self.node.create_client(kind, f'{self.name}/{service}')
-        try:
-            if not self.until(client.service_is_ready, self._patience):
-                raise NodeClientError(
-                    f'{self.name} does not answer within {self._patience:g} s; is it running, in '
-                    'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
-                )
+        known = self._clients.get(service)
+        client = known or self.node.create_client(kind, f'{self.name}/{service}')
+        if not self.until(client.service_is_ready, self._patience):
+            raise NodeClientError(
+                f'{self.name} does not answer within {self._patience:g} s; is it running, in '
+                'this ROS_DOMAIN_ID? `franka-dynamics node monitor` lists what is heard.'
+            )
+        if known is None:
             self.wait(_DISCOVERY_S)
-            # Once: a transition would otherwise be triggered twice.
-            client.handle.send_request(request)
-            answers: list[Any] = []
+        # Once: a transition would otherwise be triggered twice.
+        client.handle.send_request(request)
+        answers: list[Any] = []
 
-            def answered() -> bool:
-                with client.handle:
-                    header, answer = client.handle.take_response(kind.Response)
-                if header is not None:
-                    answers.append(answer)
-                return bool(answers)
+        def answered() -> bool:
+            with client.handle:
+                header, answer = client.handle.take_response(kind.Response)
+            if header is not None:
+                answers.append(answer)
+            return bool(answers)
 
-            if not self.until(answered, self._patience + _ANSWER_S):
-                raise NodeClientError(
-                    f'{self.name} took {service} and did not answer within '
-                    f'{self._patience + _ANSWER_S:g} s.'
-                )
-            return answers[0]
-        finally:
-            self.node.destroy_client(client)
+        if not self.until(answered, self._patience + _ANSWER_S):
+            raise NodeClientError(
+                f'{self.name} took {service} and did not answer within '
+                f'{self._patience + _ANSWER_S:g} s.'
+            )
+        self._clients[service] = client  # discovered: the next request need not wait
+        return answers[0]
 
     def _has_gone(self, topic: str) -> bool:
         """Return whether nobody publishes a topic of the node any more."""

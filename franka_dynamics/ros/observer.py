@@ -161,7 +161,8 @@ class Observer:
         found = [
             one
             for one in self.diagnostics().values()
-            if (one.is_arm or one.is_simulated) and (not namespaces or one.namespace in namespaces)
+            if (one.is_arm or one.is_simulated)
+            and (not namespaces or one.name.rpartition('/')[0] in namespaces)
         ]
         for one in found:
             for term in TORQUE_TERMS if one.is_arm else ():
@@ -238,11 +239,6 @@ class NodeView:
     statuses: dict[str, Status] = field(default_factory=dict)
     torques: dict[str, JointState] = field(default_factory=dict)
     heard: float = 0.0
-
-    @property
-    def namespace(self) -> str:
-        """The node's namespace without slashes at its ends; empty for the root."""
-        return self.name.rpartition('/')[0]
 
     @property
     def is_arm(self) -> bool:

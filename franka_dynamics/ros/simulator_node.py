@@ -131,7 +131,8 @@ class SimulatorNode(Node):
             self._steps_commanded += 1
             self._missed += not self._fresh
         self._fresh = False
-        if self._commands.note() or time.monotonic() >= self._diagnostics.due:
+        self._commands.note()
+        if time.monotonic() >= self._diagnostics.due:
             self._publish_diagnostics()
         return deadline
 
