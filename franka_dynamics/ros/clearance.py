@@ -121,7 +121,7 @@ class Clearance:
         self._senders, self._states_taken = PublisherCounts(), 0
         self._heard_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
-        self.refused, self._receivers, self._wrong_since = '', -1, 0.0
+        self.refused, self._count, self._wrong_since = '', -1, 0.0
         self._subscription = self._node.create_subscription(
             Float64MultiArray,
             self._topic,
@@ -151,7 +151,7 @@ class Clearance:
         """Return why torques may not be sent, or ''. Called every 20 ms."""
         if self.refused:
             return self.refused
-        now, receivers = time.monotonic(), self._publisher.get_subscription_count()
+        now, count = time.monotonic(), self._publisher.get_subscription_count()
         if self.listens and (self._heard_at or taken(self._subscription) is not None):
             self._heard_at = self._heard_at or now
             names = ', '.join(publisher_names(self._node, self._topic))
@@ -163,11 +163,11 @@ class Clearance:
             )
         elif self.listens and (now < self._heard_until or self._states_taken < _LISTEN_STATES):
             return ''
-        elif self.listens or receivers != self._receivers or self._wrong_since:
-            found = self._found()
+        elif self.listens or count != self._count or self._wrong_since:
+            found = self.receivers()
             if found is None:
                 return ''
-            self._receivers = receivers
+            self._count = count
             wrong = refusal(self._target, self._topic, found)
             self._wrong_since = (self._wrong_since or now) if wrong else 0.0
             real = Receiver.REAL in found.values() and not self.listens
@@ -185,7 +185,7 @@ class Clearance:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
-    def _found(self) -> dict[str, Receiver] | None:
+    def receivers(self) -> dict[str, Receiver] | None:
         """Return the kind of each receiver by full name; None while a name is not known yet."""
         node, topics = self._node, self._node.get_topic_names_and_types()
         managers = {name for name, _ in node.get_service_names_and_types()}

@@ -40,11 +40,7 @@ from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.braking import LONGEST_S
 from ..control.feedforward import ACTIVE, Feedforward, State
-from ..errors import (
-    FrankaDynamicsError,
-    JointStateError,
-    NotStartedError,
-)
+from ..errors import FrankaDynamicsError, JointStateError, NotStartedError
 from ..parameter_schema import specs
 from ..typing import Array
 

@@ -12,11 +12,7 @@ import uuid
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.srv import ChangeState, GetAvailableTransitions, GetState
 from rcl_interfaces.msg import ParameterType
-from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    SetParametersAtomically,
-)
+from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParametersAtomically
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter, parameter_value_to_python
 from std_srvs.srv import Trigger

@@ -21,12 +21,7 @@ from .parameters import check_changes, values
 from ..control.feedforward import Feedforward
 from ..control.reference import Reference
 from ..control.trajectory import Trajectory
-from ..errors import (
-    FrankaDynamicsError,
-    NotStartedError,
-    ReferenceRefusedError,
-    shortened,
-)
+from ..errors import FrankaDynamicsError, NotStartedError, ReferenceRefusedError, shortened
 
 _NODE = 'feedforward'
 _MOST_MARK = 64  # largest number of characters of a reference's frame id in reports

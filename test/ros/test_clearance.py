@@ -76,23 +76,13 @@ def controller(probe, simulated):
             node.destroy_node()
 
 
-@pytest.mark.parametrize(
-    ('target', 'simulated', 'accepted'),
-    [('fci', False, True), ('fci', True, False), ('mujoco', True, True), ('mujoco', False, False)],
-)
-def test_only_the_targets_controller_gets_torques(
-    probe, arm, start_node, target, simulated, accepted
-):
-    more = INCLINED if target == 'fci' else {}
-    with controller(probe, simulated) as torques:
-        start_node(target=target, **more)
-        arm.wait_for_listener()
-        if accepted:
-            arm.until(lambda: len(torques) > 10, 'torques')
-            return
-        arm.until_says(COMMANDS, '/effort_controller')
-        arm.send(300)
-        assert not torques
+@pytest.mark.parametrize(('simulated', 'kind'), [(True, SIMULATED), (False, REAL)])
+def test_a_controller_is_that_of_a_simulation_if_its_time_is_simulated(probe, simulated, kind):
+    publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
+    looking = clearance.Clearance(probe, publisher, ReentrantCallbackGroup())
+    with controller(probe, simulated):
+        found = {'/effort_controller': kind}
+        probe.until(lambda: looking.receivers() == found, f'{kind} is found')
 
 
 def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_goes(

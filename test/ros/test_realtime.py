@@ -2,26 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effects of request_realtime, in separate processes."""
 
+import json
+
 import pytest
 
 from ..processes import printed, run_python
 
-IMPORT = 'import os, resource; from franka_dynamics.ros.node_process import request_realtime; '
-ASK = (
-    'why = request_realtime(); '
-    'print(os.sched_getscheduler(0) == os.SCHED_FIFO, bool(why), '
-    "os.environ.get('FASTDDS_BUILTIN_TRANSPORTS'))"
-)
+# Each row of an environment, and whether SCHED_FIFO is forbidden, is asked in a copy of its own.
+ASK = """
+import json, os, resource, sys
+from franka_dynamics.ros.node_process import request_realtime
+for given, forbidden in json.loads(sys.argv[1]):
+    if not os.fork():
+        os.environ.update(given)
+        if forbidden:  # as to an ordinary account; the limit does not restrict root
+            resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
+            os.getuid() or os.setuid(65534)
+        why, fifo = request_realtime(), os.sched_getscheduler(0) == os.SCHED_FIFO
+        print(fifo, bool(why), os.environ.get('FASTDDS_BUILTIN_TRANSPORTS'), flush=True)
+        os._exit(0)
+    os.wait()
+"""
 OURS = (
     'FRANKA_DYNAMICS_REALTIME',
     'FASTDDS_BUILTIN_TRANSPORTS',
     'FASTDDS_DEFAULT_PROFILES_FILE',
     'FASTRTPS_DEFAULT_PROFILES_FILE',
 )
-
-
-# The limit of an ordinary account, zero; it does not restrict root.
-FORBID = 'resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0)); os.getuid() or os.setuid(65534); '
+SWITCH, TRANSPORTS, PROFILES, _ = OURS
 
 
 @pytest.fixture(scope='module')
@@ -32,25 +40,21 @@ def permitted():
         pytest.skip('this user may not use SCHED_FIFO')
 
 
-@pytest.mark.parametrize(
-    ('before', 'given', 'expected'),
-    [
-        # UDP keeps Fast DDS from shared memory, unless the user chose transports.
-        ('', {}, 'True False UDPv4'),
-        ('', {OURS[1]: 'SHM'}, 'True False SHM'),
-        ('', {OURS[2]: 'mine.xml'}, 'True False None'),
-        ('', {OURS[0]: 'off'}, 'False False None'),
-        (FORBID, {}, 'False True None'),
-    ],
-)
-def test_realtime_has_sched_fifo_and_udp_or_says_why_not(
-    before, given, expected, monkeypatch, request
-):
-    if expected.startswith('True'):
-        request.getfixturevalue('permitted')
+def asked(monkeypatch, *rows):
     for name in OURS:
         monkeypatch.delenv(name, raising=False)
-    assert printed('-c', IMPORT + before + ASK, **given).split() == expected.split()
+    return printed('-c', ASK, json.dumps(rows)).splitlines()
+
+
+def test_without_sched_fifo_it_says_why_unless_it_is_not_wanted(monkeypatch):
+    rows = ({SWITCH: 'off'}, False), ({}, True)
+    assert asked(monkeypatch, *rows) == ['False False None', 'False True None']
+
+
+def test_with_sched_fifo_udp_is_used_unless_the_user_chose_transports(permitted, monkeypatch):
+    rows = ({}, False), ({TRANSPORTS: 'SHM'}, False), ({PROFILES: 'mine.xml'}, False)
+    udp, chosen, of_profile = 'True False UDPv4', 'True False SHM', 'True False None'
+    assert asked(monkeypatch, *rows) == [udp, chosen, of_profile]
 
 
 def test_services_run_below_all_that_brings_and_sends_torques(permitted):
