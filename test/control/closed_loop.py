@@ -161,14 +161,10 @@ class Loop:
             each(reading)
         return self
 
-    def wait(self, seconds):
-        """Let time pass without joint states."""
-        begin = self.arm.time
-        for _ in range(round(seconds / LONGEST_STEP_S)):
-            torque = self.controller.tick(self.arm.time)
-            if self.controller.sends:
-                self.command = torque
-                self.published.append(torque)
-            self.arm.step(self.command, fresh=self.controller.sends)
-        assert self.arm.time > begin
+    def until(self, state, seconds):
+        """Run until the controller is in a state; fail after some seconds."""
+        end = self.arm.time + seconds
+        while self.controller.state is not state:
+            assert self.arm.time < end, self.controller.status
+            self.run(LONGEST_STEP_S)
         return self

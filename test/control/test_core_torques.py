@@ -36,8 +36,8 @@ STIFF = {'kp': tuple(25.0 * FER.limit('effort')), 'kd': tuple(3.0 * FER.limit('e
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
 def test_an_arm_at_rest_stays_there_under_feedforward_alone(target):
     settings = Settings(target=target, payload_known_to_robot=False, **TILTED)
-    # Without feedback the arm is unstable: a rounding error of 1e-16 grows to 1e-12 rad in three
-    # seconds. The brakes open after the ramp of the first torque.
+    # Without feedback the arm is unstable: a torque that is wrong by 1e-9 N m moves it by more
+    # than the bound within 1.4 s. The brakes open after the ramp of the first torque.
     loop = Loop(
         settings,
         gravity=settings.gravity_vector,
@@ -49,7 +49,7 @@ def test_an_arm_at_rest_stays_there_under_feedforward_alone(target):
     )
     loop.measures = False
     start = loop.arm.position
-    loop.run(3.5)
+    loop.run(2.0)
     assert not loop.arm.braked
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-9)
 
@@ -59,7 +59,7 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
         loop = Loop(replace(MUJOCO, terms=terms, **GAINS)).run(0.3)
         loop.follow(multisine(FER, 2.0, 0.4))
         desired, errors = loop.controller.reference.at, []
-        loop.run(2.0, lambda one: errors.append(desired(one.time).q - one.position))
+        loop.run(1.2, lambda one: errors.append(desired(one.time).q - one.position))
         return np.sqrt(np.mean(np.square(errors)))
 
     with_feedforward, without = error_of(Terms()), error_of(Terms(coriolis=False, inertia=False))
@@ -68,22 +68,28 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
     assert without > 0.01
 
 
+def guide(loop, speed, joints):
+    """Let a person move the first of some joints in 0.8 s, at most at a speed [rad/s]."""
+    begun = loop.arm.time
+
+    def moved(_):
+        loop.arm.data.qvel[joints] = 0.0
+        loop.arm.data.qvel[0] = speed * np.sin(np.pi * (loop.arm.time - begun) / 0.8)
+
+    return loop.run(0.8, moved)
+
+
 @pytest.mark.parametrize('guided', [{'kp': (0.0,), 'kd': (0.0,)}, {'kp': (0.0,), 'kd': (0.5,)}])
 def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
     loop = Loop(Settings(target='fci', **GAINS), gravity_compensation=True)
     start = loop.arm.position
-    loop.run(1.0)
-    held = loop.controller.reference.at(0.9).q
+    loop.run(0.4)
+    held = loop.controller.reference.at(0.39).q
     np.testing.assert_allclose(held, start, rtol=0, atol=1e-12)
     loop.controller.change(**guided)
     loop.run(0.1)
     # The arm is guided away and released; then the gains are switched on again.
-    begun, turn = loop.arm.time, 0.7 * np.eye(7)[0]
-
-    def guide(_):
-        loop.arm.data.qvel[:] = turn * np.sin(np.pi * (loop.arm.time - begun) / 0.8)
-
-    loop.run(0.8, guide)
+    guide(loop, 0.7, slice(None))
     loop.controller.change(**GAINS)
     loop.run(1.0)
     assert loop.controller.state is State.RUNNING, loop.controller.status
@@ -92,20 +98,15 @@ def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
 
 
 def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
-    loop = Loop(Settings(target='fci'), gravity_compensation=True).run(0.5)
+    loop = Loop(Settings(target='fci'), gravity_compensation=True).run(0.2)
     loop.move(6, 0.3, 10.0)  # feedforward alone
-    begun = loop.arm.time
-
-    def guide(_):
-        loop.arm.data.qvel[0] = 0.5 * np.sin(np.pi * (loop.arm.time - begun) / 0.8)
-
-    loop.run(0.8, guide)
+    guide(loop, 0.5, [0])
     with refuses(SettingsError, 'fer_joint1'):
         loop.controller.change(**GAINS)
     loop.controller.follow(np.zeros((0, 7)), [])
-    loop.run(1.0)
+    loop.run(0.5)
     loop.controller.change(**GAINS)
-    loop.run(1.0)
+    loop.run(0.5)
     assert loop.fastest < 0.6
     assert loop.controller.state is State.RUNNING
 
@@ -113,7 +114,7 @@ def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
 def test_the_first_torque_on_fci_is_zero_and_ramps_by_the_rate():
     gravity = (5.0, 0.0, -8.44)
     settings = Settings(target='fci', gravity_vector=gravity)
-    loop = Loop(settings, gravity_compensation=True, gravity=gravity).run(0.5)
+    loop = Loop(settings, gravity_compensation=True, gravity=gravity).run(0.3)
     np.testing.assert_array_equal(loop.published[0], np.zeros(7))
     assert np.abs(np.diff(loop.published, axis=0)).max() <= 1.0 + 1e-12
 
@@ -173,48 +174,6 @@ def test_changes_without_pause_leave_the_feedback_whole():
     # 4 mrad/s and 0.15 mrad, and as much again.
     assert loop.speed < 8e-3
     np.testing.assert_allclose(loop.arm.position, there, rtol=0.0, atol=3e-4)
-
-
-@pytest.mark.parametrize(
-    ('more', 'named'),
-    [
-        ({'kp': (600.0,), 'kd': (0.0,)}, 'kp'),
-        ({'target': 'gz_ros2_control', 'kd': (30.0,)}, 'kd'),
-        ({'period': 0.05}, 'period'),
-        ({'target': 'gazebo'}, 'gazebo'),
-        ({'payload': (9.0, *LOAD[1:])}, '9'),
-        ({'target': ['fci']}, 'fci'),
-        ({'payload_known_to_robot': 'no'}, 'payload_known_to_robot'),
-    ],
-)
-def test_what_cannot_work_is_refused_when_it_is_set(more, named):
-    with pytest.raises(SettingsError) as refused:
-        core(
-            **{'settings': replace(MUJOCO, **{k: v for k, v in more.items() if k != 'period'})},
-            **({'period': more['period']} if 'period' in more else {}),
-        )
-    assert named in str(refused.value)
-    if 'period' not in more:
-        running = core(MUJOCO)
-        sent_at_rest(running, 30)
-        before = running.settings
-        with pytest.raises(SettingsError):
-            running.change(**more)
-        assert running.settings is before
-
-
-def test_gains_that_a_slow_loop_cannot_bear_are_refused_with_its_period():
-    gains = {'kp': (100.0,) * 7, 'kd': (10.0,) * 4 + (2.0, 2.0, 0.5)}
-    core(replace(MUJOCO, **gains), period=1e-3)
-    with pytest.raises(SettingsError):
-        core(replace(MUJOCO, **gains), period=0.01)
-    # States that come old are as bad.
-    fresh, old = (core(MUJOCO, limits=Limits(max_state_age=0.1)) for _ in range(2))
-    for controller, age in ((fresh, 0.0), (old, 0.012)):
-        assert sent_at_rest(controller, 30, age=age)
-    fresh.change(**gains)
-    with pytest.raises(SettingsError):
-        old.change(**gains)
 
 
 @pytest.mark.parametrize('q', [np.zeros(6), np.zeros((1, 7)), 0.0])
@@ -397,7 +356,7 @@ class HostileWorld:
 
 
 @pytest.mark.parametrize('applied', [False, True])
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_torques_of_hostile_inputs_are_finite_limited_and_slow(seed, applied):
     for draw in range(20):
         rng = np.random.default_rng((seed, draw))
