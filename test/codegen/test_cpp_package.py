@@ -1,11 +1,12 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The generated C++ core, compiled by g++, against the Python node's own control path."""
+"""The generated C++ core and receiver, compiled by g++, against the Python node's control path."""
 
 from contextlib import nullcontext
 import ctypes
 from dataclasses import replace
 import functools
+import math
 import os
 from pathlib import Path
 import random
@@ -109,9 +110,9 @@ SETTINGS = {
 @pytest.mark.parametrize('name', SETTINGS)
 def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     arm, library = built
-    settings, states = SETTINGS[name], sample_states(arm, 1000, seed=3)
-    found = np.full((4, 1000, arm.n), np.nan)
-    library.terms(1000, packed(settings), *states, *found)
+    settings, states = SETTINGS[name], sample_states(arm, 200, seed=3)
+    found = np.full((4, 200, arm.n), np.nan)
+    library.terms(200, packed(settings), *states, *found)
     model = TermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
         gravity = model.gravity(q)
@@ -334,6 +335,97 @@ def test_two_packages_do_not_overwrite_each_others_plugins():
 def test_a_package_that_cannot_be_built_is_refused(arm, name, named):
     with refuses(DescriptionError, named):
         cpp_package(load(arm), name)
+
+
+# The receiver -----------------------------------------------------------------------------------
+
+BARE = ARMS['bare']
+EFFORT = BARE.limit('effort')
+STILL = np.zeros(BARE.n)
+STEP = 1.0  # N m in a cycle, the rate limit of the FR3
+
+
+def cycles(receiver, count, *, torque=None, publisher=1, q=BARE.home, dq=STILL):
+    """Run cycles, each after a message if a torque is given; return torques and states."""
+    rows = []
+    for _ in range(count):
+        if torque is not None:
+            assert receiver.receive(torque, publisher) == 'heard'
+        rows.append(receiver.cycle(q, dq))
+    return np.array([row[0] for row in rows]), [row[1] for row in rows]
+
+
+@pytest.mark.parametrize('command', ['torque', 'total_torque'])
+def test_torques_are_followed_with_the_terms_or_without(core, command):
+    dq, given = np.full(BARE.n, 0.3), np.linspace(-5.0, 5.0, BARE.n)
+    torques, states = cycles(
+        Receiver(core('bare'), Settings(target='mujoco'), command), 300, torque=given, dq=dq
+    )
+    assert set(states) == {'following'}
+    model = NewtonEulerModel(BARE)
+    terms = model.gravity(BARE.home) + model.coriolis(BARE.home, dq)
+    expected = given + (terms if command == 'torque' else 0.0)
+    np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL)
+    # The torque goes from the arm's gravity torque to the commanded one, within the rate limit.
+    assert np.abs(torques[0] - model.gravity(BARE.home)).max() <= STEP + ATOL
+    assert np.abs(np.diff(torques, axis=0)).max() <= STEP + ATOL
+
+
+def test_a_restart_forgets_the_last_torque_and_its_publisher(core):
+    receiver = Receiver(core('bare'), Settings())
+    cycles(receiver, 10, torque=np.full(BARE.n, 2.0), publisher=1)
+    assert receiver.receive(np.full(BARE.n, 3.0), 1) == 'heard'
+    receiver.restart()
+    torque, state = receiver.cycle(BARE.home, STILL)
+    assert np.isnan(torque).all() and state == 'waiting'
+    assert receiver.receive(np.full(BARE.n, -2.0), 2) == 'heard'
+
+
+UPPER, VELOCITY, ACCELERATION = (
+    BARE.limit(name)[0] for name in ('upper', 'velocity', 'acceleration')
+)
+
+
+@pytest.mark.parametrize(
+    ('command', 'index', 'value', 'answer'),
+    [
+        # As the receiver in Python (test/control/test_receiver.py).
+        ('total_torque', 0, EFFORT[0], 'heard'),
+        ('total_torque', 0, EFFORT[0] + 1e-9, 'out of bounds'),
+        ('total_torque', 6, -EFFORT[6] - 1e-9, 'out of bounds'),
+        ('total_torque', 6, -1e308, 'out of bounds'),
+        ('total_torque', 3, math.nan, 'not finite'),
+        ('total_torque', 3, math.inf, 'not finite'),
+        ('motion', 0, UPPER + 0.19, 'heard'),
+        ('motion', 0, UPPER + 0.21, 'out of bounds'),
+        ('motion', BARE.n, 10.0 * VELOCITY, 'heard'),
+        ('motion', BARE.n, 10.1 * VELOCITY, 'out of bounds'),
+        ('motion', 2 * BARE.n, -10.1 * ACCELERATION, 'out of bounds'),
+        ('motion', 2 * BARE.n, 1e308, 'out of bounds'),
+    ],
+)
+def test_a_command_that_cannot_be_meant_is_refused(core, command, index, value, answer):
+    receiver = Receiver(core('bare'), Settings(), command)
+    values = np.concatenate([BARE.home, STILL, STILL]) if command == 'motion' else STILL.copy()
+    values[index] = value
+    assert receiver.receive(values) == answer
+    assert receiver.receive(values[:-1]) == 'wrong size'
+    assert receiver.receive(np.append(values, 0.0)) == 'wrong size'
+
+
+@pytest.mark.parametrize('elapsed', [math.nan, -1.0, 0.0])
+def test_without_time_passing_the_torque_stays(core, elapsed):
+    receiver = Receiver(core('bare'), Settings(target='mujoco'))
+    torques, _ = cycles(receiver, 300, torque=np.full(BARE.n, 2.0))
+    receiver.receive(np.full(BARE.n, 5.0))
+    torque, _ = receiver.cycle(BARE.home, STILL, elapsed)
+    np.testing.assert_array_equal(torque, torques[-1])
+    cycles(receiver, 20, torque=np.full(BARE.n, 5.0))
+    for _ in range(90):  # in silence too
+        last, state = receiver.cycle(BARE.home, STILL)
+    assert state == 'holding'
+    torque, _ = receiver.cycle(BARE.home, STILL, elapsed)
+    np.testing.assert_array_equal(torque, last)
 
 
 SOURCE = Path(__file__).parent / 'nonsense.cpp'

@@ -398,6 +398,9 @@ def test_old_states_allow_no_first_torque_and_stop_the_arm():
     assert script.core.state is State.RUNNING
     script.give(3, MOVING, age=0.001).give(1, age=0.06)
     assert script.core.state is State.STOPPING
+    # Nor may a state come from the future.
+    early = Script(limits=limits).give(GOOD_STATES, age=0.0).give(3, MOVING).give(age=-0.06)
+    assert early.core.state is State.STOPPING
 
 
 def test_gains_that_bear_no_old_states_are_refused_while_states_come_old():
@@ -457,6 +460,7 @@ def test_a_reference_is_followed_only_while_torques_are_sent():
         script.core.follow(HOME)
     script.running().core.follow(HOME)
     script.core.stop('test')
+    assert not script.core.reference.active
     with pytest.raises(ReferenceRefusedError):
         script.core.follow(HOME)
 
@@ -492,7 +496,7 @@ def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
         script.give(5)
     elif ends == 'lost':
         script.core.lose('test', script.time)
-    script.tick(200 * (ends != 'at rest'))
+    script.tick({'at rest': 0, 'lost': 5, 'silence': 200}[ends])
     assert script.core.state is not State.STOPPING
     assert ends == 'at rest' or script.core.state is State.SILENT
 
@@ -508,6 +512,13 @@ def test_a_torque_that_is_not_finite_ends_braking_that_fails_at_the_same_state(m
     script.give()
     assert script.core.state is State.STOPPING
     assert np.isfinite(script.sent).all()
+
+
+def test_a_braked_arm_that_does_not_come_to_rest_is_let_go():
+    script = Script().braking(True)
+    for _ in range(1100):
+        script.give(dq=0.3 * MOVING)
+    assert script.core.state is State.STOPPING and script.core.faulty
 
 
 def test_an_arm_that_coasts_is_commanded_again_after_one_bad_state():

@@ -284,8 +284,8 @@ def stream(arrivals, points, seconds, step=1e-3):
     return [np.array(rows) for rows in zip(*found)], refused
 
 
-@pytest.mark.parametrize('step', [1e-3, 2e-3, 5e-3])
-@pytest.mark.parametrize('rate', [10, 30, 50])
+# With steps of 1 ms it is compared with the motion's torque below.
+@pytest.mark.parametrize(('rate', 'step'), [(10, 5e-3), (30, 2e-3), (30, 5e-3), (50, 5e-3)])
 def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, step):
     def policy(times):
         return HOME + 0.05 * (1.0 - np.cos(4.0 * np.maximum(times, 0.0)))[:, None]
@@ -301,24 +301,24 @@ def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, s
 # The motion follows two periods later, and after LEADS_S[0] and the next joint state.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.1), (30.0, 0.02), (100.0, 0.02)])
 def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(rate, share):
-    arrivals = np.arange(0.0, 3.0, 1.0 / rate)
-    states, refused = stream(arrivals, swing(arrivals, 0.25)[0], 3.0)
+    arrivals = np.arange(0.0, 2.5, 1.0 / rate)
+    states, refused = stream(arrivals, swing(arrivals, 0.25)[0], 2.5)
     assert refused == 0
     require_smooth(states, 2.0)  # while the arm catches up
-    require_within_limits(*(rows[1500:2900] for rows in states))
-    inner = np.arange(1500, 2900)
+    inner = np.arange(1500, 2400)
+    require_within_limits(*(rows[inner] for rows in states))
     q, _, ddq = swing(1e-3 * inner - 2.0 / rate - LEADS_S[0] - 5e-4, 0.25)
     np.testing.assert_allclose(states[0][inner], q, rtol=0.0, atol=6e-3)
     found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
     assert np.abs(found - true).max() < (share + 2e-3 * rate) * np.abs(true).max()
 
 
-@pytest.mark.parametrize('rate', [30.0, 60.0, 100.0])
+@pytest.mark.parametrize('rate', [30.0, 100.0])
 def test_a_noisy_stream_is_followed_as_closely_as_its_noise(rate):
-    arrivals = np.arange(0.0, 4.0, 1.0 / rate)
+    arrivals = np.arange(0.0, 3.0, 1.0 / rate)
     noise = 1e-3 * np.random.default_rng(0).normal(size=(len(arrivals), 7))
-    states, refused = stream(arrivals, swing(arrivals, 0.1)[0] + noise, 4.0)
-    inner = np.arange(1500, 3900)
+    states, refused = stream(arrivals, swing(arrivals, 0.1)[0] + noise, 3.0)
+    inner = np.arange(1500, 2900)
     errors = [
         states[0][inner] - swing(1e-3 * inner - late, 0.1)[0]
         for late in np.arange(0.02, 0.12, 0.002)
@@ -339,12 +339,12 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     # Points drift, jump, are missing, and come late.
     rng = np.random.default_rng(seed)
     period = (0.1, 0.05, 0.02)[seed]
-    count = round(3.0 / period)
+    count = round(2.0 / period)
     points = HOME + np.cumsum(rng.normal(0.0, 0.4 * period, (count, 7)), axis=0)
     points[count // 2 :] += rng.uniform(-0.08, 0.08, 7)
     arrivals = np.arange(count) * period + rng.uniform(0.0, 0.4 * period, count)
     kept = np.flatnonzero(rng.random(count) > 0.1)
-    states, refused = stream(arrivals[kept], points[kept], 6.0)
+    states, refused = stream(arrivals[kept], points[kept], 5.0)
     require_smooth(states, 2.0)
     assert refused == 0
     assert not states[1][-1].any()
@@ -374,7 +374,7 @@ def test_a_stream_begins_within_a_tenth_of_a_radian():
 
 def test_a_set_point_with_velocity_is_followed_as_it_is():
     reference, found = held(), []
-    stamps = 0.004 * np.arange(250)
+    stamps = 0.004 * np.arange(120)
     for stamp, *point in zip(stamps, *swing(stamps, 0.2)):
         reference.at(stamp)
         point[0] = point[0] if stamp else HOME
