@@ -281,10 +281,10 @@ def test_a_hold_ends_with_contradicting_states_and_goes_on_after_missing_ones():
     script = Script().holding()
     script.tick(100).give(GOOD_STATES + 1)
     assert script.core.state is State.BRAKING  # again, then held
-    script = Script().holding()
-    jump(script)
-    script.tick(100).give(100)
-    assert script.core.state is State.SILENT
+    for script in (Script().holding(), Script().stopping(True)):
+        jump(script)
+        script.tick(100).give(100)
+        assert script.core.state is State.SILENT
 
 
 # The way of a small offset of the velocity is forgotten, or it would grow to a fault.

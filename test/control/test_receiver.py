@@ -17,7 +17,7 @@ from .closed_loop import FER, KD, KP, Loop
 
 TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
-LIMIT = FER.limit('effort')
+LIMIT, STILL, OTHER = FER.limit('effort'), np.zeros(7), Refusal.OTHER_PUBLISHER
 # Torques by joint that the receiver in C++ refuses as well (test_cpp_package.py).
 BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
 
@@ -57,6 +57,20 @@ def in_motion(target):
 
 def fci_receiver():
     return TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
+
+
+def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k):
+    """
+    Give a receiver states of a resting arm, and after state k the torques sent(k).
+
+    These are pairs of a torque, the same for all joints, and a number. Returns the applied
+    torques, and for each state the answers to its torques.
+    """
+    applied, answers = [], []
+    for k in range(states):
+        applied.append(receiver.step(stamp(k), FER.home, STILL))
+        answers.append([receiver.take(np.full(7, torque), n) for torque, n in sent(k)])
+    return np.array(applied), answers
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
@@ -104,32 +118,29 @@ def test_a_sender_is_followed_again_without_a_step_after_a_restart_or_a_pause():
 
 def test_a_second_sender_is_followed_only_when_the_first_is_silent():
     receiver = fci_receiver()
-    still = FER.home, np.zeros(7)
-    for k in range(100):
-        receiver.step(1e-3 * k, *still)
-        assert receiver.take(np.full(7, 5.0), 500 + k) is None
+
+    def sent(k):
+        if k >= 100:
+            return [(-5.0, 1 + k)]
         # The numbers of a node that was started later, and of one that was started long before.
-        for number in (1 + k, 9000 + k):
-            assert receiver.take(np.full(7, -5.0), number) is Refusal.OTHER_PUBLISHER
-    np.testing.assert_array_equal(receiver.applied, np.full(7, 5.0))
-    assert receiver.refused[Refusal.OTHER_PUBLISHER] == 200
-    for k in range(100, 200):
-        receiver.step(1e-3 * k, *still)
-        refusal = receiver.take(np.full(7, -5.0), 1 + k)
-        assert (refusal is None) == (k >= 150), k
+        return [(5.0, 500 + k), (-5.0, 1 + k), (-5.0, 9000 + k)]
+
+    applied, answers = played(receiver, 200, sent)
+    assert answers[:100] == [[None, OTHER, OTHER]] * 100
+    assert answers[100:] == [[OTHER]] * 50 + [[None]] * 50
+    np.testing.assert_array_equal(applied[100], np.full(7, 5.0))
+    assert receiver.refused[OTHER] == 250
 
 
 @pytest.mark.parametrize('ahead', [99, 50, 1, 0, -1, -50])
 def test_of_two_senders_with_near_numbers_none_is_followed_until_one_is_silent(ahead):
-    receiver, followed, applied = fci_receiver(), [], []
-    for k in range(600):
-        applied.append(receiver.step(1e-3 * k, FER.home, np.zeros(7)))
-        first = receiver.take(np.full(7, 5.0), 200 + k) is None
-        second = 100 <= k < 400 and receiver.take(np.full(7, -5.0), 200 + k + ahead) is None
-        followed.append([first, second])
-    first, second = np.transpose(followed)
-    assert first[:100].all() and first[460:].all()
-    assert not first[102:400].any() and np.count_nonzero(second) <= 2
+    receiver = fci_receiver()
+    applied, answers = played(
+        receiver, 600, lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k < 400)]
+    )
+    first = [one[0] is None for one in answers]
+    assert all(first[:100]) and all(first[460:])
+    assert not any(first[102:400]) and sum(one[1] is None for one in answers[100:400]) <= 2
     assert receiver.timeouts == 1
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
     np.testing.assert_array_equal(applied[300], np.zeros(7))
@@ -163,12 +174,9 @@ def test_where_torques_are_applied_as_they_come_neither_of_two_senders_is_follow
     ],
 )
 def test_one_repeated_late_or_lost_message_stops_nothing(numbers, refused):
-    receiver, answers = fci_receiver(), []
-    for k, number in enumerate(numbers):
-        receiver.step(1e-3 * k, FER.home, np.zeros(7))
-        answers.append(receiver.take(np.full(7, 5.0), int(number)))
-    assert [one for one in answers if one is not None] == [Refusal.OTHER_PUBLISHER] * refused
-    assert receiver.refused[Refusal.OTHER_PUBLISHER] == refused
+    receiver = fci_receiver()
+    _, answers = played(receiver, len(numbers), lambda k: [(5.0, int(numbers[k]))])
+    assert sum(one == [OTHER] for one in answers) == receiver.refused[OTHER] == refused
     assert receiver.timeouts == 0 and receiver.state is ReceiverState.FOLLOWING
 
 
@@ -225,12 +233,19 @@ def test_at_a_stamp_that_is_not_finite_no_time_has_passed(stamp):
 
 
 def test_where_senders_have_no_numbers_each_is_followed_within_the_rate():
-    receiver, steps = fci_receiver(), [np.zeros(7)]
-    assert receiver.take(np.zeros(7), 1) is None
-    for k in range(200):
-        assert receiver.take(np.full(7, 10.0 if k % 2 else -10.0), None) is None
-        steps.append(receiver.step(1e-3 * k, FER.home, np.zeros(7)))
-    assert np.abs(np.diff(steps, axis=0)).max() <= LARGEST_STEP
+    receiver = fci_receiver()
+    assert receiver.take(STILL, 1) is None
+    applied, answers = played(receiver, 200, lambda k: [(10.0 if k % 2 else -10.0, None)])
+    assert answers == [[None]] * 200
+    assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
+
+
+def test_a_torque_before_the_first_state_is_followed_until_the_time_out():
+    receiver = fci_receiver()
+    assert receiver.take(np.full(7, 2.0), 1) is None
+    applied, _ = played(receiver, 100)
+    np.testing.assert_array_equal(applied[[40, -1]], [np.full(7, 2.0), STILL])
+    assert receiver.timeouts == 1
 
 
 @pytest.mark.parametrize(
@@ -285,12 +300,12 @@ def test_a_held_arm_that_something_drives_is_braked_again():
 
 
 def test_a_sender_that_dies_between_two_resets_of_the_clock_times_out():
-    receiver, still = fci_receiver(), np.zeros(7)
-    for stamp in (10.0, 5.0):
-        receiver.step(stamp, FER.home, still)
-        assert receiver.take(np.full(7, 2.0), None) is None
-    for k in range(round(2e3 * TIMEOUT_S)):
-        receiver.step(1e-3 * k, FER.home, still)
+    receiver = fci_receiver()
+    stamps = [10.0, 5.0, *(1e-3 * k for k in range(round(2e3 * TIMEOUT_S)))]
+    _, answers = played(
+        receiver, len(stamps), lambda k: [(2.0, None)] * (k < 2), stamps.__getitem__
+    )
+    assert answers[:2] == [[None], [None]]
     assert receiver.timeouts == 1
 
 
@@ -310,10 +325,12 @@ def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_sender
 
 def test_late_states_do_not_let_a_living_sender_time_out():
     receiver = fci_receiver()
-    for k in range(2000):
-        receiver.step(1.0 + 1e-3 * k - (0.03 if k % 2 else 0.0), FER.home, np.zeros(7))
-        if k % 4 == 0:
-            receiver.take(np.full(7, 5.0), k)
+    played(
+        receiver,
+        2000,
+        lambda k: [(5.0, k)] * (k % 4 == 0),
+        lambda k: 1.0 + 1e-3 * k - (0.03 if k % 2 else 0.0),
+    )
     assert receiver.timeouts == 0
 
 
