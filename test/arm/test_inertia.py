@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """LinkInertia against point masses and MuJoCo; consistency, and repair within rounding."""
 
+from dataclasses import replace
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.arm.bodies import Box, Cylinder
-from franka_dynamics.arm.consistency import nearest_physical
+from franka_dynamics.arm.consistency import nearest_physical, repaired
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.names import NEAREST_WITHIN_ROUNDING
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -130,6 +131,11 @@ def test_the_table_is_written_only_repaired_and_says_so():
         robot_text('fer', 'urdf', 'ledezma2021')
     text = robot_text('fer', 'urdf', 'ledezma2021', repair=NEAREST_WITHIN_ROUNDING)
     assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
+
+
+def test_a_repair_beyond_the_rounding_is_refused():
+    with refuses(InertiaError, 'fer_joint2', '-1.78e-05', 'at most 1e-06 does not fix'):
+        repaired(replace(load('fer', 'ledezma2021'), rounding=1e-6))
 
 
 def test_a_table_of_centres_of_mass_is_not_repaired(tmp_path):

@@ -24,7 +24,6 @@ from franka_dynamics.arm import (
     ViscousCoulombFriction,
 )
 from franka_dynamics.arm.arm_file_writer import arm_file_text
-from franka_dynamics.arm.consistency import repaired
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.dynamics.sampling import sample_states
@@ -200,10 +199,6 @@ def toy(count, *names, base=FER.base):
     return ArmDescription('toy', Convention.MODIFIED, joints, FER.links[:count], base=base)
 
 
-def coarse():
-    repaired(replace(load('fer', 'ledezma2021'), rounding=1e-6))
-
-
 def rounded(inertial_set):
     load('fer', inertial_set, repair=NEAREST_WITHIN_ROUNDING)
 
@@ -258,7 +253,6 @@ CALLS = {
         (lambda: tensor_from_six(np.zeros(5)), 'xx, xy, xz, yy, yz, zz'),
         (lambda: LinkInertia.zero().expressed_in(np.eye(3)), 'shape (4, 4)'),
         (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
-        (coarse, 'fer_joint2', '-1.78e-05', 'at most 1e-06 does not fix'),
         (lambda: rounded('franka_description'), 'behind fer_joint4', 'add `rounding`'),
     ],
     FrictionError: [
