@@ -83,7 +83,7 @@ ROWS = {
         lambda s: s.stopping(True).give(GOOD_STATES + 1, MOVING),
         State.BRAKING,
     ),
-    (State.STOPPING, Event.END): (lambda s: s.stopping().tick(200), State.SILENT),
+    (State.STOPPING, Event.END): (lambda s: s.stopping().tick(20), State.SILENT),
 }
 
 
@@ -156,6 +156,12 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
     for k in range(GOOD_STATES):
         loop.step(arm.home, STILL, k * period)
     assert loop.state is State.RUNNING
+
+
+def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
+    Feedforward('fr3', 'fci', kd=(0.5,))
+    with refuses(SettingsError, 'kd'):
+        Feedforward('fr3', 'mujoco', kd=(0.5,))
 
 
 def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
