@@ -233,7 +233,7 @@ class Sums:
     def of_columns(self, values: Array) -> Array:
         """Return each joint's sum of squares, (n,), of the columns times `values` (c,)."""
         whole = self.products.sum(axis=0)
-        return np.maximum(np.einsum('a,jab,b->j', values, whole, values), 0.0)
+        return np.maximum(whole @ values @ values, 0.0)
 
     def weighted(self, weights: Array) -> Array:
         """Return the sum over folds and joints of weights (n,) times the products, (c, c)."""

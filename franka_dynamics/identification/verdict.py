@@ -161,33 +161,46 @@ class _LeftOut:
     ) -> None:
         self.prior, self.places = prior, places(prior.model)
         rows, right = prior.rows(precision)
-        self._information, self._pull = rows.T @ rows, rows.T @ right
-        self._sums, self._samples = sums.products, sums.samples
-        weights = 1.0 / (INDEPENDENT * prior.normal**2)
-        self._weighted = np.einsum('j,kjab->kab', weights, sums.products)
         left = set(_offsets(prior)) - set(offsets)
-        self._own = [k for k in range(len(right)) if k not in left]
+        self._own = own = [k for k in range(len(right)) if k not in left]
+        parts = np.flatnonzero(sums.samples)
+        self._samples, self._products = sums.samples.sum(), sums.products[parts]
+        weights = 1.0 / (INDEPENDENT * prior.normal**2)
+        weighted = np.einsum('j,kjab->kab', weights, self._products)
+        known = _FAINT * np.eye(weighted.shape[-1])
+        known[np.ix_(own, own)] = (rows.T @ rows)[np.ix_(own, own)]
+        known[own, -1] = (rows.T @ right)[own]
+        self._equations = weighted.sum(axis=0) - weighted + known
+        self._eliminated: dict[tuple[Fault, ...], tuple[list[int], Array, Array]] = {}
+
+    def _without(self, given: tuple[Fault, ...]) -> tuple[list[int], Array, Array]:
+        """
+        Eliminate the other columns and those of the given faults from each fit's equations.
+
+        Return their indices, their values for each column, and the equations that remain.
+        """
+        if given not in self._eliminated:
+            own = [*self._own, *(k for one in given for k in self.places[one])]
+            rows = self._equations[:, own]
+            solved = np.linalg.solve(rows[:, :, own], rows)
+            remaining = self._equations - self._equations[:, :, own] @ solved
+            self._eliminated[given] = own, solved, remaining
+        return self._eliminated[given]
 
     def times(self, faults: Sequence[Fault] = ()) -> tuple[Array, Array]:
         """Return residuals in normal ones, (n,), and the values of the last fault's columns."""
-        p = len(self._own)
-        every = [*self._own, *(k for one in faults for k in self.places[one])]
-        information, pull = _FAINT * np.eye(len(every)), np.zeros(len(every))
-        information[:p, :p] = self._information[np.ix_(self._own, self._own)]
-        pull[:p] = self._pull[self._own]
-        whole = self._weighted.sum(axis=0)
-        squares, values = np.zeros(self.prior.model.n), []
-        for fold in np.flatnonzero(self._samples):
-            rest = whole - self._weighted[fold]
-            theta = np.linalg.solve(
-                rest[np.ix_(every, every)] + information, rest[every, -1] + pull
-            )
-            residual = np.zeros(len(whole))
-            residual[every], residual[-1] = -theta, 1.0
-            squares += np.einsum('a,jab,b->j', residual, self._sums[fold], residual)
-            values.append(theta[-len(self.places[faults[-1]]) :] if faults else theta[:0])
-        mean = np.maximum(squares, 0.0) / self._samples.sum()
-        return np.sqrt(mean) / self.prior.normal, np.mean(values, axis=0)
+        own, solved, remaining = self._without(tuple(faults[:-1]))
+        columns = self.places[faults[-1]] if faults else []
+        new = [k for k in columns if k not in own]  # a drift has its gain's column, too
+        values = np.zeros(remaining.shape[:2])
+        some = remaining[:, new]
+        values[:, new] = np.linalg.solve(some[:, :, new], some[:, :, -1:])[..., 0]
+        residual = -values
+        residual[:, own] = (solved @ values[..., None])[..., 0] - solved[..., -1]
+        residual[:, -1] = 1.0
+        left = (self._products @ residual[:, None, :, None])[..., 0]
+        mean = np.maximum(np.einsum('kja,ka->j', left, residual), 0.0) / self._samples
+        return np.sqrt(mean) / self.prior.normal, values[:, columns].mean(axis=0)
 
     def candidates(self) -> list[Fault]:
         """Return the faults that are not among the other columns, as usual offsets are."""
