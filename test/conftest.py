@@ -3,7 +3,6 @@
 """Fixtures of all tests: an isolated ROS domain, real and simulated recordings."""
 
 import atexit
-from functools import cache
 import gc
 from importlib.util import find_spec
 import os
@@ -180,25 +179,6 @@ def fer_1khz_recording():
     """Return the recording of another real arm's fast excitation at 1 kHz, or skip."""
     samples = 'https://github.com/marcocognetti/FrankaEmikaPandaDynModel (Trajectory_1)'
     return _read_once(_recorded('fer_gaz2019_1khz', samples))
-
-
-@pytest.fixture(scope='session')
-def prepared(fer_recording, fer_1khz_recording):
-    """Return both real recordings, prepared for identification: the slow and the fast one."""
-    from franka_dynamics.identification.options import IdentificationOptions
-    from franka_dynamics.recordings.preprocessing import prepare
-
-    columns = IdentificationOptions().torque_model(load('fer')).friction.columns
-    both = {'slow': fer_recording, 'fast': fer_1khz_recording}
-    return {name: prepare(one, columns=columns) for name, one in both.items()}
-
-
-@pytest.fixture(scope='session')
-def identified(prepared):
-    """Return a function: the identification of the slow or fast real recording, made once."""
-    from franka_dynamics.identification.identify import identify
-
-    return cache(lambda name: identify([prepared[name]], load('fer'), [load('fer')]))
 
 
 @pytest.fixture(scope='session')

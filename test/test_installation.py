@@ -50,7 +50,7 @@ def colcon(source):
 def pip(source, tmp_path_factory):
     """Return the prefix pip installs into, and an environment that finds it."""
     prefix = tmp_path_factory.mktemp('pip')
-    flags = '-q --no-deps --no-index --no-build-isolation --ignore-installed'.split()
+    flags = '-q --no-deps --no-index --no-build-isolation --no-compile --ignore-installed'.split()
     command = [sys.executable, '-m', 'pip', 'install', *flags, '--prefix', str(prefix), source]
     succeed(command, cwd=prefix)
     (library,) = prefix.glob('lib/python*/site-packages')
@@ -72,20 +72,19 @@ def test_an_installed_verb_uses_the_installed_files_and_none_is_missing(
         assert expected, folder
         assert [path for path in expected if not (share / path).is_file()] == []
     assert (share / 'package.xml').is_file()
-    code = 'from franka_dynamics.resources import share_directory; print(share_directory())'
-    where = succeed([sys.executable, '-c', code], env=environment, cwd=prefix)
-    assert Path(where.strip()) == share
     program = prefix / programs / 'franka-dynamics'
     if way == 'colcon':
         found = succeed(['bash', '-c', 'command -v franka-dynamics'], env=environment)
         assert Path(found.strip()) == program
-    # Each program is there, and leads to a function.
+    # Files are found there; each program is there, and leads to a function.
     code = (
         'from importlib.metadata import distribution\n'
+        'from franka_dynamics.resources import share_directory\n'
         "found = distribution('franka_dynamics').entry_points\n"
-        'print(*[one.name for one in found if callable(one.load())])'
+        'print(share_directory(), *[one.name for one in found if callable(one.load())])'
     )
-    names = succeed([sys.executable, '-c', code], env=environment, cwd=prefix).split()
+    where, *names = succeed([sys.executable, '-c', code], env=environment, cwd=prefix).split()
+    assert Path(where) == share
     stated = setup_script['arguments']['entry_points']['console_scripts']
     assert {*names} == {one.split(' = ')[0] for one in stated}
     assert [name for name in names if not (prefix / programs / name).is_file()] == []

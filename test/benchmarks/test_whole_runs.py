@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Whole runs of benchmarks; a soak, which takes minutes, in `make test-long`."""
+"""Whole runs of benchmarks, in `make test-long`."""
 
 import pytest
 
@@ -9,10 +9,10 @@ from ..processes import printed, ROOT
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco')
 
+pytestmark = pytest.mark.long
 BENCHMARKS = ROOT / 'benchmarks'
 
 
-@pytest.mark.long
 def test_memory_does_not_grow_in_a_minute_at_a_kilohertz():
     assert 'replies' in printed(BENCHMARKS / 'soak.py', '--seconds', '60')
 

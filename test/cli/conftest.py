@@ -20,14 +20,26 @@ def answered(capsys):
 
 
 @pytest.fixture
-def figures(tmp_path_factory):
+def told(answered, tmp_path_factory):
+    """Return a function that runs a command: exit status, output, and what --json writes."""
+
+    def read(*words):
+        path = tmp_path_factory.mktemp('json') / 'figures.json'
+        status, said = answered(*words, '--json', path)
+        # NaN and Infinity are no JSON.
+        return status, said, json.loads(path.read_text(), parse_constant=pytest.fail)
+
+    return read
+
+
+@pytest.fixture
+def figures(told):
     """Return a function that runs a command with --json and returns the file's content."""
 
-    def read(*words, status=0):
-        path = tmp_path_factory.mktemp('json') / 'figures.json'
-        assert run(*words, '--json', path) == status
-        # NaN and Infinity are no JSON.
-        return json.loads(path.read_text(), parse_constant=pytest.fail)
+    def read(*words):
+        status, said, data = told(*words)
+        assert status == 0, said
+        return data
 
     return read
 

@@ -16,7 +16,6 @@ ATOL = 1e-12
     ('what', 'name'),
     [
         ('motion', 'rpr'),
-        ('kinematics', 'stanford'),
         ('kinematics', 'fer'),
         ('steps', 'stanford'),
     ],

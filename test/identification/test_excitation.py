@@ -47,13 +47,13 @@ def test_a_joint_without_torque_is_refused():
 
 @pytest.fixture(scope='module')
 def excitation():
-    return optimise(ExcitationProblem(FR3, LIMITS), FR3.home, draws=8, iterations=3)
+    return optimise(ExcitationProblem(FR3, LIMITS), FR3.home, draws=4, iterations=2)
 
 
 def test_a_few_steps_beat_any_random_trajectory(excitation):
     problem = ExcitationProblem(FR3, LIMITS)
     drawn = [
-        random_trajectory(problem, FR3.home, 10.0, np.random.default_rng(k)) for k in range(8)
+        random_trajectory(problem, FR3.home, 10.0, np.random.default_rng(k)) for k in range(4)
     ]
     worst = [problem.left_open(*one.sampled(100)).max() for one in drawn]
     assert excitation.left_open.max() < min(worst)

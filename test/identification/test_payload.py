@@ -55,7 +55,7 @@ def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
 
 def test_a_payload_is_found_with_another_arm_file(simulate):
     # The arm's friction and inertias are estimated too, so that another set gives the same load.
-    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=40.0, noise=0.1)
+    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=20.0, noise=0.1)
     found = identify_payload(*motions, load('fer', 'franka_description'))
     np.testing.assert_allclose(found.values[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.005)
 

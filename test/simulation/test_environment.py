@@ -22,7 +22,7 @@ def swing(home, step):
     return home + 0.25 * x**2 * np.sin(2.0 * np.pi * 0.5 * step / 30.0 + np.arange(len(home)))
 
 
-def episode(environment, seed, steps=120):
+def episode(environment, seed, steps=45):
     """Return observations and rewards of an episode with a swinging policy."""
     home = environment.unwrapped.arm.home
     observation, _ = environment.reset(seed=seed)
@@ -47,7 +47,7 @@ def test_gymnasiums_own_check_passes():
 def test_an_episode_is_repeated_exactly_also_after_a_reset_in_mid_motion():
     environment = gymnasium.make(NAME, arm='fer')
     rows, rewards = episode(environment, 3)
-    episode(environment, 4, 37)
+    episode(environment, 4, 20)
     again, others = episode(environment, 3)
     np.testing.assert_array_equal(rows, again)
     np.testing.assert_array_equal(rewards, others)
@@ -66,7 +66,7 @@ def test_with_feedforward_the_targets_are_met_far_better_than_without():
         reference = environment.unwrapped.controller.reference
         environment.reset(seed=1)
         home, found = environment.unwrapped.arm.home, []
-        for step in range(120):
+        for step in range(60):
             environment.step(swing(home, step))
             data = environment.unwrapped.data
             found.append(reference.motion.at(data.time).q - data.qpos)
@@ -78,15 +78,14 @@ def test_actions_at_the_corners_of_the_box_are_survived_and_wrong_ones_refused()
     environment, refused = gymnasium.make(NAME), 0
     low, high = environment.action_space.low, environment.action_space.high
     rng = np.random.default_rng(1)
-    for seed in range(3):
-        environment.reset(seed=seed)
-        for _ in range(60):
-            corner = np.where(rng.random(7) < 0.5, low, high)
-            observation, _, terminated, truncated, info = environment.step(corner)
-            assert np.isfinite(observation).all()
-            refused += 'refused' in info
-            if terminated or truncated:
-                break
+    environment.reset(seed=0)
+    for _ in range(60):
+        corner = np.where(rng.random(7) < 0.5, low, high)
+        observation, _, terminated, truncated, info = environment.step(corner)
+        assert np.isfinite(observation).all()
+        refused += 'refused' in info
+        if terminated or truncated:
+            break
     assert refused  # without that, nothing was tried
     environment.reset(seed=0)
     with refuses(JointVectorError, 'action'):
