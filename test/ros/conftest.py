@@ -60,8 +60,8 @@ LOCKSTEP = {
     'ideal': True,  # tests compare with what a model computes
     'pacing': 'lockstep',
     'lockstep_timeout': 5.0,  # no torque is late, however busy the machine
-    # No faster than a real arm, or it would keep a whole core busy while a test waits.
-    'lockstep_rate': 1000.0,
+    # Slower than a real arm, because it keeps a core busy while a test waits.
+    'lockstep_rate': 300.0,
     'brake_release_after': 0.1,
 }
 

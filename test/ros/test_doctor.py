@@ -140,7 +140,7 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
 def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
     start_arm, start_node, probe, capsys
 ):
-    start_arm(lockstep_rate=250.0)  # to save processor time
+    start_arm()
     start_node(target='mujoco')
     probe.until_status('simulator', held='True')
     wanted = ['good  clock: stamps are simulated time of simulator', 'good  joint states']

@@ -21,8 +21,9 @@ from ..scripts import loaded, ROOT
 with loaded(ROOT / 'examples' / 'stamp_matcher.py') as module:
     StampMatcher = module.StampMatcher
 
-# Time at rest, and half a period of the examples' motions [s].
-HOLD_S, MOTION_S = 0.5, 1.25
+# Time at rest, and a quarter of a period of the examples' motions, sin(w t)^3 [s]: in the next
+# quarter the arm goes the same way back.
+HOLD_S, MOTION_S = 0.5, 0.625
 
 
 def joint_positions(message):

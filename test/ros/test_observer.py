@@ -29,8 +29,7 @@ def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
     # Both nodes, which speak once per second, must be heard within it at once.
     monkeypatch.setattr(observer, 'SILENT_AFTER_S', 0.6)
     remap = {'__ns': '/left'}
-    # A quarter of a real arm's rate, to save processor time.
-    launch('simulator_node', **LOCKSTEP | NAMED | {'lockstep_rate': 250.0, 'remaps': remap})
+    launch('simulator_node', **LOCKSTEP | NAMED, remaps=remap)
     more = {'remaps': remap | PATIENT['remaps'], 'target': 'mujoco', 'default_gains': True}
     launch('feedforward_node', **PATIENT | NAMED | more)
     probe.until_status('left/feedforward', state='running')

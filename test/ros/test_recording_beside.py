@@ -25,8 +25,7 @@ PLAY = ['-m', 'franka_dynamics', 'node', 'play']
 def holding(tmp_path_factory):
     """Start a simulated arm and the node that holds it."""
     for launch in launching(tmp_path_factory.mktemp('nodes')):
-        # Below a real arm's rate, to save processor time while a command starts.
-        launch('simulator_node', **{**ROOT_NAMES, **LOCKSTEP, 'lockstep_rate': 400.0})
+        launch('simulator_node', **ROOT_NAMES, **LOCKSTEP)
         gains = {'kp': [50.0] * 7, 'kd': [5.0] * 7}
         launch('feedforward_node', **PATIENT, target='mujoco', **gains)
         with closing(Probe()) as probe:
