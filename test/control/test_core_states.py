@@ -597,16 +597,6 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_n
         np.testing.assert_allclose(torque, needed, rtol=0.0, atol=1e-9)
 
 
-def test_gains_set_to_none_let_go_of_the_feedback_by_a_ramp():
-    script = Script().running().give(200, 0.2 * MOVING)  # away from where the gains hold the arm
-    script.give(50).core.change(kp=(0.0,), kd=(0.0,))
-    script.give(300)
-    torques = np.array(script.sent[-301:])
-    fed_back = np.abs(torques[-1] - torques[0]).max()
-    assert fed_back > 0.5  # [N m]
-    assert np.abs(np.diff(torques, axis=0)).max() < 1.2 * fed_back / 200
-
-
 def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
     script = Script().holding().give(1000)
     count = len(script.sent)

@@ -137,18 +137,6 @@ def replace_mass(link, factor):
     return type(link)(factor * link.mass, factor * link.mass * link.center_of_mass, link.inertia)
 
 
-def test_after_a_stop_a_torque_begins_where_the_last_one_acts():
-    controller = core(Settings(target='fci', **TILTED, payload_known_to_robot=False))
-    controller.change(kp=KP, kd=KD)
-    before = sent_at_rest(controller, 400)[-1]
-    controller.stop('test')
-    ends = sent_at_rest(controller, 400, begin=1.4)
-    controller.start()
-    again = sent_at_rest(controller, 400, begin=1.8)
-    torques = np.array([before, *ends, *again])
-    assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
-
-
 def test_a_live_payload_change_ramps():
     # The brakes stay closed, or the arm would rise under a load it does not carry.
     loop = Loop(MUJOCO, measures=False, brake_release_after=60.0).run(0.5)
