@@ -104,8 +104,9 @@ def overrides(command, name):
 
 def started(file, monkeypatch, returncode=0, **given) -> list[Started]:
     """Return what a launch file starts, if each of its processes ends with a status at once."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ['PATH']])
-    monkeypatch.setenv('PATH', path)  # of xacro, which launch calls by its name
+    # Of xacro, which launch calls by its name, and which may stand beside Python.
+    path = os.pathsep.join([os.environ['PATH'], os.path.dirname(sys.executable)])
+    monkeypatch.setenv('PATH', path)
     if stand_in.ABSENT:
         for name, module in stand_in.MODULES.items():
             monkeypatch.setitem(sys.modules, name, module)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Controllers that the launch files load, and the packages that they ask for."""
 
-from functools import partial
+from functools import cache, partial
 import logging
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -80,6 +81,12 @@ def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
     assert node.remappings[COMMAND] == f'{prefix}{topic}'
 
 
+@cache
+def receiver_file(package):
+    """Return the parameter file of the receiver in a generated package."""
+    return cpp_package(load('fr3'), package)['config/receiver.yaml']
+
+
 @pytest.mark.parametrize(
     ('name', 'given', 'target'),
     [
@@ -92,12 +99,16 @@ def test_a_generated_package_takes_the_torques_where_it_is_installed_and_else_a_
     launched, tmp_path, name, given, target, caplog, monkeypatch
 ):
     monkeypatch.setattr(logging.getLogger('launch.user'), 'handlers', [caplog.handler])
+    # The robot description is no matter here, and xacro would need most of the time.
+    (tmp_path / 'xacro').write_text('#!/bin/sh\necho none\n')
+    (tmp_path / 'xacro').chmod(0o755)
+    monkeypatch.setenv('PATH', str(tmp_path), prepend=os.pathsep)
     index = tmp_path / 'share/ament_index/resource_index/packages'
     packages = ('fr3_feedforward', 'fr3_franka_hand_feedforward')
     for package in packages:
         file = tmp_path / 'share' / package / 'config' / 'receiver.yaml'
         file.parent.mkdir(parents=True)
-        file.write_text(cpp_package(load('fr3'), package)['config/receiver.yaml'])
+        file.write_text(receiver_file(package))
     launch = partial(launched, name, **given)
     forward_name = f'{given.get("arm_prefix", "")}effort_controller'
     assert loaded(launch(robot_type='fr3')['spawner'])[0] == forward_name
