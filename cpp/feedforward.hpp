@@ -73,7 +73,14 @@ public:
       }
       at_ = q;
       begun_ = true;
+    } else {
+      for (std::size_t i = 0; i < kJoints; ++i) {  // other gains give a held arm the same torque
+        if (gains.kp[i] != kp_[i] && gains.kp[i] > 0.0) {
+          at_[i] = q[i] + kp_[i] * (at_[i] - q[i]) / gains.kp[i];
+        }
+      }
     }
+    kp_ = gains.kp;
     watch(dq, elapsed);
     for (std::size_t i = 0; i < kJoints; ++i) {
       at_[i] = !at_rest_ && limited_[i] ? q[i] : at_[i];
@@ -119,6 +126,7 @@ private:
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
   Vector speed_{}, at_{};  // largest at first [rad/s]; where the gains pull to
+  Vector kp_{};  // of the last cycle
   Vector rate_{};  // at which M(q) a makes velocities decay [1/s]
   std::array<bool, kJoints> limited_{};
   int resting_ = 0;

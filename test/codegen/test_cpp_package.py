@@ -224,6 +224,23 @@ def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_
     np.testing.assert_allclose(guided, 0.0, rtol=0.0, atol=ATOL)
 
 
+def test_firmer_gains_give_a_held_arm_the_same_torque(built):
+    arm, library = built
+    still, effort = np.zeros(arm.n), arm.limit('effort')
+    soft = Settings(target='mujoco', kp=tuple(0.5 * effort), kd=tuple(0.02 * effort))
+    receiver, q = Receiver(library, soft, 'motion'), np.array(arm.home)
+    for given in (q, q * np.nan, *[q] * 50):
+        receiver.cycle(given, still)
+    sagged = q + 0.02  # under a load that nobody told
+    before = [receiver.cycle(sagged, still) for _ in range(50)][-1]
+    receiver.configure(replace(soft, kp=tuple(5.0 * effort), kd=tuple(0.2 * effort)))
+    after = [receiver.cycle(sagged, still) for _ in range(50)][-1]
+    assert before[1] == after[1] == 'holding'
+    np.testing.assert_allclose(after[0], before[0], rtol=0.0, atol=ATOL)
+    back, _ = [receiver.cycle(q, still) for _ in range(50)][-1]  # and a stiffer spring from there
+    assert (back - after[0] > 0.05 * effort).all()
+
+
 MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
 
 
