@@ -356,9 +356,11 @@ def causes(sums: Sums, prior: Prior) -> tuple[tuple[Cause, ...], bool, float]:
         if _clear(min(before, allowed), after, second) and not twice:
             count = len(faults)
     held = _LeftOut(sums, prior, _HELD, offsets)
-    for fault in faults[:count]:
+    for k, fault in enumerate(faults[:count]):
         others = [one for one in faults[:count] if one != fault]
         (_, values), (_, shown) = (one.times([*others, fault]) for one in (search, held))
+        # Alone, the first fault would take over part of the second one's effect.
+        found[k] = _cause(fault, values, prior, found[k].before, found[k].after)
         if shown @ values < _AGREES * (values @ values):
             count = 0
             break

@@ -279,11 +279,16 @@ def test_static_friction_of_a_resting_arm_is_no_contact(seed):
     assert found.sound and not found.causes
 
 
-def test_two_gains_that_look_like_a_third_get_no_wrong_name(usual):
-    both = usual.effort * np.where(np.isin(np.arange(7), (1, 3)), 0.8, 1.0)
-    found = judged(replace(usual, effort=both))
-    assert not found.sound or found.questions
-    assert {joint for one in found.causes for joint in one.joints} <= {1, 3}
+@pytest.mark.parametrize(
+    ('change', 'faults'),
+    [
+        (lambda log: scaled(scaled(log, 1, 1.3), 3, 0.7), {('gain', 1): 1.3, ('gain', 3): 0.7}),
+        (lambda log: turned(late(log, 0.05), 3, 0.2), {('delay',): 0.05, ('zero', 3): 0.2}),
+    ],
+)
+def test_two_faults_are_named_with_the_sizes_that_they_have_together(sound, change, faults):
+    found = {(one.kind, *one.joints): one.values[0] for one in judged(change(sound)).causes}
+    assert found == pytest.approx(faults, rel=0.15)
 
 
 def of_a_drawn_arm(name, seed, size, change):
