@@ -49,7 +49,7 @@ def since_start(messages):
 @pytest.mark.parametrize(
     ('name', 'kind', 'read', 'actual', 'most'),
     [
-        # A fiftieth of the tracking error without the terms, 28.7 mrad and 22.8 mm.
+        # A fiftieth of the error without the terms, in half a period 28.7 mrad and 22.8 mm.
         ('joint_impedance', JointState, joint_positions, joint_positions, 0.57e-3),
         ('operational_space', PoseStamped, flange_position, flange_of, 0.45e-3),
     ],
