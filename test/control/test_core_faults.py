@@ -75,11 +75,9 @@ BARE, LOADED = {**UNMEASURED, 'gravity_compensation': True}, {**UNMEASURED, 'pay
         (FER, MUJOCO, BARE, {}, 2.1),
         (FER, Settings(target='fci'), UNMEASURED, {}, 2.1),
         (FER, MUJOCO, LOADED, {}, 1.5),
-        # A push. With the gains alone 80 N would drive the arm to 2.4 and 5.0 rad/s.
-        (FER, replace(FCI, **FIRM), {**CARRIED, **pushed(60.0, 0.5)}, {}, 3.0),
-        (FER, replace(FCI, **FIRM), {**CARRIED, **pushed(80.0, 0.5)}, {}, 4.0),
+        # A push, that without the guard makes the arm as fast as 2.35 and 2.39 rad/s.
+        (FER, replace(FCI, **FIRM), {**CARRIED, **pushed(80.0, 0.5)}, {}, 2.3),
         (FER, replace(FCI, **GENTLE), {**CARRIED, **pushed(40.0, 0.7)}, {}, 2.0),
-        (FER, replace(FCI, **GENTLE), {**CARRIED, **pushed(80.0, 0.5)}, {}, 4.0),
     ],
 )
 def test_an_arm_that_contradicts_the_model_is_braked_and_held(
@@ -257,17 +255,17 @@ def test_the_share_of_a_load_that_explains_a_difference_is_taken_off():
 
 def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
-    for hold, force in ((True, 30.0), (False, 30.0), (True, 80.0)):
+    for hold in (True, False):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.3)
         loop.controller.stop('test', hold=hold)
         loop.run(0.2)
-        loop.arm.push = Push((0.0, force, 0.0), loop.arm.time, 0.5)
+        loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
         if hold:
             assert loop.controller.state is State.HOLDING
             assert loop.speed < 0.03
-        fastest[hold, force] = loop.fastest
-    assert fastest[True, 30.0] < 0.5 * fastest[False, 30.0]
+        fastest[hold] = loop.fastest
+    assert fastest[True] < 0.5 * fastest[False]
 
 
 @pytest.mark.parametrize('gains', [{}, {'kp': (60.0,) * 7, 'kd': (10.0,) * 4 + (2.0,) * 3}])
