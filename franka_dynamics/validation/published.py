@@ -103,12 +103,12 @@ def known_sets(reference: ArmDescription, hand: str | None = None) -> list[ArmDe
     """
     hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
     found: dict[tuple[str, str, str], ArmDescription] = {}
-    for file in (reference.file or reference.name, *available_arms()):
+    for file in dict.fromkeys((reference.file or reference.name, *available_arms())):
+        if not _same_geometry(load(file), reference):
+            continue
         for name, one in product(available_sets(file), hands):
             arm = load(file, name, hand=one)
-            key = (arm.name, arm.inertial_set, arm.hand)
-            if key not in found and _same_geometry(arm, reference):
-                found[key] = arm
+            found.setdefault((arm.name, arm.inertial_set, arm.hand), arm)
     return list(found.values())
 
 
