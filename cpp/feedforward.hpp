@@ -65,22 +65,19 @@ public:
     const Vector & q, const Vector & dq, const TermModel & terms, const Settings & gains,
     double elapsed, Vector & tau) noexcept
   {
-    if (!begun_) {
+    if (!begun_ || gains.kp != kp_ || gains.kd != kd_) {
       Matrix M;
       terms.mass_matrix(q, M);
       for (std::size_t i = 0; i < kJoints; ++i) {
         rate_[i] = std::max(0.0, 1.0 / kBrakeTime - gains.kd[i] / M[i][i]);
+        // Other gains give a held arm the same torque.
+        const double pull = begun_ ? kp_[i] * (at_[i] - q[i]) : 0.0;
+        at_[i] = q[i] + (gains.kp[i] > 0.0 ? pull / gains.kp[i] : 0.0);
       }
-      at_ = q;
+      kp_ = gains.kp;
+      kd_ = gains.kd;
       begun_ = true;
-    } else {
-      for (std::size_t i = 0; i < kJoints; ++i) {  // other gains give a held arm the same torque
-        if (gains.kp[i] != kp_[i] && gains.kp[i] > 0.0) {
-          at_[i] = q[i] + kp_[i] * (at_[i] - q[i]) / gains.kp[i];
-        }
-      }
     }
-    kp_ = gains.kp;
     watch(dq, elapsed);
     for (std::size_t i = 0; i < kJoints; ++i) {
       at_[i] = !at_rest_ && limited_[i] ? q[i] : at_[i];
@@ -126,7 +123,7 @@ private:
 
   double time_ = 0.0, gaining_ = 0.0;  // [s]
   Vector speed_{}, at_{};  // largest at first [rad/s]; where the gains pull to
-  Vector kp_{};  // of the last cycle
+  Vector kp_{}, kd_{};  // of the last cycle
   Vector rate_{};  // at which M(q) a makes velocities decay [1/s]
   std::array<bool, kJoints> limited_{};
   int resting_ = 0;

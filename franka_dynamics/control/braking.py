@@ -76,7 +76,7 @@ class Brake:
         self._time = self._gaining = 0.0
         self._speed, self._resting = np.zeros_like(unexplained), 0
         self._at: Array | None = None  # where the gains pull to
-        self._given_kp = np.zeros_like(unexplained)
+        self._gains = np.zeros_like(unexplained), np.zeros_like(unexplained)  # kp and kd
         self.limited = np.zeros(len(unexplained), dtype=bool)
         # Share of braking that kd alone does, kp, and torque that the gains bear.
         self._own = self._kp = self._bearable = np.zeros_like(unexplained)
@@ -105,19 +105,19 @@ class Brake:
         mass = terms.true.mass_matrix(q)
         self._watch(0.5 * float(dq @ mass @ dq), np.abs(dq), elapsed)
         kp, kd = gains or (np.zeros_like(q), np.zeros_like(q))
-        changed = self._at is not None and not np.array_equal(kp, self._given_kp)
-        carried = self._pull(q) + self._compensated() if changed else None
-        self._given_kp = kp
+        changed = not np.array_equal((kp, kd), self._gains)
+        carried = self._pull(q) + self._compensated()
         duration = max(TIME_CONSTANT_S, AGES * age)
-        if self._at is None:
+        if self._at is None or changed:
             self._own = np.minimum(1.0, kd * duration / mass.diagonal())
+        self._gains = kp, kd
         soft = 1.0 / np.maximum(1.0, AGES * age * kd / mass.diagonal())
         self._kp, kd = soft * kp, soft * kd
         self._bearable = self._own * YIELD * self._kp
         along = np.maximum(0.0, 1.0 - np.abs(dq) / SLOW)
         share = np.where(self.held * dq > 0.0, along, 1.0)
         compensated = self._compensated()
-        if carried is not None:  # other gains give a held arm the same torque
+        if self._at is not None and changed:  # other gains give a held arm the same torque
             self._at = q + self._turned(carried - compensated)
         here = q + self._turned(share * (self.held - compensated))  # the gains bear their part
         if self._at is None:

@@ -3,7 +3,7 @@
 """
 The core: joint states in, torques out. It alone decides whether a torque may go out.
 
-`Feedforward.step` takes one joint state through six parts:
+`Feedforward.step` takes one joint state through six parts, in these functions and files:
 
 1. Can the joint state be used?                  `state_check.py`; `lose`
 2. May torques begin?                            `_may_begin`, `_not_yet`
@@ -21,10 +21,11 @@ but that of `reset`, which makes it SILENT and forgets all but a final fault. Wh
 lost joint states                            resting torque        good joint states (`_not_yet`)
   more than 5 times within a minute          resting torque        `start`
 unexplained torque, a joint too fast,        braked, then held     `start`, once the arm is held
-  states too old for the gains, or                                 and nothing of that lasts
+  states too old for the gains, or                                 and `_not_yet` finds nothing
   `stop(hold=True)`
 impossible joint states                      resting torque        `start`
-failed braking or trial, torque not finite   resting torque        `start`
+braking that fails, a wrong trial of the     resting torque        `start`
+  joints, or a torque that is not finite
 `stop(to_zero=True)`                         zero torque           `start`
 `stop(final=True)`                           braked, then silent   a new object
 
@@ -52,7 +53,7 @@ from .joint_trial import JointTrial
 from .limits import LONGEST_STEP_S, SpeedLimit, TorqueLimiter
 from .reference import MOST_START_DISTANCE, Reference
 from .settings import Settings
-from .state_check import Limits, StateCheck
+from .state_check import CLOCK_SET_BACK_S, Limits, StateCheck
 from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
 from .unexplained_torque import UnexplainedTorque
@@ -121,7 +122,7 @@ GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
 # lasts while the arm moves, unless its latest state is older than FOLLOWED_S [s] or unusable.
 FOLLOWED_S = 0.05
 # A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
-# torque then begins there. If a joint has moved by more than SHIFTED [rad or m], it acts no more.
+# torque then begins there, unless a joint has moved by more than SHIFTED [rad or m].
 SHIFTED = 0.1
 CLEARING = 'clear the fault by start()'  # how a status says it
 
@@ -155,10 +156,9 @@ class Feedforward:
     applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a node
     publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
     each new torque (n,) [N m] before parts 5 and 6, and must not change it. With `soft_gains`, kp
-    and kd that settings do not give let velocities decay at this rate at most [1/s]. `settings`
-    are the other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises
-    DescriptionError for an unknown arm, SettingsError if the settings cannot be used on it or the
-    gains swing at this period.
+    and kd that settings do not give are the `weak_gains` of this rate [1/s]. `settings` are the
+    other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError
+    for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `latest` is the latest joint state with
     its torque terms, None if one of its values is impossible; `trouble` says why that state cannot
@@ -239,7 +239,7 @@ class Feedforward:
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
         # Sent torques, enough to find the one that acted when an old state was measured. The last
         # one acts now, if there is one.
-        self._sent = deque(list(self._sent)[-1:], maxlen=64)
+        self._sent = deque(list(self._sent)[-1:], maxlen=128)
 
     def start(self) -> None:
         """
@@ -279,13 +279,14 @@ class Feedforward:
         lets go of a held arm; a fault stays latched.
         """
         with self._lock:
-            fault, silent = hold or to_zero or final, self.state is State.SILENT
+            fault = hold or to_zero or final
+            given_up = self.state is State.SILENT or (self.state is State.STOPPING and self.faulty)
             why = self._with_reason(reason)
             self._wanted = self._wanted and fault
             self.faulty, self._final = self.faulty or fault, self._final or final
             self._to_zero = self._to_zero or to_zero
-            # A silent arm does not begin to be held, but one held before states were lost is.
-            self._hold = hold and not self._to_zero and (self._hold or not silent)
+            # An arm that was to be held before states were lost is held again, even if silent.
+            self._hold = hold and not self._to_zero and (self._hold or not given_up)
             if to_zero and self.state in ACTIVE:
                 self._change(Event.LOST, why)
             elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
@@ -497,8 +498,8 @@ class Feedforward:
         with self._lock:
             patience = self.states.patience(by_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
-            if self.state in ACTIVE and not silence <= patience:  # NaN is no sign of states
-                return self.lose(f'no new joint state for {1e3 * silence:.0f} ms', now)
+            if self.state in ACTIVE and not abs(silence) <= patience:  # NaN, or a clock set back
+                return self.lose(f'no new joint state for {1e3 * abs(silence):.0f} ms', now)
             return self._stopping_or_last(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
@@ -558,15 +559,13 @@ class Feedforward:
                 'clocks differ'
             )
         swings = self.law.swings(self.states.period, age)
-        if swings:
-            return swings
         # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
         motor_brakes = self.unexplained.idle or self.limits.held_until_commanded
         unknown = motor_brakes and not self.law.terms.adds_gravity
         if self.state is not State.HOLDING and (unknown or not self.unexplained.measured):
-            return ''
-        return self.unexplained.found_beyond(self.unexplained.narrow)
+            return swings
+        return swings or self.unexplained.found_beyond(self.unexplained.narrow)
 
     def _take_up(self, state: StateTerms) -> None:
         """
@@ -665,7 +664,8 @@ class Feedforward:
         torque = self._limiter.limit(desired, last, elapsed)
         self._brake.limited = torque != desired
         self._sent.append(torque)
-        self.sends, self._sent_at = True, max(self._sent_at, now)
+        set_back = now < self._sent_at - CLOCK_SET_BACK_S
+        self.sends, self._sent_at = True, now if set_back else max(self._sent_at, now)
         if self._send is not None:
             self._send(torque)
         self.counts['commands'] += 1

@@ -35,6 +35,7 @@ _IMPOSSIBLE = (
     'moves at {:.4g} rad/s, faster than it can; check that it is not in degrees',
     'has a measured effort of {:.4g} N m; check the unit in which its driver gives efforts',
 )
+FROZEN_S = 1.0  # how long the same state may come again in slow simulated time [s]
 # Range of the time between two states that a caller may state [s].
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.5e-3, 0.01
 # States lost more than MOST_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
@@ -97,12 +98,13 @@ class StateCheck:
         # Bounds of position, velocity and effort, (3 n,).
         self._lowest = np.concatenate((arm.limit('lower') - POSITION_SLACK, -most))
         self._highest = np.concatenate((arm.limit('upper') + POSITION_SLACK, most))
-        self.dq = self._zero = np.zeros(arm.n)
+        self._zero = np.zeros(arm.n)
         self.reset()
 
     def reset(self) -> None:
         """Forget all joint states, and when states were lost."""
         self.q: Array | None = None
+        self.dq = self._zero
         self.forget_losses()
         self.forget()
 
@@ -136,12 +138,16 @@ class StateCheck:
         Return the present time, and the time without a new state as `tick` takes it [s].
 
         `stamp` and `age` are those of a late state; without its age the clock of `now` counts,
-        and if `now` is None this computer's.
+        and if `now` is None this computer's. This computer's counts also with an age, from
+        FROZEN_S on: an age that is always the same hides that states stand still.
         """
         by_stamps, here = self._came
         silence = None if age is None else stamp + age - by_stamps  # in simulated time
         if now is None:
-            now = self.arrival + (monotonic() - here if silence is None else silence)
+            waited = monotonic() - here
+            if silence is not None and waited > FROZEN_S:
+                silence = waited
+            now = self.arrival + (waited if silence is None else silence)
         return now, silence
 
     def forget_drift(self) -> None:
@@ -199,10 +205,10 @@ class StateCheck:
     def impossible(self, q: Array, dq: Array, effort: Array | None) -> tuple[str, bool]:
         """Return which value no state of this arm can have, or '', and whether it is a fault."""
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
-        wrong = ~((every >= self._lowest) & (every <= self._highest))  # as NaN is
+        unknown = ~np.isfinite(every)  # also where a joint has no limits
+        wrong = unknown | (every < self._lowest) | (every > self._highest)
         if not wrong.any():
             return '', False
-        unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else wrong).argmax())
         what, joint = divmod(first, len(self._names))
         if unknown.any():

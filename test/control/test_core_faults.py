@@ -284,6 +284,21 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     assert loop.fastest < 0.02  # [rad/s]; a step of the torque moves it at 0.4 to 1.2
 
 
+def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
+    moved = []
+    for gains in (FIRM, {}):
+        loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
+        loop.controller.stop('test', hold=True)
+        loop.run(0.2)
+        loop.controller.change(kp=(0.0,), kd=(0.0,))
+        before = loop.run(0.1).arm.position
+        loop.arm.push = Push((0.0, 30.0, 0.0), loop.arm.time, 0.1)
+        loop.run(1.0)
+        assert loop.speed < 0.03
+        moved.append(np.abs(loop.arm.position - before).max())
+    assert moved[0] < 1.1 * moved[1]
+
+
 def test_holding_that_drives_the_arm_is_given_up():
     # Brakes hold the arm while the reversed torque is found and the arm counts as held at rest.
     loop = reverse(Loop(MUJOCO, description=FR3, friction=True), 3).run(0.3)

@@ -597,6 +597,58 @@ def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_n
         np.testing.assert_allclose(torque, needed, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.parametrize('infinite', [-np.inf, np.inf])
+@pytest.mark.parametrize('number', [0, 30])
+def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, number):
+    endless = replace(FER.joints[6].limits, lower=-np.inf, upper=np.inf)
+    arm = replace(FER, joints=(*FER.joints[:6], replace(FER.joints[6], limits=endless)))
+    loop = Feedforward(arm, 'mujoco')
+    q = np.array(FER.home)
+    torques = []
+    for k in range(80):
+        given = np.where(np.arange(7) == 6, infinite, q) if k == number else q
+        torques.append(loop.step(given, STILL, 1e-3 * k))
+    assert np.isfinite(torques).all()
+    assert loop.state is State.RUNNING  # again
+
+
+def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same(monkeypatch):
+    now, loop = [0.0], Feedforward(FER, 'mujoco')
+    monkeypatch.setattr('franka_dynamics.control.state_check.monotonic', lambda: now[0])
+    q = np.array(FER.home)
+    for k in range(30):
+        loop.step(q, STILL, 1e-3 * k, age=0.002)
+    assert loop.state is State.RUNNING
+    for wait, state in ((0.5, State.RUNNING), (1.5, State.SILENT)):
+        now[0] = wait
+        loop.step(q, STILL, 0.029, age=0.002)
+        assert loop.state is state
+
+
+@pytest.mark.parametrize('silence', [-10.0, np.nan])
+def test_a_clock_of_ticks_that_is_set_back_ends_torques(silence):
+    script = Script().running()
+    script.core.tick(script.time + silence)
+    assert script.core.state in (State.STOPPING, State.SILENT)
+
+
+def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
+    script = Script().running()
+    script.core.stop('test', to_zero=True)
+    for k in range(200):
+        torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
+    np.testing.assert_array_equal(torque, 0.0)
+    assert script.core.state is State.SILENT
+
+
+def test_an_arm_that_was_given_up_is_not_held_by_a_further_stop():
+    script = Script().holding()
+    script.core._give_up('braking fails', faulty=True, event=Event.DRIVEN)
+    script.core.stop('again', hold=True)
+    script.give(100)
+    assert script.core.state is State.SILENT
+
+
 def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
     script = Script().holding().give(1000)
     count = len(script.sent)
