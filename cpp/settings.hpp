@@ -28,7 +28,8 @@ inline bool all_finite(const Vector & values) noexcept
 /// Whether a joint can be at a position.
 inline bool within_range(std::size_t joint, double position) noexcept
 {
-  return position >= kLower[joint] - kPositionSlack && position <= kUpper[joint] + kPositionSlack;
+  return std::isfinite(position) && position >= kLower[joint] - kPositionSlack &&
+         position <= kUpper[joint] + kPositionSlack;
 }
 
 /// What a command from upstream consists of.

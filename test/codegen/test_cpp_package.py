@@ -67,7 +67,14 @@ def based(rpy):
     return replace(load('fr3'), base=base)
 
 
-OTHERS = {'inclined': based((0.5, 0.0, 0.0)), 'turned': based((0.0, 0.0, 0.5))}
+def endless(arm):
+    """Return an arm whose last joint has no limits of position."""
+    *joints, last = arm.joints
+    limits = replace(last.limits, lower=-np.inf, upper=np.inf)
+    return replace(arm, joints=(*joints, replace(last, limits=limits)))
+
+
+OTHERS = {'inclined': based((0.5, 0.0, 0.0)), 'turned': endless(based((0.0, 0.0, 0.5)))}
 
 
 @pytest.fixture(scope='module')
@@ -170,6 +177,17 @@ def test_a_state_that_cannot_be_trusted_leads_to_the_resting_torque(built, joint
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
     # With states that can be used it is braked, and held by what the model says.
     assert usable or controller.cycle(np.array(arm.home), still)[1] == 'braking'
+
+
+def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
+    settings, arm = Settings(target='mujoco'), OTHERS['turned']
+    controller, still, q = Receiver(core('turned'), settings, 'motion'), np.zeros(7), arm.home_pose
+    assert controller.cycle(q, still)[1] == 'following'
+    for _ in range(50):
+        torque, state = controller.cycle(np.where(np.arange(7) == 6, np.inf, q), still)
+    assert state == 'fault'
+    held = TermModel(arm, settings).gravity(q)
+    np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize('limited', [False, True])
