@@ -41,7 +41,6 @@ DAMPING_PER_ROOT = np.array([4.0, 4.0, 4.0, 4.0, 1.0, 1.0, 0.5]) / np.sqrt(40.0)
 AMPLITUDE = np.array([0.55, 0.25, 0.15, 0.3, 0.4, 0.3, 0.5])  # rad
 CYCLES = np.array([1, 2, 1, 2, 1, 2, 1])  # oscillations of each joint in PERIOD_S
 PERIOD_S, STEP_S = 2.0, 1e-3  # the motion fades in during the first period, then repeats
-PERIODS = 3  # of which the last is measured
 
 GEOMS = {
     ShapeKind.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -85,13 +84,13 @@ def motion(arm, time):
 
 
 def follow(arm, feedforward, stiffness):
-    """Return desired and true joint positions in the last period, (k, n) each [rad]."""
+    """Return desired and true joint positions in the third period, (k, n) each [rad]."""
     kp, kd = stiffness * STIFFNESS_RATIO, np.sqrt(stiffness) * DAMPING_PER_ROOT
     model, plant = fd.Model(arm), draw_plant(arm)
     simulated = ArmSimulation(plant.arm, replace(plant.settings, gravity_compensation=True))
     steps = round(PERIOD_S / STEP_S)
     desired, true = [], []
-    for step in range(PERIODS * steps):
+    for step in range(3 * steps):
         q_d, dq_d, ddq_d = motion(arm, step * STEP_S)
         state = simulated.read()
         q, dq = state.position, state.velocity

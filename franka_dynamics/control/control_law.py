@@ -22,12 +22,13 @@ from ..typing import Array
 # kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
 # [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
 FRICTION_DAMPING, MOST_PHASE = 0.2, 0.5 * np.pi
-# `require_calm` assumes states PERIOD_MARGIN times as far apart as now, so that the period that is
-# measured later, which varies a little, does not refuse or brake gains that were accepted.
+# `require_stable` assumes states PERIOD_MARGIN times as far apart as now, so that the period that
+# is measured later, which varies a little, does not refuse or brake gains that were accepted.
 PERIOD_MARGIN = 1.05
-# Running gains bear somewhat older states, because friction damps, too. They swing much if they
-# would even with states TOO_OLD times younger and more frequent. Chosen on FER and FR3 with states
-# 5 to 40 ms old and on draw 10 of benchmarks/told_wrong.py, judged on draw 14.
+# Running gains bear somewhat older states, because friction damps, too. States are too old for
+# them if they would swing even with states TOO_OLD times younger and more frequent. Chosen on FER
+# and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/told_wrong.py, judged on draws 14
+# and 15.
 TOO_OLD = 2.0
 RAMP_S = 0.2  # in which the torque goes to that of another law [s]
 # Shortest time from the end of a motion to an added point at rest [s]; tolerance for an
@@ -88,14 +89,14 @@ class ControlLaw:
             'simulated arm with drives is to be given with them (with_armature)'
         )
 
-    def require_calm(self, period: float, age: float) -> None:
+    def require_stable(self, period: float, age: float) -> None:
         """Raise SettingsError if the gains swing with states of a period and age [s]."""
         swings = self.swings(PERIOD_MARGIN * period, age)
         if swings:
             raise SettingsError(f'{swings}.')
 
-    def swings_much(self, period: float, age: float) -> str:
-        """Return why running gains must be ended with states of a period and age [s], or ''."""
+    def too_old(self, period: float, age: float) -> str:
+        """Return why states of a period and age [s] are too old for running gains, or ''."""
         return self.swings(period / TOO_OLD, age / TOO_OLD) and self.swings(period, age)
 
     def torque(self, state: StateTerms, reference: ReferencePoint | None) -> Array:

@@ -350,7 +350,7 @@ class Feedforward:
         # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
         as_given = self._applied_when_silent and settings.target == 'mujoco'
         law = ControlLaw(self.description, settings, as_given=as_given)
-        law.require_calm(self.states.period, self.states.median_age)
+        law.require_stable(self.states.period, self.states.median_age)
         return law
 
     def follow(
@@ -697,4 +697,4 @@ class Feedforward:
         unexplained = self.unexplained.lasting(state, self.torque, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
         period, age = self.states.period, self.states.median_age
-        return unexplained or too_fast or self.law.swings_much(period, age)
+        return unexplained or too_fast or self.law.too_old(period, age)

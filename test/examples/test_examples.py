@@ -30,7 +30,8 @@ def test_optimising_lowers_torques_and_keeps_the_mass(five_bar, capsys, tmp_path
         np.array(re.findall(rf'{name}: (\S+) -> (\S+) ', said)[0], float)
         for name in ('square torque', 'mass of link 2')
     )
-    assert torque[1] < 0.9 * torque[0] and mass[1] > 0.999 * mass[0]
+    assert torque[1] < 0.89 * torque[0] and mass[1] > 0.999 * mass[0]
+    assert 'defects of its mesh: none' in said
     assert all(
         Path(name).stat().st_size > 1000 for name in ('five_bar.png', 'five_bar_design.png')
     )

@@ -45,10 +45,8 @@ def test_an_example_prints_its_figures_and_draws(name, capsys, tmp_path, monkeyp
         assert float(off) < 1e-11
 
 
-def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys, monkeypatch):
+def test_feedforward_leaves_the_readmes_errors_and_a_small_moving_picture(capsys):
     with scripts.loaded(scripts.example('with_and_without')) as module:
-        # One period earlier than the example measures, which changes 5 % at most.
-        monkeypatch.setattr(module, 'PERIODS', 2)
         assert module.main(['--stiffness', '40', '200', '600']) == 0
     readme = (scripts.ROOT / 'README.md').read_text(encoding='utf-8')
     found, stated = (
