@@ -182,10 +182,10 @@ class FeedforwardNode(LifecycleNode):
         self.clearance.begin(self.controller.settings.target, self._topic)
 
     def clear_fault(self) -> None:
-        """Command torques again; after a refused receiver, only once none is refused any more."""
+        """Command torques again; unless receivers were found to be right, once they are."""
         with self._cycle:
             self.controller.start()
-            if self.clearance.refused:
+            if self.clearance.listens or self.clearance.refused:
                 self._listen()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -328,7 +328,7 @@ class FeedforwardNode(LifecycleNode):
             if not self._got_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
                 by_stamps = self._simulated_time and controller.state is not State.STOPPING
-                silence = max(0.0, self._now() - self._clock_arrival) if by_stamps else None
+                silence = self._now() - self._clock_arrival if by_stamps else None
                 controller.tick(time.monotonic(), silence)
             self._got_state = False
             return Feedforward.TICK_S if controller.state is State.STOPPING else _SILENCE_S

@@ -135,6 +135,19 @@ def test_the_target_of_an_active_node_stays_for_its_receiver_was_looked_up(make_
     assert node.controller.settings.target == 'mujoco'
 
 
+def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(make_node):
+    node = make_node(RecordingNode)
+    node.trigger_configure()
+    node.trigger_activate()
+    node.controller.lose('an impossible state', 100.0, faulty=True)
+    node.clear_fault()
+    assert not node.controller.faulty
+    for k in range(100):
+        node.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
+    assert not node.published
+    node.command()
+
+
 @pytest.mark.parametrize('found', ['look', 'note_state'])
 def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states_comes(
     found, commanding, monkeypatch
@@ -199,12 +212,20 @@ def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(make_node,
     assert node.controller.state is State.RUNNING
 
 
-@pytest.mark.parametrize(('simulated', 'state'), [(True, State.RUNNING), (False, State.STOPPING)])
+@pytest.mark.parametrize(
+    ('simulated', 'set_back', 'state'),
+    [
+        (True, 0.0, State.RUNNING),
+        (True, 20.0, State.STOPPING),
+        (False, 0.0, State.STOPPING),
+    ],
+)
 def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
-    simulated, state, commanding
+    simulated, set_back, state, commanding
 ):
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
     node.controller.states.arrival -= 20.0  # as after a pause of 20 s
+    node._clock_arrival = set_back  # the clock, which nobody publishes here, stands at zero
     node._got_state = True  # one look is left out after a state, and no more
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
