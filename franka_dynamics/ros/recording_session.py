@@ -25,6 +25,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import JointStateReader
 from .observer import Observer
 from ..errors import JointStateError, MissingDependencyError
+from ..files import naming_what_is_not_written
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -137,7 +138,7 @@ def record(
 
     The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
     without their namespace. `go_on` is called with the progress ten times a second. Raises
-    MissingDependencyError if rosbags is not installed.
+    MissingDependencyError if rosbags is not installed, OutputError if the disk is full.
     """
     try:
         from rosbags.rosbag2 import StoragePlugin, Writer
@@ -148,6 +149,7 @@ def record(
         ) from error
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
     with (
+        naming_what_is_not_written(bag),
         Writer(bag, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):

@@ -3,6 +3,7 @@
 """`node play --record`: a motion and its recording in one command."""
 
 from contextlib import closing
+import errno
 import signal
 import subprocess
 
@@ -11,6 +12,8 @@ import pytest
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.cli.main import main
+from franka_dynamics.errors import OutputError
+from franka_dynamics.ros.recording_session import record
 
 from .conftest import launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES
 from ..processes import background, TIMEOUT_S
@@ -54,3 +57,13 @@ def test_a_motion_that_is_refused_ends_the_recording_with_status_1(holding, tmp_
     assert main(['node', 'play', 'fr3', '--record', str(tmp_path / 'bag')]) == 1
     said = ' '.join(capfd.readouterr().out.split())
     assert 'fr3 was not played to its end: ' in said and '`franka-dynamics node play fer`' in said
+
+
+def test_a_bag_for_which_the_disk_has_no_space_is_named(tmp_path, monkeypatch):
+    def close(_):
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr('rosbags.rosbag2.Writer.close', close)
+    bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
+    with pytest.raises(OutputError, match=str(bag)):
+        record(bag, ['joint'], *topics, lambda _: False)
