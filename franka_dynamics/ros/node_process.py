@@ -227,6 +227,17 @@ def _serve(node: Any, stop: StopRequest) -> None:
         node.shut_down()
 
 
+def not_started(error: Exception) -> str:
+    """
+    Return a sentence about rclpy's error at the start of a node.
+
+    A parameter file, a ROS argument or an environment variable such as ROS_DOMAIN_ID cannot be
+    used, or SROS 2 security does not work.
+    """
+    reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
+    return f'ROS starts no node: {reason}.'
+
+
 def run_node(
     make: Callable[[], Any],
     run: Callable[[Any, StopRequest], int],
@@ -255,9 +266,7 @@ def run_node(
             )
             node = make()
         except (RCLError, UnknownROSArgsError) as error:
-            # A parameter file or a ROS argument cannot be used, or SROS 2 security does not work.
-            reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
-            print(f'ROS starts no node: {reason}.', file=sys.stderr)
+            print(not_started(error), file=sys.stderr)
             return INPUT_AT_FAULT
         except FrankaDynamicsError as error:
             print(f'{error}', file=sys.stderr)

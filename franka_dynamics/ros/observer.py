@@ -19,11 +19,13 @@ from typing import Any, NamedTuple, Self
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.context import Context
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 
 from .messages import DESCRIPTION_QOS, HELD, seconds, SIMULATED_ARM, STATE_QOS, taken
+from .node_process import not_started
 from ..errors import listed, SettingsError
 
 # Severities; the index of each is its level number in diagnostic_msgs.
@@ -93,7 +95,8 @@ class Observer:
     """
     A node of its own in a context of its own; use as a context manager.
 
-    It installs no signal handlers, and has neither a log topic nor parameter services.
+    It installs no signal handlers, and has neither a log topic nor parameter services. Raises
+    SettingsError if ROS cannot start it, as with a ROS_DOMAIN_ID that is no number.
 
     Messages and answers are taken without an executor when `poll` is called: of a topic at 1 kHz
     that is subscribed with depth 1, a poll costs one message, because the middleware overwrites
@@ -107,10 +110,13 @@ class Observer:
         self.arrival = 0  # of the message that is taken, system time [ns]
         self._heard: dict[str, NodeView] | None = None  # by node; None before it is asked for
         self._context = Context()
-        rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node(
-            name, context=self._context, enable_rosout=False, start_parameter_services=False
-        )
+        try:
+            rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+            self.node = rclpy.create_node(
+                name, context=self._context, enable_rosout=False, start_parameter_services=False
+            )
+        except RCLError as error:
+            raise SettingsError(not_started(error)) from error
 
     def __enter__(self) -> Self:
         return self

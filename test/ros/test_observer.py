@@ -12,6 +12,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.arm import load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import observer
 from franka_dynamics.ros.observer import at_fault, NodeView, Observer, resolved, Status
 
@@ -104,3 +105,9 @@ def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
     with Observer('finder') as observer:
         found = observer.find(TIMEOUT_S, 'feedforward', ['joint_states'])
     assert found == (LEFT, ['/sim/left/joint_states'])
+
+
+def test_an_environment_in_which_ros_starts_nothing_is_named(monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', 'lab')
+    with pytest.raises(SettingsError, match='ROS_DOMAIN_ID'):
+        Observer('anything')
