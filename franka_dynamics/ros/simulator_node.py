@@ -54,7 +54,6 @@ class SimulatorNode(Node):
         description = load_arm(parameters)
         for sentence in description.repairs:
             self.get_logger().warning(sentence)
-        self._simulation = ArmSimulation(description, _settings(parameters, description))
         self._receiver = TorqueReceiver(
             description,
             Settings(
@@ -65,6 +64,8 @@ class SimulatorNode(Node):
             ),
             parameters['command_timeout'],
         )
+        # After the receiver, which names a gravity_vector at fault.
+        self._simulation = ArmSimulation(description, _settings(parameters, description))
         self._names = list(description.joint_names)
         self._lockstep = parameters['pacing'] == 'lockstep'
         self._lockstep_timeout = parameters['lockstep_timeout']

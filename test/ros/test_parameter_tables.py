@@ -11,7 +11,7 @@ import yaml
 
 from franka_dynamics.control.feedforward import Limits
 from franka_dynamics.control.settings import Settings, TARGETS
-from franka_dynamics.errors import SettingsError
+from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.names import REPAIRS
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import generated_files, made_of, settings_from, table
@@ -109,13 +109,14 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:',)),
         ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double')),
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
+        ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity vector', '(3,)')),
     ],
 )
 def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, make_node):
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     # A node that raises an error when it is made stays in the graph, where other tests look for
     # its name.
-    with refuses(SettingsError, *names):
+    with refuses(FrankaDynamicsError, *names):
         make_node(SimulatorNode, *words, '-r', '__node:=refused')
 
 
