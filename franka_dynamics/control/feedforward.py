@@ -124,7 +124,7 @@ FOLLOWED_S = 0.05
 # A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
 # torque then begins there, unless a joint has moved by more than SHIFTED [rad or m].
 SHIFTED = 0.1
-CLEARING = 'clear the fault by start()'  # how a status says it
+CLEARING, STARTING = 'clear the fault by start()', 'start()'  # how a status says it
 
 
 class Status(NamedTuple):
@@ -395,7 +395,7 @@ class Feedforward:
             if self.state is State.RUNNING:
                 tried = self._trial and f'{self.names[self._trial.joint]} is tried'
                 return Status(self.state, tried or 'torques are sent', '', False)
-            remedy = 'correct what it names, or wait' if self.enabled else 'start'
+            remedy = 'correct what it names, or wait' if self.enabled else STARTING
             if self.faulty:
                 remedy = f'remove the cause, then {CLEARING}'
             if self._final:

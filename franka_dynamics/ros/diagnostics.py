@@ -24,7 +24,7 @@ from .messages import (
     status_message,
 )
 from .term_publishers import TermPublishers
-from ..control.feedforward import CLEARING, Feedforward, State, Status
+from ..control.feedforward import CLEARING, Feedforward, STARTING, State, Status
 from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
@@ -34,11 +34,17 @@ _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
 _MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so first, and again [s]
 
 
-def status_of(controller: Feedforward) -> Status:
-    """Return a controller's status; how a fault is cleared is said in the node's words."""
-    status = controller.status
+def in_node_words(said: str) -> str:
+    """Return what the core says of commanding again in the words of a node's user."""
     clear = 'clear the fault (`franka-dynamics node clear`)'
-    return status._replace(remedy=status.remedy.replace(CLEARING, clear))
+    activate = 'activate the node (`franka-dynamics node state activate`), or wait if it listens'
+    return said.replace(CLEARING, clear).replace(STARTING, activate)
+
+
+def status_of(controller: Feedforward) -> Status:
+    """Return a controller's status; how to command again is said in the node's words."""
+    status = controller.status
+    return status._replace(remedy=in_node_words(status.remedy))
 
 
 class Durations(deque[float]):

@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from .diagnostics import FeedforwardDiagnostics
+from .diagnostics import FeedforwardDiagnostics, in_node_words
 from .messages import motion_message, PUBLISHER_QOS, received, reference_of, REFERENCE_QOS
 from .model_source import change_settings
 from .parameter_tables import live_table, settings_from, table
@@ -68,9 +68,9 @@ class Requests:
             arguments = reference_of(message).arguments(controller.description)
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
-            self._diagnostics.refused = str(error)
+            self._diagnostics.refused = reason = in_node_words(str(error))
             stamp = 0.0 if controller.latest is None else controller.latest.stamp
-            controller.reference.refuse(stamp, str(error), mark)
+            controller.reference.refuse(stamp, reason, mark)
             return
         if arguments['times'] is not None and self._filled.get_subscription_count() > 0:
             filled, efforts = controller.law.with_efforts(planned)
