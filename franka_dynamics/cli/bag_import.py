@@ -12,7 +12,7 @@ from .actions import BagImport
 from ..recordings.log_file import LogColumns, read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.options import ColumnMap, LAYOUTS
-from ..recordings.plausibility import require_radians, suspicions
+from ..recordings.plausibility import require_units, suspicions
 from ..recordings.recording import write_recording
 from ..report.table import Head, Table
 
@@ -33,7 +33,7 @@ def run(given: BagImport) -> int:
     with ProgressBar() as bar:
         bar.add_task(f'reading {given.log}', total=None)
         recording = import_log(given.log, columns, given.names_in_bag(arm), topic=given.topic)
-        require_radians(recording, arm)
+        require_units(recording, arm)
         warnings = suspicions(recording, arm)
         bar.add_task(f'writing {bag}', total=None)
         write_recording(recording, bag)

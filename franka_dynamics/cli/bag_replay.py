@@ -21,7 +21,7 @@ from ..identification.options import IdentificationOptions
 from ..identification.sources import LEAST_S
 from ..identification.verdict import of_motion, Verdict
 from ..names import AS_LISTED, NO_HAND
-from ..recordings.plausibility import require_radians, suspicions
+from ..recordings.plausibility import require_units, suspicions
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales, Recording
 from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
@@ -45,8 +45,8 @@ def run(given: BagReplay) -> int:
     model = IdentificationOptions(given.gravity).torque_model(arms[0])
     with ProgressBar() as bar:
         recording = given.read(given.bag, arms[0], bar)
-        require_radians(recording, arms[0])
         recording = recording.scaled(given.effort_scale)
+        require_units(recording, arms[0])
         # Beside those of a friction to be fitted, the torque of the arm file's friction, which
         # is the same for all candidates.
         of_file = replay_columns(arms[0].friction)

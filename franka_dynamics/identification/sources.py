@@ -21,7 +21,7 @@ from .torque_model import TorqueModel
 from .verdict import seconds
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
-from ..recordings.plausibility import faults, require_radians, suspicions
+from ..recordings.plausibility import faults, require_units, suspicions
 from ..recordings.preprocessing import Motion, prepare, SignalOptions, without_idle_effort
 from ..recordings.recording import HEADER, read_pieces, Recording, require_finite
 from ..typing import Array
@@ -170,7 +170,7 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
                 raise
             remarks[f'{where}{error} This piece was left out'] = None
             continue
-        require_radians(scaled, arm)
+        require_units(scaled, arm)
         wrong = faults(scaled, arm)
         if wrong and not options.anyway:
             raise RecordingError(

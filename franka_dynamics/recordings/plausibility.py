@@ -28,6 +28,8 @@ _STUCK_RAD = 0.02
 # clipped at 85 % of each joint's maximum, at most 0.1 % in those as recorded.
 _PLATEAU, _MOVES = 0.02, 0.02
 _SPIKE_FACTOR, _JUMP_FACTOR = 1.5, 3.0  # multiples of the torque and velocity limits
+# Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
+_UNIT_FACTOR = 10.0
 _JUMP_S = 0.02  # shorter intervals count as this long: stamps are not exact times of measurement
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
 # velocity to the rate of change of the position is within the factor _NEAR of a ratio in
@@ -50,7 +52,7 @@ def suspicions(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
     return (
         *faults(recording, arm),
-        *_spikes(recording, arm),
+        *(() if any(_effort_unit(recording, arm)) else _spikes(recording, arm)),
         *_jumps(recording, arm),
     )
 
@@ -59,14 +61,16 @@ def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
     Return one sentence for each fault that makes all results from a recording meaningless.
 
-    The faults are: efforts of some joints that never change or are clipped, positions in degrees,
-    and velocities that contradict the positions. Raises RecordingError if the effort is zero in
-    every message. Faults of the efforts' size need a model's torques (identification's verdict).
+    The faults are: efforts of some joints that never change or are clipped, efforts that cannot
+    be in N m, positions in degrees, and velocities that contradict the positions. Raises
+    RecordingError if the effort is zero in every message. Smaller faults of the efforts' size need
+    a model's torques (identification's verdict).
     """
     require_effort(recording)
     return (
         *_dead(recording),
         *_clipped(recording),
+        *_effort_unit(recording, arm),
         *_degrees(recording, arm),
         *_velocity(recording, arm),
     )
@@ -99,9 +103,9 @@ def _dead(recording: Recording) -> Iterator[str]:
         )
 
 
-def require_radians(recording: Recording, arm: ArmDescription) -> None:
-    """Raise RecordingError if positions seem to be in degrees."""
-    for sentence in _degrees(recording, arm):
+def require_units(recording: Recording, arm: ArmDescription) -> None:
+    """Raise RecordingError if positions seem to be in degrees, or efforts not in N m."""
+    for sentence in (*_degrees(recording, arm), *_effort_unit(recording, arm)):
         raise RecordingError(f'{recording.source}: {sentence}.')
 
 
@@ -169,6 +173,18 @@ def _effort_share(effort: Array, arm: ArmDescription) -> Array:
     """Return |effort| relative to the effort limit; zero where the limit is 0, thus unknown."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
+
+
+def _effort_unit(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence if the efforts of most messages are far beyond the limits."""
+    usual = np.median(_effort_share(recording.effort, arm), axis=0)
+    joint = int(np.argmax(usual))
+    if usual[joint] > _UNIT_FACTOR:
+        yield (
+            f'the effort of {recording.joint_names[joint]} is beyond {_UNIT_FACTOR:g} times its '
+            f'limit of {arm.limit("effort")[joint]:g} N m in most messages, so it is not in N m; '
+            'give the unit by --effort-scale, such as 0.001 for mN m'
+        )
 
 
 def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:

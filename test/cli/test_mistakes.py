@@ -82,6 +82,7 @@ MISTAKES = [
     (f'bag import log.csv --arm fr3 {MOTION} --stamp t', ('--position-unit deg', 'fr3_joint')),
     ('bag replay --arm fer bag --joint-names a b', ('2 names', 'fer has 7')),
     ('bag replay --arm fer bag --set gaz2020', ("'gaz2020'", 'gaz2019')),
+    ('bag replay --arm fer millis', ('--effort-scale', 'mN m')),
     ('bag replay --arm fer degrees', ('--position-unit deg', 'correct what publishes them')),
     ('bag replay --arm fer bag --external out.xlsx', ('.xlsx', 'rosbag2')),
     ('bag replay --arm fer degrees --external w.csv --frame 9', ('9', 'flange')),
@@ -140,6 +141,7 @@ def folder(tmp_path_factory, simulate):
         'bag': recording,
         'same': recording,
         'degrees': replace(recording, q=np.degrees(recording.q)),
+        'millis': replace(recording, effort=1e3 * recording.effort),
         'panda': replace(recording, joint_names=tuple(f'panda_joint{i}' for i in range(1, 8))),
     }
     sides = [f'{side}_fr3_joint{i}' for side in ('left', 'right') for i in range(1, 8)]

@@ -56,6 +56,7 @@ def times(field, factor, joint=slice(None)):
     [
         (at('effort', 6, 0.0), ('effort of fer_joint7 is 0', '1 of 7')),
         (at('effort', 3, -500.0, 90), ('effort of fer_joint4 is -500', '3.00 s', '87 N m', '(1 ')),
+        (times('effort', 1000.0), ('fer_joint2 is beyond 10 times', '--effort-scale', 'mN m')),
         (times('q', 180.0 / np.pi), ('157.3 on fer_joint6', '--position-unit deg')),
         (at('q', 3, 7.0, 90), ('positions reach 7 on fer_joint4', '-0.0698')),
         (at('q', 3, 0.0, 90), ('fer_joint4 jumps by 1.81 rad', '3.00 s', '25 times', '(2 ')),
