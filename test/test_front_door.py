@@ -176,6 +176,16 @@ WORDS = [
 ]
 
 
+def test_import_urdf_reads_text_and_file_and_names_the_file(tmp_path):
+    file = tmp_path / 'robot.urdf'
+    file.write_text(URDF)
+    for given in (URDF, str(file), file):
+        assert fd.import_urdf(given).links == fd.load(URDF).links
+    for given in (file.with_name('none.urdf'), 'none.urdf'):
+        with refuses(fd.FrankaDynamicsError, 'none.urdf'):
+            fd.import_urdf(given)
+
+
 @pytest.mark.parametrize(('call', 'member'), WORDS)
 def test_a_member_of_an_enumeration_may_be_given_by_its_word_and_others_are_refused(call, member):
     assert call(member.value) is call(member) is member

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from .dh_recovery import recover_rows
-from .document import parse_urdf, UrdfDocument
+from .document import parse_urdf, read_urdf, UrdfDocument
 from .serial_chain import find_chains, read_chain, SerialChain
-from ..arm.arm_file import ALIASES, available_arms, load
+from ..arm.arm_file import ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.plausibility import effort_questions
@@ -23,9 +24,9 @@ _GRIPPER_WORDS = ('finger', 'gripper', 'knuckle', 'jaw', 'thumb')
 
 
 def import_urdf(
-    text: str,
+    urdf: str | Path,
     *,
-    source: str = 'the URDF',
+    source: str | None = None,
     name: str | None = None,
     joint_names: Sequence[str] | None = None,
     tip: str | None = None,
@@ -40,10 +41,10 @@ def import_urdf(
 
     Parameters
     ----------
-    text : str
-        The URDF's text.
-    source : str
-        Name of the URDF in error messages.
+    urdf : str or path
+        A URDF's text, or the path of a URDF or a xacro file.
+    source : str, optional
+        Name of the URDF in error messages; default: its path, or 'the URDF'.
     name : str, optional
         Name of the arm; default: the URDF's robot name.
     joint_names : sequence of str, optional
@@ -68,12 +69,14 @@ def import_urdf(
     DescriptionError
         If there is no such convention.
     UrdfError
-        If the text cannot be read, it is not clear which joints are the arm, or `tip` is not fixed
+        If the URDF cannot be read, it is not clear which joints are the arm, or `tip` is not fixed
         to the last link.
 
     """
     convention = member(Convention, convention, 'The convention', DescriptionError)
-    document = parse_urdf(text, source)
+    given = is_urdf_text(urdf)
+    text = str(urdf).strip() if given else read_urdf(Path(urdf))
+    document = parse_urdf(text, source or ('the URDF' if given else str(urdf)))
     names, notes = _choose_joints(document, joint_names, prefix)
     chain = read_chain(document, names)
     arm = recover_rows(chain, convention, tip or chain.flange)

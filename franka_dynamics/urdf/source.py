@@ -97,11 +97,9 @@ def _from_urdf(
             )
     # The URDF reader imports Pinocchio, which loading an arm by name or from an arm file does not
     # need.
-    from .document import read_urdf
     from .importer import import_urdf
 
-    text = str(arm).strip() if is_urdf_text(arm) else read_urdf(Path(arm))
-    return with_hand(import_urdf(text, source=source, prefix=prefix), hand)
+    return with_hand(import_urdf(arm, prefix=prefix), hand)
 
 
 def described(arm: ArmDescription | str | Path) -> ArmDescription:
