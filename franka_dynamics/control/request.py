@@ -95,6 +95,10 @@ def checked_points(
         raise ReferenceRefusedError('The reference has no positions.')
     start = None if start is None else float(array('start', start, ()))
     times = array('times', times, (None,))
+    if times is None and np.ndim(q) == 2:
+        raise ReferenceRefusedError(
+            f'The reference has {len(q)} points without times; give each its time in seconds.'
+        )
     shape = (arm.n,) if times is None else (len(times), arm.n)
     names = 'positions', 'velocities', 'accelerations'
     q, dq, ddq = (array(name, rows, shape) for name, rows in zip(names, (q, dq, ddq)))

@@ -94,10 +94,12 @@ def test_a_step_in_velocity_is_refused_however_short(now):
         resting(now).follow(positions, times, velocities)
 
 
-def test_too_many_points_and_a_set_point_in_the_future_are_refused():
+def test_too_many_points_points_without_times_and_a_set_point_in_the_future_are_refused():
     reference = resting()
     with pytest.raises(ReferenceRefusedError, match='2001 points'):
         reference.follow(np.tile(FER.home, (2001, 1)), np.arange(2001.0))
+    with pytest.raises(ReferenceRefusedError, match='3 points without times'):
+        reference.follow(np.tile(FER.home, (3, 1)))
     with pytest.raises(ReferenceRefusedError, match='1 s ahead'):
         reference.follow(FER.home, start=NOW + 1.0)
     point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
