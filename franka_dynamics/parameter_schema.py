@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 import functools
+import math
 import re
 from typing import Any
 
@@ -81,7 +82,9 @@ def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec
 
 def check(spec: ParameterSpec, value: Any) -> None:
     """
-    Raise an error if a value is outside a parameter's choices or range; NaN is in no range.
+    Raise an error if a value is outside a parameter's choices or range.
+
+    NaN and infinity are in no range.
 
     Raises
     ------
@@ -97,6 +100,8 @@ def check(spec: ParameterSpec, value: Any) -> None:
     if spec.minimum is not None or spec.maximum is not None:
         low = -float('inf') if spec.minimum is None else spec.minimum
         high = float('inf') if spec.maximum is None else spec.maximum
+        if math.isinf(value):
+            raise SettingsError(f'{spec.name} is {value}; it must be a finite number.')
         if not low <= value <= high:
             raise SettingsError(
                 f'{spec.name} is {value}; it must be within {low:g} and {high:g}'

@@ -109,6 +109,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:',)),
         ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double')),
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
+        ({'position_noise': '.inf'}, ('position_noise', 'inf')),
         ({'gravity_vector': '[0.0,0.0,-9.81,0.0]'}, ('gravity vector', '(3,)')),
     ],
 )
