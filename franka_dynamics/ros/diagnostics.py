@@ -37,7 +37,7 @@ _MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so firs
 def in_node_words(said: str) -> str:
     """Return what the core says of commanding again in the words of a node's user."""
     clear = 'clear the fault (`franka-dynamics node clear`)'
-    activate = 'activate the node (`franka-dynamics node state activate`), or wait if it listens'
+    activate = 'activate the node (`franka-dynamics node state activate`); if it is active, wait'
     return said.replace(CLEARING, clear).replace(STARTING, activate)
 
 
