@@ -22,7 +22,7 @@ from ..identification.sources import LEAST_S
 from ..identification.verdict import of_motion, Verdict
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.plausibility import require_units, suspicions
-from ..recordings.preprocessing import Motion, prepare
+from ..recordings.preprocessing import Motion, moves, prepare
 from ..recordings.recording import effort_scales, Recording
 from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
 from ..report import replay as report
@@ -68,7 +68,8 @@ def run(given: BagReplay) -> int:
             progress=bar.follow('observing torques'),
         )
     others = equally_good(fits, motion)
-    long_enough = recording.duration >= LEAST_S
+    rested = np.count_nonzero(~moves(motion)) / given.signal.rate
+    long_enough = recording.duration - rested >= LEAST_S
     name = Path(recording.source).name
     # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
     alike = [one for one in arms if one.hand == fits[0].arm.hand]
@@ -119,7 +120,7 @@ def _print(
     found: Verdict | None,
 ) -> None:
     options, names = motion.options, fits[0].arm.joint_names
-    said = 'Too short to be judged.' if found is None else headline(found)
+    said = 'Too little motion to be judged.' if found is None else headline(found)
     say(f'{said} {report.best_sentence(fits[0], others)}'.strip(), style='bold')
     if found is not None:
         scale = effort_scales(given.effort_scale, len(names))

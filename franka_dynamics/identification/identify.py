@@ -46,7 +46,6 @@ from ..typing import Array
 from ..urdf.source import described
 
 Progress = Callable[[int, int], None]
-_STILL = 0.01  # [rad/s]; the arm stands still if every joint is slower
 # A recording contradicts the others if its residual under the fit to all is above _TOGETHER times
 # that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
 # 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
@@ -123,12 +122,12 @@ def identify(
     Raises
     ------
     IdentificationError
-        If there is no recording, the arm stands still, or the recordings are prepared with
-        different options or given twice.
+        If there is no recording, or the recordings are prepared with different options or given
+        twice.
     RecordingError
         If a recording cannot be used (of bags unless `skip_failures`): values that are not finite,
-        less than ten seconds, or a fault that makes all results meaningless; if no bag, or no
-        test bag, can be used.
+        less than ten seconds of motion, or a fault that makes all results meaningless; if no bag,
+        or no test bag, can be used.
 
     """
     asked = IdentificationOptions() if options is None else options
@@ -148,7 +147,6 @@ def identify(
     each = [one.sums for one in used if one.sums is not None]
     learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
     every = reduce(add, each)
-    _require_motion(every.fastest)
     sets = [described(one) for one in published] or [start]
     prior, *held = (Prior.towards(one, model, every.strongest) for one in (start, *sets))
     fitting = partial(_fit, prior, held, start, asked.regularization, unit)
@@ -267,13 +265,3 @@ def _contradictions(
                 f'is {both / own:.1f} times that of a fit to it alone. Is it of another arm or '
                 'load, or were its sensors zeroed in between? Leave it out, or identify it alone'
             )
-
-
-def _require_motion(fastest: Array) -> None:
-    """Raise IdentificationError if the largest speeds (n,) of all joints are below 0.01 rad/s."""
-    if fastest.max() < _STILL:
-        raise IdentificationError(
-            f'The arm stands still (no joint is faster than {fastest.max():.2g} rad/s): torques '
-            'show neither inertias nor friction. Record a motion that turns every joint to and '
-            'fro, such as franka-dynamics identify plan makes.'
-        )

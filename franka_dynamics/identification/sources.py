@@ -22,7 +22,13 @@ from .verdict import seconds
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings.plausibility import faults, require_units, suspicions
-from ..recordings.preprocessing import Motion, prepare, SignalOptions, without_idle_effort
+from ..recordings.preprocessing import (
+    Motion,
+    prepare,
+    SignalOptions,
+    without_idle_effort,
+    without_rest,
+)
 from ..recordings.recording import HEADER, read_pieces, Recording, require_finite
 from ..typing import Array
 
@@ -91,8 +97,9 @@ class SourceNote:
     A report's entry about one recording.
 
     `messages` is the number of joint states read, `duration` the time between the first and the
-    last [s], and `samples` the number of samples after resampling and trimming. `digest` is a hash
-    of positions and efforts as read, to find a recording given twice.
+    last [s], and `samples` the number of samples after resampling and trimming, without those at
+    which every joint rests. `digest` is a hash of positions and efforts as read, to find a
+    recording given twice.
     """
 
     name: str
@@ -150,7 +157,7 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
     each: list[tuple[Array, Array]] = []
     remarks: dict[str, None] = {}
     warnings: list[str] = []
-    digest, messages, samples, end, first_ns = sha256(), 0, 0, 0.0, 0
+    digest, messages, samples, end, first_ns, rested = sha256(), 0, 0, 0.0, 0, 0.0
     for recording, read in _pieces(source, name, arm):
         place, end = (end, read), read
         first_ns = first_ns if place[0] > 0.0 else int(recording.stamp_ns[0])
@@ -165,6 +172,14 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
             else:
                 scaled = without_idle_effort(scaled)
                 motion = prepare(scaled, signal, columns=model.friction.columns)
+            moving = without_rest(motion)
+            rested += (len(motion) - len(moving)) / signal.rate
+            if not len(moving):
+                raise RecordingError(
+                    f'{name}: the arm stands still, and its torques show neither inertias nor '
+                    'friction. Record a motion that turns every joint to and fro, such as '
+                    'franka-dynamics identify plan makes.'
+                )
         except RecordingError as error:
             if place == (0.0, 1.0) or (read == 1.0 and not parts):
                 raise
@@ -178,19 +193,19 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
                 '--anyway.'
             )
         period = period if parts else period_of(motion)
-        sums = Sums.of(model, arm, motion, period=period, place=place, start=start)
-        time, size = seconds(motion, sums, Prior.towards(arm, model, sums.strongest))
+        sums = Sums.of(model, arm, moving, period=period, place=place, start=start)
+        time, size = seconds(moving, sums, Prior.towards(arm, model, sums.strongest))
         parts.append(sums)
         each.append((time + start, size))
         remarks |= dict.fromkeys(motion.remarks)
         warnings += [where + said for said in suspicions(scaled, arm)]
-        samples += len(motion)
+        samples += len(moving)
     duration = (int(recording.stamp_ns[-1]) - first_ns) * 1e-9
     duration += 2.0 * signal.trim * isinstance(source, Motion)
-    if duration < LEAST_S:
+    if duration - rested < LEAST_S:
         raise RecordingError(
-            f'{name} lasts {duration:.1f} s; identification needs at least {LEAST_S:g} s of '
-            'motion. Record longer.'
+            f'{name} has {duration - rested:.1f} s of motion; identification needs at least '
+            f'{LEAST_S:g} s. Record longer.'
         )
     note = SourceNote(
         name,

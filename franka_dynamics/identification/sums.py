@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from .torque_model import MASS_AND_MOMENT, OFFSET, TorqueModel
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..recordings.preprocessing import Motion
+from ..recordings.preprocessing import Motion, moves
 from ..typing import Array
 
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
@@ -43,8 +43,10 @@ Fault = tuple[str, tuple[int, ...]]
 
 
 def period_of(motion: Motion) -> float:
-    """Return the time after which a motion repeats [s], or infinity."""
-    x = motion.q - motion.q.mean(axis=0)
+    """Return the time after which a motion repeats [s], or infinity; some joint must move."""
+    moving = np.flatnonzero(moves(motion))  # a rest before and after it is not repeated
+    q = motion.q[moving[0] : moving[-1] + 1]
+    x = q - q.mean(axis=0)
     n, rate = len(x), motion.options.rate
     spectrum = np.fft.rfft(x, 2 * n, axis=0)
     products = np.fft.irfft(np.sum(np.abs(spectrum) ** 2, axis=1), 2 * n)[:n]

@@ -22,11 +22,11 @@ import numpy as np
 from .options import PRIOR_PRECISION
 from .prior import Prior
 from .solve import estimate, INDEPENDENT
-from .sums import directions, Fault, places, Sums
+from .sums import directions, Fault, period_of, places, Sums
 from .torque_model import LARGE_OFFSET, normal_residual, OFFSET, TorqueModel
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
-from ..recordings.preprocessing import Motion
+from ..recordings.preprocessing import Motion, without_rest
 from ..recordings.replay import hand_in_words
 from ..typing import Array
 
@@ -468,11 +468,12 @@ def of_motion(
     """
     Return the verdict on one prepared recording, called `name`.
 
-    The motion's first columns are the friction columns of `model`.
+    The motion's first columns are the friction columns of `model`; samples at rest do not count.
     """
-    sums = Sums.of(model, start, motion)
+    moving = without_rest(motion)
+    sums = Sums.of(model, start, moving, period=period_of(motion))
     prior, *sets = (Prior.towards(one, model, sums.strongest) for one in (start, *published))
-    return judge(sums, prior, sets, [(*seconds(motion, sums, prior), name)])
+    return judge(sums, prior, sets, [(*seconds(moving, sums, prior), name)])
 
 
 def judge(

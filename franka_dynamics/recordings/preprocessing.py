@@ -33,6 +33,9 @@ _SHORTEST_PIECE_S = 1.0  # shortest piece after trimming
 # scale gravity.
 _ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
 _IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
+# Slower joints rest [rad/s or m/s]. Sensors with 1 mrad/s of noise make a resting arm's filtered
+# velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
+_RESTS = 0.005
 _GAP_IN_PERIODS = 2.5  # shorter intervals between messages are no gap: one message may be missing
 
 
@@ -194,6 +197,23 @@ def without_idle_effort(recording: Recording) -> Recording:
         'left out'
     )
     return replace(recording.part(kept), remarks=(*recording.remarks, remark))
+
+
+def moves(motion: Motion) -> NDArray[np.bool_]:
+    """Return of each sample whether a joint moves, shape (samples,)."""
+    return np.any(np.abs(motion.dq) > _RESTS, axis=1)
+
+
+def without_rest(motion: Motion) -> Motion:
+    """
+    Return a motion without the samples at which every joint rests; its pieces end at a rest.
+
+    The torque of a joint at rest is known only up to its static friction. A long rest in one
+    posture would look like wrong gravity.
+    """
+    moving = moves(motion)
+    begins = np.diff(motion.piece, prepend=motion.piece[:1]) != 0
+    return replace(motion, piece=np.cumsum(begins | ~moving)).part(moving)
 
 
 def _without_gaps(

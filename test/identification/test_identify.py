@@ -160,11 +160,14 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     assert own < 0.8 * start
 
 
-def test_a_still_arm_is_told_what_would_help(simulate):
-    moving = simulate(FER)
-    still = replace(moving, q=np.tile(FER.home, (len(moving), 1)), dq=np.zeros_like(moving.dq))
-    with refuses(IdentificationError, 'stands still', 'identify plan'):
-        identify([still], FER)
+def still(recording, share=1.0):
+    """Return a recording that stands still for a share of its time, at its first position."""
+    rests = (np.arange(len(recording)) < share * len(recording))[:, None]
+    return replace(
+        recording,
+        q=np.where(rests, recording.q[:1], recording.q),
+        dq=np.where(rests, 0.0, recording.dq),
+    )
 
 
 def no_number(recording):
@@ -189,6 +192,8 @@ def clipped(recording):
         (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
         (lambda x: [no_number(ready(x))], RecordingError, ['recording 1', 'fer_joint4', 'nan']),
         (lambda x: [x.part(slice(0, 57))], RecordingError, ['1.9 s', '10 s']),
+        (lambda x: [still(x)], RecordingError, ['stands still', 'identify plan']),
+        (lambda x: [still(x, 0.75)], RecordingError, ['6.', 's of motion']),
         (lambda x: [clipped(x)], RecordingError, ['fer_joint', 'clipped']),
         (lambda x: [replace(x, q=np.degrees(x.q))], RecordingError, ['degrees']),
     ],

@@ -88,6 +88,31 @@ def drifting(motion, joint, last):
     return replace(motion, effort=motion.effort * gain)
 
 
+def rested(motion, seconds):
+    """Return a motion after a rest at its first position, where static friction bears 0.3 N m."""
+    count = round(seconds * motion.options.rate)
+    still = np.zeros((count, 7))
+    effort = still + NewtonEulerModel(FER).gravity(motion.q[0]) + 0.3
+    rest = {'q': still + motion.q[0], 'effort': effort, 'effort_unfiltered': effort}
+    arrays = {
+        name: np.concatenate([rest.get(name, still), getattr(motion, name)])
+        for name in ('q', 'dq', 'ddq', 'effort', 'effort_unfiltered')
+    }
+    before = motion.time[0] - np.arange(count, 0, -1) / motion.options.rate
+    return replace(
+        motion,
+        time=np.concatenate([before, motion.time]) + seconds,
+        piece=np.concatenate([np.zeros(count, int), motion.piece]),
+        **arrays,
+    )
+
+
+def test_a_long_rest_before_a_motion_is_no_fault(usual, fer_1khz_recording):
+    for motion in (usual, prepare(fer_1khz_recording)):
+        for seconds in (20.0, 100.0):
+            assert judged(rested(motion, seconds)).sound
+
+
 @pytest.mark.parametrize(
     ('change', 'kind', 'joints', 'value', 'within'),
     [
