@@ -5,6 +5,7 @@
 import os
 import re
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -24,6 +25,7 @@ from franka_dynamics.ros.node_client import NodeClient
 from .conftest import ArmStream, COMMAND
 from ..launch_files import launching
 from ..processes import start_python, TIMEOUT_S
+from ..ros2_control_prefix import environment, in_prefixes
 
 # A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
 TOLERANCE_RAD = 0.1
@@ -34,6 +36,7 @@ from franka_dynamics.ros.{name} import main
 sys.exit(main())
 """
 NODE_STARTED = r'feedforward_node-\d+\]: process started with pid \[(\d+)\]'
+SPAWNER_STARTED = NODE_STARTED.replace('feedforward_node', 'spawner')
 # The robot compensates gravity, so a torque is commanded only for an inclined base.
 PARAMETERS = """
 /**:
@@ -84,7 +87,7 @@ def controllers(probe):
     return states
 
 
-def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
+def test_the_launch_unloads_its_controller_and_after_a_kill_the_pages_command_does(
     probe, launched, tmp_path, controllers, run_manager
 ):
     parameters = tmp_path / 'own.yaml'
@@ -95,12 +98,15 @@ def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
     torques = probe.collect(Float64MultiArray, COMMAND)
     assert controllers() == {}
 
+    given = 'franka_ros2', f'params_file:={parameters}', 'receiver:=none'
+
     def start():
-        launch, log = launched('franka_ros2', f'params_file:={parameters}', 'receiver:=none')
+        launch, log = launched(*given)
         torques.clear()
         arm.until(lambda: torques and np.abs(torques[-1].data).max() > 10.0, 'a torque')
         assert controllers() == {'effort_controller': 'active'}
-        return launch, int(re.search(NODE_STARTED, log.read_text())[1])
+        found = (re.search(one, log.read_text())[1] for one in (NODE_STARTED, SPAWNER_STARTED))
+        return launch, *map(int, found)
 
     def end(launch, killed):
         os.kill(killed, signal.SIGINT if killed == launch.pid else signal.SIGKILL)
@@ -108,17 +114,26 @@ def test_no_end_of_the_launch_keeps_the_next_start_from_its_controller(
         assert controllers() == {}
 
     # A node that is killed leaves its torque to the controller; the launch file unloads it.
-    end(*start())
-    # Both killed: the controller stays, and the next start unloads it first.
-    launch, node = start()
-    for one in (launch.pid, node):
+    launch, node, _ = start()
+    end(launch, node)
+    # Ctrl-C: the node brings its torque to zero, and the launch file unloads the controller.
+    launch, *_ = start()
+    end(launch, launch.pid)
+    np.testing.assert_array_equal(torques[-1].data, np.zeros(7))
+    # All killed: the controller stays, and the next start ends by naming it. The page says what to
+    # do.
+    launch, *others = start()
+    for one in (launch.pid, *others):
         os.kill(one, signal.SIGKILL)
     launch.wait()
     assert controllers() == {'effort_controller': 'active'}
-    # Ctrl-C: the node brings its torque to zero and unloads its controller.
-    launch, _ = start()
-    end(launch, launch.pid)
-    np.testing.assert_array_equal(torques[-1].data, np.zeros(7))
+    launch, log = launched(*given)
+    probe.until(lambda: launch.poll() is not None, 'the end of the launch')
+    assert launch.returncode == 1
+    assert 'the spawner of effort_controller ended with exit status 1' in log.read_text()
+    unspawner = in_prefixes('lib/controller_manager/unspawner')
+    subprocess.run([unspawner, 'effort_controller'], env=environment(), check=True)
+    assert controllers() == {}
 
 
 def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launched):
