@@ -79,6 +79,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
     references.publish(message)
     probe.until(lambda: told[-1][0] == 'refused', 'the refusal')
     assert 'Nothing would follow the reference' in told[-1][1] and told[-1][2] == 'x' * 64
+    assert 'franka-dynamics node clear' in told[-1][1]
     probe.until_status(NODE, state='silent')
 
     def counted():
