@@ -22,7 +22,7 @@ from ..identification.sources import LEAST_S
 from ..identification.verdict import of_motion, Verdict
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.plausibility import require_units, suspicions
-from ..recordings.preprocessing import Motion, moves, prepare
+from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import effort_scales, Recording
 from ..recordings.replay import equally_good, fit_all, replay_columns, ReplayFit
 from ..report import replay as report
@@ -68,8 +68,7 @@ def run(given: BagReplay) -> int:
             progress=bar.follow('observing torques'),
         )
     others = equally_good(fits, motion)
-    rested = np.count_nonzero(~moves(motion)) / given.signal.rate
-    long_enough = recording.duration - rested >= LEAST_S
+    long_enough = recording.duration - seconds_at_rest(motion) >= LEAST_S
     name = Path(recording.source).name
     # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
     alike = [one for one in arms if one.hand == fits[0].arm.hand]

@@ -25,6 +25,7 @@ from ..recordings.plausibility import faults, require_units, suspicions
 from ..recordings.preprocessing import (
     Motion,
     prepare,
+    seconds_at_rest,
     SignalOptions,
     without_idle_effort,
     without_rest,
@@ -173,7 +174,7 @@ def _summary(given: Given, source: Source, name: str) -> Summary:
                 scaled = without_idle_effort(scaled)
                 motion = prepare(scaled, signal, columns=model.friction.columns)
             moving = without_rest(motion)
-            rested += (len(motion) - len(moving)) / signal.rate
+            rested += seconds_at_rest(motion)
             if not len(moving):
                 raise RecordingError(
                     f'{name}: the arm stands still, and its torques show neither inertias nor '

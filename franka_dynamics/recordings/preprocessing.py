@@ -204,6 +204,11 @@ def moves(motion: Motion) -> NDArray[np.bool_]:
     return np.any(np.abs(motion.dq) > _RESTS, axis=1)
 
 
+def seconds_at_rest(motion: Motion) -> float:
+    """Return for how long every joint rests [s]."""
+    return float(np.count_nonzero(~moves(motion))) / motion.options.rate
+
+
 def without_rest(motion: Motion) -> Motion:
     """
     Return a motion without the samples at which every joint rests; its pieces end at a rest.
