@@ -245,8 +245,9 @@ class Feedforward:
         """
         Clear a fault, and command torques from the next allowed state on; `status` says why not.
 
-        Raises NotStartedError while the arm is still braked after a fault, while `_not_yet` speaks
-        against running a held arm, and after a fault that only a new object clears.
+        Raises NotStartedError while the arm is still braked after a fault, while a held arm's
+        states are too old or its torque is unexplained, and after a fault that only a new object
+        clears.
         """
         with self._lock:
             if self._final:

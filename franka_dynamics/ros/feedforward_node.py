@@ -182,7 +182,7 @@ class FeedforwardNode(LifecycleNode):
         self.clearance.begin(self.controller.settings.target, self._topic)
 
     def clear_fault(self) -> None:
-        """Command torques again; unless receivers were found to be right, once they are."""
+        """Clear the fault; look up first who receives torques, unless that is known."""
         with self._cycle:
             self.controller.start()
             if self.clearance.listens or self.clearance.refused:
