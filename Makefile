@@ -80,7 +80,11 @@ echo 'The library libgomp.so.1 is needed (Debian and Ubuntu: apt install libgomp
 @echo 'Setting up $(1) with $(PYTHON) ...'
 @$(CLEAN) $(PYTHON) -m venv --clear $(1)
 @$(if $(PIP_ONLY),:,$(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check uv || { \
-echo 'uv cannot be installed here; make PIP_ONLY=1 does without it.' >&2; exit 2; })
+if $(CLEAN) $(1)/bin/python -m pip install -q --disable-pip-version-check --retries 0 --no-deps \
+--dry-run --ignore-installed PyYAML 2>/dev/null; \
+then echo 'uv cannot be installed here; make PIP_ONLY=1 does without it.' >&2; \
+else echo 'pip cannot reach a package index; what it printed above says why. Another index than \
+PyPI: export PIP_INDEX_URL=... UV_DEFAULT_INDEX=...' >&2; fi; exit 2; })
 endef
 
 # What the demonstration needs; then all else, into the same environment.

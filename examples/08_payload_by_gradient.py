@@ -18,7 +18,7 @@ try:
     import jax
     import jax.numpy as jnp
 except ImportError as error:
-    raise SystemExit(f"{error}; this example needs pip install 'franka_dynamics[jax]'") from None
+    raise SystemExit(f"{error}; this example needs pip install '.[jax]' in the clone") from None
 
 import franka_dynamics as fd
 from franka_dynamics.batch.jax_model import JaxModel

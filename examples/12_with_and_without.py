@@ -27,7 +27,7 @@ os.environ.setdefault('MUJOCO_GL', 'egl')
 try:
     import mujoco
 except ImportError as error:
-    raise SystemExit(f"{error}; this example needs pip install 'franka_dynamics[sim]'") from None
+    raise SystemExit(f"{error}; this example needs pip install '.[sim]' in the clone") from None
 
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes, ShapeKind

@@ -22,7 +22,7 @@ import numpy as np
 try:
     import mujoco  # noqa: F401
 except ImportError as error:
-    raise SystemExit(f"{error}; this example needs pip install 'franka_dynamics[sim]'") from None
+    raise SystemExit(f"{error}; this example needs pip install '.[sim]' in the clone") from None
 
 import franka_dynamics as fd
 from franka_dynamics.simulation.arm_simulation import ArmSimulation

@@ -7,7 +7,7 @@ The Python text is a module that reads the joint positions q1, q2, ... and veloc
 LaTeX needs amsmath and geometry. `python examples/14_formulas.py kinematics --arm fer` prints the
 poses, axes, twists and Jacobians of every frame, `motion` M, C and g, `steps` the whole derivation
 from the Denavit-Hartenberg rows. `rpr` prints the report of the RPR arm (Busellato 2023, as
-corrected), whose masses and lengths are symbols too. Needs sympy (`franka_dynamics[symbolic]`).
+corrected), whose masses and lengths are symbols too. Needs sympy (the extra `[symbolic]`).
 """
 
 from __future__ import annotations

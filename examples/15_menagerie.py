@@ -8,7 +8,7 @@ The model has a time step of 2 ms, joint friction and rotor inertias, and positi
 program switches the servos off, and gives friction and rotor inertias to the controller. A policy
 sends joint targets at 30 Hz; the same soft gains follow them with and without feedforward.
 
-    pip install 'franka_dynamics[sim]' robot_descriptions
+    pip install '.[sim]' robot_descriptions
     python examples/15_menagerie.py           # robot_descriptions downloads the model
     python examples/15_menagerie.py fr3.xml   # or a file of mujoco_menagerie/franka_fr3
 """

@@ -151,7 +151,10 @@ def needing(what: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingDependencyError(f"{what}: pip install 'franka_dynamics[{extra}]'.") from error
+        # Not by the package's name: it is on no index, so the name could be anybody's.
+        raise MissingDependencyError(
+            f"{what}: pip install '.[{extra}]' in a clone of franka_dynamics."
+        ) from error
 
 
 class MeshError(FrankaDynamicsError, ValueError):

@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm and the feedforward node that holds it; if either ends, the other is ended."""
 
+from importlib.util import find_spec
+
+import numpy as np
+
+from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
     feedforward_node,
@@ -52,6 +57,14 @@ def simulation(given):
     The simulated arm publishes its time on clock, in the namespace, and the node uses it: on a
     busy machine the node then does not take a slow arm for a silent one.
     """
+    if find_spec('mujoco') is None:
+        # Nodes run with launch's Python. rosdep's key installs by pip, which Ubuntu 24.04 refuses.
+        raise SettingsError(
+            'MuJoCo, which simulates the arm, is not installed, and apt has no package. Install '
+            f"it beside the system's Python: pip install --target ~/mujoco mujoco 'numpy=="
+            f"{np.__version__}'; then, in each shell, export PYTHONPATH=~/mujoco:$PYTHONPATH. "
+            'Nothing is started.'
+        )
     both = {'robot_type': text(given.robot_type), 'arm_prefix': text(given.arm_prefix)}
     own_file = given_file('simulator_params_file', given.simulator_params_file)
     return [

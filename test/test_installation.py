@@ -13,6 +13,7 @@ import pytest
 
 from franka_dynamics.resources import share_directory
 
+from .launch_files.launching import PACKAGES
 from .processes import TIMEOUT_S
 
 SOURCE = share_directory()
@@ -121,8 +122,14 @@ def words(pattern, kind, *folders):
     return {word for path in files for word in re.findall(pattern, path.read_text('utf-8'), re.M)}
 
 
-def test_package_xml_lists_every_ros_import_and_controller_as_a_dependency(package):
-    declared = {one.name for one in package.exec_depends}
+def dependencies(package, **variables):
+    """Return what rosdep would install for a package with environment variables."""
+    package.evaluate_conditions(variables)
+    return {one.name for one in package.exec_depends if one.evaluated_condition}
+
+
+def test_package_xml_declares_what_the_nodes_import_and_launch_files_start(package):
+    declared = dependencies(package)
     ros = {
         name
         for name in words(r'^\s*(?:from|import) (\w+)', 'py', 'franka_dynamics', 'launch')
@@ -130,11 +137,14 @@ def test_package_xml_lists_every_ros_import_and_controller_as_a_dependency(packa
         or name.endswith(('_msgs', '_srvs'))
     }
     assert {'rclpy', 'sensor_msgs', 'launch_ros'} <= ros <= declared
-    controllers = words(r'^ *type: (\w+)/', 'yaml', 'config')
-    # Gazebo's own are optional, as package.xml says.
-    optional = {'joint_state_broadcaster'}
-    assert controllers - optional == {'forward_command_controller', 'joint_trajectory_controller'}
-    assert controllers - optional <= declared
+    controllers = words(r'^ *type: (\w+)/', 'yaml', 'config') | {'controller_manager'}
+    assert {'forward_command_controller', 'joint_trajectory_controller'} <= controllers
+    # Without these packages the tests of the launch files could not start them.
+    launched = {*PACKAGES} - {'franka_dynamics', 'mujoco_ros2_control'}  # not released
+    assert controllers | launched <= dependencies(package, FRANKA_DYNAMICS_LAUNCH='all')
+    # Who takes this package as a library of models gets no controller and no Gazebo.
+    heavy = controllers | {'ros_gz_sim', 'ros_gz_bridge', 'gz_ros2_control'}
+    assert not heavy & declared and {'robot_state_publisher', 'xacro'} <= declared
 
 
 @pytest.mark.parametrize(

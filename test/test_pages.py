@@ -86,6 +86,17 @@ def test_a_pages_options_exist(page):
         assert flag in flags or f"'{flag}'" in scripts, flag
 
 
+def test_nothing_installs_this_package_from_an_index():
+    # The name is on no index, and whoever registers it there could run code at those who do.
+    folders = ('docs', 'examples', 'franka_dynamics', 'launch', 'config', 'benchmarks', '.ci')
+    paths = [path for folder in folders for path in (ROOT / folder).rglob('*') if path.is_file()]
+    for path in (*paths, *PAGES, ROOT / 'Makefile', ROOT / 'package.xml', ROOT / 'CHANGELOG.rst'):
+        text = path.read_bytes().decode('utf-8', 'ignore')
+        by_name = r'franka[-_]dynamics\[[a-z]|install(\s+-\S+)*\s+[\'"]?franka[-_]dynamics\b'
+        found = re.search(by_name, text)
+        assert found is None, f'{path}: {text[found.start() :][:60]}'
+
+
 def test_the_pages_figures_are_those_of_the_code():
     with scripts.loaded(DOCS / 'figures.py') as module:
         pages = module.generated_pages()

@@ -16,7 +16,10 @@ from ..errors import SettingsError
 from ..options import Option
 
 T = TypeVar('T')
-GET_ROS = 'source it, or install its wheels with pip install "franka_dynamics[ros-jazzy]"'
+GET_ROS = (
+    "source it, or install its wheels with pip install '.[ros-jazzy]' in a clone of "
+    'franka_dynamics'
+)
 PRINTED = Path('-')  # path that stands for standard output
 
 

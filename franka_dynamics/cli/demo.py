@@ -44,7 +44,7 @@ def run(given: Demo) -> int:
                 say(f'logs: {folder}')
                 raise KeyboardInterrupt
 
-        session = run_session(plan, folder, progress)
+        session = run_session(plan, folder, progress, lambda said: say(said, 'note'))
         progress('writing the recording', 0.0)
         write_recording(session.steps, bag)
         (folder / 'steps').unlink()
@@ -68,9 +68,6 @@ def run(given: Demo) -> int:
     show(report.table(f'{arm.name} ({arm.inertial_set}) in MuJoCo, plant = model, over DDS'))
     say(report.caption)
     say_each(report.errors, 'error')
-    if session.rates.too_busy:
-        why = f'this machine is too busy for 1 kHz: {session.rates.too_busy}. So the first part'
-        say(f'{why} ran again with simulated time waiting for each torque.', 'note')
     if second.rows:
         show(second.table(_SECOND))
     else:

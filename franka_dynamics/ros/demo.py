@@ -108,14 +108,20 @@ class DemoRun:
 Progress = Callable[[str, float], None]
 
 
-def run_session(plan: DemoPlan, folder: Path, progress: Progress = lambda *_: None) -> DemoRun:
+def run_session(
+    plan: DemoPlan,
+    folder: Path,
+    progress: Progress = lambda *_: None,
+    note: Callable[[str], object] = lambda _: None,
+) -> DemoRun:
     """
     Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
 
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
-    session. Raises TooBusyError if the machine is too slow even in lockstep. Raises DemoError if a
-    process ends early or fails; the message quotes or names its log.
+    session. `note` gets a sentence when it begins again in lockstep. Raises TooBusyError if the
+    machine is too slow even in lockstep. Raises DemoError if a process ends early or fails; the
+    message quotes or names its log.
     """
     use_isolated_network()
     # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
@@ -125,6 +131,10 @@ def run_session(plan: DemoPlan, folder: Path, progress: Progress = lambda *_: No
     try:
         return _Session(plan, folder, progress, load).run()
     except TooBusyError as error:
+        note(
+            f'this machine is too busy for 1 kHz: {error}. So this part begins again, with '
+            'simulated time waiting for each torque'
+        )
         run = _Session(plan, folder, progress, load, lockstep=True).run()
         return replace(run, rates=replace(run.rates, too_busy=str(error)))
 

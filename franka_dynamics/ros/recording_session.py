@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointStateReader
 from .observer import Observer
-from ..errors import JointStateError, MissingDependencyError
+from ..errors import JointStateError, needing
 from ..files import naming_what_is_not_written
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
@@ -140,13 +140,9 @@ def record(
     without their namespace. `go_on` is called with the progress ten times a second. Raises
     MissingDependencyError if rosbags is not installed, OutputError if the disk is full.
     """
-    try:
+    with needing('Recording needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Recording needs rosbags: pip install 'franka_dynamics[replay]'."
-        ) from error
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
     with (
         naming_what_is_not_written(bag),

@@ -82,7 +82,7 @@ def test_options_reach_the_plan_and_failures_have_statuses_of_their_own(
 ):
     plans = []
 
-    def crash(plan, folder, show):
+    def crash(plan, *_):
         plans.append(plan)
         raise error('simulator_node was ended by SIGSEGV; its log is a.log.')
 

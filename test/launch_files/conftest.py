@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch files under ROS's own launch, for the tests of this folder."""
 
+import sys
+
 import pytest
 
 from franka_dynamics.resources import share_directory
@@ -20,6 +22,8 @@ def all_launched(monkeypatch, tmp_path):
     monkeypatch.setattr('tempfile.tempdir', str(tmp_path))
 
     def launch(name, **given):
+        if name in ('simulation', 'two_arms') and 'mujoco' not in sys.modules:
+            pytest.importorskip('mujoco')
         found = launching.started(LAUNCH / f'{name}.launch.py', monkeypatch, **given)
         for one in found:
             node = one.executable.removesuffix('_node')

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the nodes are given by the launch files, as ROS's own launch and rclpy read it."""
 
+import sys
+
+import numpy as np
 import pytest
 import yaml
 
@@ -150,3 +153,10 @@ def test_a_file_that_is_not_there_starts_nothing(name, launched, tmp_path):
     for argument in FILES[name]:
         with refuses(SettingsError, argument.split('_', 1)[-1], f'{tmp_path}/typo.yaml'):
             launched(name, **{argument: f'{tmp_path}/typo.yaml'})
+
+
+def test_where_mujoco_is_missing_the_launch_file_says_how_it_is_had(launched, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'mujoco', None)
+    # apt's numpy must stay the one that apt's rclpy and Pinocchio were built for.
+    with refuses(SettingsError, 'pip install --target', f'numpy=={np.__version__}', 'PYTHONPATH'):
+        launched('simulation')

@@ -36,9 +36,13 @@ def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
     ran, session = [], Mock(side_effect=results)
     monkeypatch.setattr(demo._Session, 'run', lambda one: ran.append(one._lockstep) or session())
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
-    plan = demo.DemoPlan(load('fer'), {})
+    plan, said = demo.DemoPlan(load('fer'), {}), []
     if end is None:
-        assert demo.run_session(plan, tmp_path).rates.too_busy == str(BUSY)
+        # It says so before the second run, whose progress begins at zero.
+        note = lambda sentence: said.append((len(ran), sentence))  # noqa: E731
+        assert demo.run_session(plan, tmp_path, note=note).rates.too_busy == str(BUSY)
+        ((runs, sentence),) = said
+        assert runs == 1 and str(BUSY) in sentence
     else:
         with pytest.raises(end):
             demo.run_session(plan, tmp_path)

@@ -139,7 +139,7 @@ def test_an_arm_of_other_joints_is_refused():
 
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pylibfranka', None)
-    with refuses(MissingDependencyError, 'franka_dynamics[fci]'):
+    with refuses(MissingDependencyError, '.[fci]'):
         read_robot('robot')
 
 
