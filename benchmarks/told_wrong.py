@@ -501,8 +501,8 @@ def _begin(draw: int, guarded: bool) -> None:
     """Choose the draw; let this process's cores stop no arm and refuse no first torque."""
     _chosen['draw'] = draw
     if not guarded:
-        Feedforward._misbehaves = lambda *_: ''
-        Feedforward._not_yet = lambda core: '' if core.usable else 'not yet'
+        Feedforward._running_violation = lambda *_: ''
+        Feedforward._start_blocker = lambda core: '' if core.usable else 'not yet'
 
 
 # The table on the page on performance: mistake, and case.

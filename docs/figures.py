@@ -35,7 +35,7 @@ from franka_dynamics.control import (
     trajectory,
 )
 from franka_dynamics.control import feedforward as core
-from franka_dynamics.control import unexplained_torque as torques
+from franka_dynamics.control import residual_monitor as torques
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -84,39 +84,39 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('({} N m at joints 1 to 4 of a Franka arm, {} N m at 5 to 7)', (firm, wrist)),
             (
                 'changes by at most {} N m/s: {} N m from one message',
-                (limits.MOST_RATE, 1e-3 * limits.MOST_RATE),
+                (limits.MAX_TORQUE_RATE, 1e-3 * limits.MAX_TORQUE_RATE),
             ),
             ('until the joint moves by {} mrad', (1e3 * joint_trial.MOVED,)),
             ('the torque ramps up within {} s', (control_law.RAMP_S,)),
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
                 'at most {} 1/rad and {} s/rad times',
-                (settings.MOST_STIFFNESS, settings.MOST_DAMPING),
+                (settings.MAX_STIFFNESS, settings.MAX_DAMPING),
             ),
             (
                 "exceeds the guard's bounds: {} N m at joints 1 to 4, {} N m at joints 5 to 7",
-                (torques.WIDE * firm, torques.WIDE_WRIST * wrist),
+                (torques.MAX_RESIDUAL * firm, torques.MAX_WRIST_RESIDUAL * wrist),
             ),
-            ('while the arm rests, for at most {} s', (torques.PICK_UP_S,)),
+            ('while the arm rests, for at most {} s', (torques.MAX_PICK_UP_S,)),
         ],
         'docs/reference/reliability.md': [
             (
                 'at most {} times within {} s',
-                (state_check.MOST_RESTARTS, state_check.RESTART_WINDOW_S),
+                (state_check.MAX_RESTARTS, state_check.RESTART_WINDOW_S),
             ),
             ('positions more than {} rad beyond the limits', (state_check.POSITION_SLACK,)),
             ('an effort of more than {} times the limit', (state_check.EFFORT_SLACK,)),
             ('a velocity beyond {} times the velocity limit', (state_check.SPEED_SLACK,)),
-            ('needs states of at most {} ms', (1e3 * core.OLDEST_AT_BEGIN_S,)),
-            ('first point at time zero, more than {} rad away', (reference.MOST_START_DISTANCE,)),
+            ('needs states of at most {} ms', (1e3 * core.MAX_AGE_AT_START_S,)),
+            ('first point at time zero, more than {} rad away', (reference.MAX_START_DISTANCE,)),
             (
                 "by more than {} % of the joint's torque limit ({} % at joints whose limit is "
                 'below {} N m) for {} ms',
                 (
-                    100.0 * torques.WIDE,
-                    100.0 * torques.WIDE_WRIST,
-                    torques.WRIST_NM,
-                    1e3 * torques.HELD_S,
+                    100.0 * torques.MAX_RESIDUAL,
+                    100.0 * torques.MAX_WRIST_RESIDUAL,
+                    torques.MAX_WRIST_EFFORT_NM,
+                    1e3 * torques.MAX_VIOLATION_S,
                 ),
             ),
             (
@@ -129,14 +129,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                     1e3 * limits.FAST_S,
                 ),
             ),
-            ('needs a difference of at most {} %', (100.0 * torques.NARROW,)),
-            ('to rest, for at most {} s', (braking.LONGEST_S,)),
+            ('needs a difference of at most {} %', (100.0 * torques.MAX_RESIDUAL_AT_START,)),
+            ('to rest, for at most {} s', (braking.MAX_BRAKING_S,)),
             (
                 'faster by {} of its limit, or the held arm gets {} J',
                 (braking.FASTER, braking.HELD_J),
             ),
-            ('ramps at {} N m/s', (limits.MOST_RATE,)),
-            ('more than {} stops within a minute', (state_check.MOST_RESTARTS,)),
+            ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE,)),
+            ('more than {} stops within a minute', (state_check.MAX_RESTARTS,)),
             ('after {} good states in a row', (core.GOOD_STATES,)),
         ],
         'docs/reference/receivers.md': [
@@ -144,14 +144,14 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('after `command_timeout` ({} s of simulated time)', (simulator['command_timeout'],)),
             ('likewise after {} s of simulated time |', (receiver.COMMAND_TIMEOUT_S,)),
             ('sequence numbers are at most {} apart', (receiver._LOST_AT_MOST,)),
-            ('The applied torque changes by at most {} N m/s', (limits.MOST_RATE,)),
+            ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE,)),
         ],
         'docs/reference/topics.md': [
-            ('at most {} points', (request.MOST_POINTS,)),
-            ('a set-point within {} rad of the arm', (reference.MOST_START_DISTANCE,)),
-            ('for {} s or until the next', (reference.COASTS_S[0],)),
-            ('starts {} ms after its arrival', (1e3 * reference.LEADS_S[0],)),
-            ('fades in {} s', (trajectory.FADES_S[0],)),
+            ('at most {} points', (request.MAX_POINTS,)),
+            ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE,)),
+            ('for {} s or until the next', (reference.SETPOINT_HOLD_TIMES_S[0],)),
+            ('starts {} ms after its arrival', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
+            ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
                 (external_torque.BANDWIDTH, external_torque.DAMPING),
@@ -172,12 +172,12 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/policies.md': [
             ('For the first {} states', (core.GOOD_STATES,)),
             ('After {} states without a first torque', (core.LONG_WAIT,)),
-            ('two of its periods and {} ms late', (1e3 * reference.LEADS_S[0],)),
-            ('must be within {} rad of where the arm', (reference.MOST_START_DISTANCE,)),
-            ('must be within {} rad of the desired', (reference.MOST_START_DISTANCE,)),
+            ('two of its periods and {} ms late', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
+            ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE,)),
+            ('must be within {} rad of the desired', (reference.MAX_START_DISTANCE,)),
             ('after {} s the next target', (reference.STREAM_TIMEOUT_S,)),
-            ('by at most {} mrad', (1e3 * trajectory.MOST_AVERAGED,)),
-            ('fades, in {} s or longer', (trajectory.FADES_S[0],)),
+            ('by at most {} mrad', (1e3 * trajectory.MAX_AVERAGED,)),
+            ('fades, in {} s or longer', (trajectory.BLEND_DURATIONS_S[0],)),
         ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
@@ -188,9 +188,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/cpp.md': [
             ('changed settings (`configure`) are ramps of {} s', (control_law.RAMP_S,)),
             ("{} rad beyond the joint's range", (state_check.POSITION_SLACK,)),
-            ('changes by at most {} N m/s, except', (limits.MOST_RATE,)),
+            ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE,)),
             ("motion's torque begins by a ramp of {} s", (control_law.RAMP_S,)),
-            ('is braked for longer than {} s', (braking.LONGEST_S,)),
+            ('is braked for longer than {} s', (braking.MAX_BRAKING_S,)),
         ],
         'docs/howto/gazebo.md': [
             ('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,)),
@@ -202,7 +202,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
         ],
         'docs/howto/fci.md': [
-            ('changes by less than {} N m per cycle', (1e-3 * limits.MOST_RATE,)),
+            ('changes by less than {} N m per cycle', (1e-3 * limits.MAX_TORQUE_RATE,)),
             (
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
                 tuple(robot_model.MOST_GRAVITY_TORQUE[[0, -1]]),
@@ -234,7 +234,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('changes gradually, over {} s', (control_law.RAMP_S,)),
         ],
         'docs/troubleshooting.md': [
-            ('changed by more than {} N m within a millisecond', (1e-3 * limits.MOST_RATE,)),
+            ('changed by more than {} N m within a millisecond', (1e-3 * limits.MAX_TORQUE_RATE,)),
             ('Below `min_input_rate` ({} Hz)', (feedforward['min_input_rate'],)),
         ],
         'docs/theory/friction.md': [

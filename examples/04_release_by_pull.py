@@ -114,7 +114,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     found, order = Run(), float('inf')
     for step in range(round(duration / STEP_S)):
         reading = simulation.read()
-        time, external = reading.time, controller.unexplained.beyond_motion
+        time, external = reading.time, controller.residuals.external_torque
         torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
         if order > time > SETTLED_S and releaser.update(time, reading.position, external):
             found.events['gripper told to open'] = order = time

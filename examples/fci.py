@@ -68,7 +68,7 @@ class TorqueLoop:
                 torque = self._torque(state, way, duration)
             except Exception as error:  # the torque ramps to zero, then main raises the error
                 self.failure = self.failure or error
-                torque = controller.lose(str(error), state.time.to_sec(), faulty=True)
+                torque = controller.reject_state(str(error), state.time.to_sec(), faulty=True)
             self.sent += 1
             command = self._library.Torques(torque.tolist())
             command.motion_finished = controller.ended and not torque.any()

@@ -177,6 +177,10 @@ class ReferenceRefusedError(FrankaDynamicsError, ValueError):
     """A reference trajectory is malformed, or the arm cannot or must not follow it."""
 
 
+class NotRunningError(ReferenceRefusedError):
+    """No torque is sent that could follow a reference."""
+
+
 class TreeError(FrankaDynamicsError, ValueError):
     """The bodies, joints or loops of a mechanism are inconsistent."""
 

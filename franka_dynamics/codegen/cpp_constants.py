@@ -11,25 +11,25 @@ from ..arm import payload
 from ..arm.friction_state import LONGEST_GAP_S
 from ..control import braking, control_law, limits, settings, state_check, terms
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, SENTENCES
-from ..control.reference import MOST_START_DISTANCE
+from ..control.reference import MAX_START_DISTANCE
 from ..dynamics.model import GRAVITY
 
 # Name in C++, value, and a comment with the unit. `control` explains each of them.
 _CONSTANTS = (
-    ('kMostRate', limits.MOST_RATE, '[N m/s] largest torque rate of any arm'),
-    ('kLongestStep', limits.LONGEST_STEP_S, '[s] longest time that counts for a change of torque'),
+    ('kMostRate', limits.MAX_TORQUE_RATE, '[N m/s] largest torque rate of any arm'),
+    ('kLongestStep', limits.MAX_STEP_S, '[s] longest time that counts for a change of torque'),
     ('kRampTime', control_law.RAMP_S, '[s] ramp of a start and of a change'),
     ('kPositionSlack', state_check.POSITION_SLACK, '[rad] beyond a position limit'),
     ('kCommandTimeout', COMMAND_TIMEOUT_S, '[s] default time-out of commands'),
     ('kBrakeTime', braking.TIME_CONSTANT_S, '[s] in which a brake makes velocities decay'),
-    ('kBrakeAcceleration', braking.MOST_ACCELERATION, '[rad/s^2] largest of a brake'),
-    ('kMostStartDistance', MOST_START_DISTANCE, '[rad] from a reference, at which kp may grow'),
+    ('kBrakeAcceleration', braking.MAX_BRAKING_ACCELERATION, '[rad/s^2] largest of a brake'),
+    ('kMostStartDistance', MAX_START_DISTANCE, '[rad] from a reference, at which kp may grow'),
     ('kRestSpeed', braking.REST_SPEED, '[rad/s] at rest'),
     ('kRestStates', braking.REST_STATES, 'states at rest in a row'),
     ('kFaster', braking.FASTER, 'share of the velocity limit by which a driven joint gets faster'),
     ('kGaining', braking.GAINING_S, '[s] for which it must be faster'),
     ('kLate', braking.LATE_S, '[s] from the beginning, in which earlier torques may still act'),
-    ('kLongestBraking', braking.LONGEST_S, '[s]'),
+    ('kLongestBraking', braking.MAX_BRAKING_S, '[s]'),
     (
         'kNoFrictionBelow',
         terms.NO_FRICTION_BELOW,
@@ -37,9 +37,9 @@ _CONSTANTS = (
     ),
     ('kFullFrictionFrom', terms.FULL_FRICTION_FROM, '[rad/s] reference with all friction'),
     ('kFrictionGap', LONGEST_GAP_S, '[s] between states, beyond which the arm may have moved'),
-    ('kMostStiffness', settings.MOST_STIFFNESS, '[1/rad] largest kp in the torque limit'),
-    ('kMostDamping', settings.MOST_DAMPING, '[s/rad] largest kd in the torque limit'),
-    ('kMostGravity', settings.MOST_GRAVITY, '[m/s^2] largest component of gravity'),
+    ('kMostStiffness', settings.MAX_STIFFNESS, '[1/rad] largest kp in the torque limit'),
+    ('kMostDamping', settings.MAX_DAMPING, '[s/rad] largest kd in the torque limit'),
+    ('kMostGravity', settings.MAX_GRAVITY, '[m/s^2] largest component of gravity'),
     ('kLeastEarth', settings.EARTH[0], '[m/s^2] gravity where the robot compensates it itself'),
     ('kMostEarth', settings.EARTH[1], '[m/s^2]'),
     ('kMostCarried', payload.MOST_CARRIED_KG, '[kg] more than any arm carries'),
@@ -55,9 +55,9 @@ def constants() -> str:
 def bounds() -> dict[str, str]:
     """Return the bounds that C++ sentences name, as texts by their placeholders."""
     found = {
-        'STIFFNESS': settings.MOST_STIFFNESS,
-        'DAMPING': settings.MOST_DAMPING,
-        'MOST_GRAVITY': settings.MOST_GRAVITY,
+        'STIFFNESS': settings.MAX_STIFFNESS,
+        'DAMPING': settings.MAX_DAMPING,
+        'MOST_GRAVITY': settings.MAX_GRAVITY,
         'LEAST_EARTH': settings.EARTH[0],
         'MOST_EARTH': settings.EARTH[1],
         'ASSUMED': -GRAVITY[2],

@@ -23,7 +23,7 @@ TIME_CONSTANT_S, AGES = 0.03, 3.0
 # Largest braking acceleration [rad/s^2]. With 10 the light wrist hardly brakes a load that nobody
 # declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows
 # (chosen on draw 6 of benchmarks/told_wrong.py, judged on draw 9).
-MOST_ACCELERATION = 30.0
+MAX_BRAKING_ACCELERATION = 30.0
 # A joint slower than REST_SPEED [rad/s] is at rest, up to encoder noise. The arm is at rest after
 # REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
 # the ripple of gears.
@@ -43,7 +43,9 @@ SLOW = 0.1
 # [s] on, since until then the torque before braking may still act. FASTER was chosen on draw 0 of
 # benchmarks/told_wrong.py, and judged on draws 6 and 9.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
-LONGEST_S = 1.0  # an arm that moves longer than this is driven by something else, unless held [s]
+MAX_BRAKING_S = (
+    1.0  # an arm that moves longer than this is driven by something else, unless held [s]
+)
 # So is an arm at rest that gets this kinetic energy [J]; such pushes gave it 0.8 J.
 HELD_J = 1.5
 
@@ -95,8 +97,8 @@ class Brake:
 
         It is the sum of the PD torque, towards at most YIELD from where braking began, of M(q) a,
         and of the unexplained torque beyond what kp bears. The acceleration a of a joint
-        is -dq / T less what its kd alone gives it, and at most MOST_ACCELERATION. The gains are
-        scaled down where kd alone would slow a joint within AGES ages. The caller adds gravity
+        is -dq / T less what its kd alone gives it, and at most MAX_BRAKING_ACCELERATION. The gains
+        are scaled down where kd alone would slow a joint within AGES ages. The caller adds gravity
         and Coriolis torque. `elapsed` is the time since the state before [s], `age` the age of
         `state` [s]; `gains` are kp and kd, (n,) each [N m/rad, N m s/rad].
         """
@@ -127,7 +129,7 @@ class Brake:
             # and make a joint with firm gains faster than it was.
             self._at = np.where(self.limited, here, self._at)
         wanted = (self._own - 1.0) / duration * dq
-        wanted = np.clip(wanted, -MOST_ACCELERATION, MOST_ACCELERATION)
+        wanted = np.clip(wanted, -MAX_BRAKING_ACCELERATION, MAX_BRAKING_ACCELERATION)
         return mass @ wanted + share * compensated + self._pull(q) - kd * dq
 
     def change_load(self, more: Array) -> None:
@@ -165,5 +167,5 @@ class Brake:
         self._gaining = self._gaining + elapsed if gains else 0.0
         if self._gaining >= GAINING_S:
             self.driven = what
-        elif self._time > LONGEST_S and not self.at_rest:
-            self.driven = f'the braked arm still moves after {LONGEST_S:g} s'
+        elif self._time > MAX_BRAKING_S and not self.at_rest:
+            self.driven = f'the braked arm still moves after {MAX_BRAKING_S:g} s'

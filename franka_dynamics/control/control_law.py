@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .limits import MOST_RATE
+from .limits import MAX_TORQUE_RATE
 from .settings import Settings
 from .terms import StateTerms, TermModel
 from .trajectory import at_rest, ReferencePoint, Trajectory
@@ -21,7 +21,7 @@ from ..typing import Array
 
 # kp that acts T seconds late takes kp T from the damping; a joint has FRICTION_DAMPING of its own
 # [N m s/rad] (MuJoCo Menagerie, franka_fr3). kd alone swings if rate times T exceeds pi / 2.
-FRICTION_DAMPING, MOST_PHASE = 0.2, 0.5 * np.pi
+FRICTION_DAMPING, MAX_PHASE = 0.2, 0.5 * np.pi
 # `require_stable` assumes states PERIOD_MARGIN times as far apart as now, so that the period that
 # is measured later, which varies a little, does not refuse or brake gains that were accepted.
 PERIOD_MARGIN = 1.05
@@ -33,7 +33,7 @@ TOO_OLD = 2.0
 RAMP_S = 0.2  # in which the torque goes to that of another law [s]
 # Shortest time from the end of a motion to an added point at rest [s]; tolerance for an
 # acceleration of zero [rad/s^2].
-_SHORTEST_REST_S, _NO_ACCELERATION = 0.001, 1e-6
+_MIN_REST_S, _NO_ACCELERATION = 0.001, 1e-6
 
 
 class ControlLaw:
@@ -81,11 +81,11 @@ class ControlLaw:
                 f'{self.kd[joint]:g}, and {delay}; use a kd of at least '
                 f'{self.kp[joint] * late:.2g}'
             )
-        if self.damping_rate * late <= MOST_PHASE:
+        if self.damping_rate * late <= MAX_PHASE:
             return ''
         return (
             f'kd makes velocities decay at {self.damping_rate:.0f} 1/s, and {delay}; use at most '
-            f'{MOST_PHASE / (self.damping_rate * late):.2g} of this kd, or a shorter period; a '
+            f'{MAX_PHASE / (self.damping_rate * late):.2g} of this kd, or a shorter period; a '
             'simulated arm with drives is to be given with them (with_armature)'
         )
 
@@ -107,10 +107,10 @@ class ControlLaw:
         torque are zero, and the PD torque only damps.
         """
         friction = self.terms.friction
-        rubs = (
+        friction_torque = (
             self._zero if friction is None or reference is None else friction.torque(reference.dq)
         )
-        torque = self.feedforward(state, rubs)
+        torque = self.feedforward(state, friction_torque)
         if not self.has_gains:
             return torque
         if reference is None:
@@ -139,12 +139,12 @@ class ControlLaw:
         at once.
         """
         q, friction = trajectory.positions, self.terms.friction
-        rubs = np.zeros_like(q)
+        friction_torque = np.zeros_like(q)
         if friction is not None:
-            rubs = friction.torque_along(q, trajectory.velocities)
+            friction_torque = friction.torque_along(q, trajectory.velocities)
         points = (ReferencePoint(*point) for point in trajectory.states)
         states = (self.terms.at(0.0, point.q, point.dq, point) for point in points)
-        efforts = np.array([self.feedforward(*pair) for pair in zip(states, rubs)])
+        efforts = np.array([self.feedforward(*pair) for pair in zip(states, friction_torque)])
         return np.clip(efforts, -self._effort, self._effort)
 
     def with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
@@ -154,14 +154,14 @@ class ControlLaw:
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
         M ddq on the arm at rest. It gets one more point at rest at the same position, after the
-        time that the change of torque takes at MOST_RATE.
+        time that the change of torque takes at MAX_TORQUE_RATE.
         """
         if np.abs(motion.accelerations[-1]).max() < _NO_ACCELERATION:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
-        efforts = self.trajectory_efforts(motion.then(end + _SHORTEST_REST_S, rest))
-        lasts = np.abs(efforts[-1] - efforts[-2]).max() / MOST_RATE
-        return motion.then(end + max(_SHORTEST_REST_S, lasts), rest), efforts
+        efforts = self.trajectory_efforts(motion.then(end + _MIN_REST_S, rest))
+        lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE
+        return motion.then(end + max(_MIN_REST_S, lasts), rest), efforts
 
 
 def damping_rate(inertia: Array, kd: Array) -> float:

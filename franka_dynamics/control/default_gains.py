@@ -25,23 +25,23 @@ from ..typing import Array
 # m = 1 / (M^-1)_ii, the effective inertia of each joint at home while the other joints are free.
 # With T = 0.21 s, r is 4 1/s; with 5 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
 HELD_RATE, STIFFNESS_RATIO = 0.84, 0.375
-LONGEST_HELD_S = 0.21
+MAX_HELD_S = 0.21
 # Upper bounds of kp and kd from `weak_gains` as fractions of the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
 _STIFFNESS, _DAMPING = 0.7, 0.07
 
 
-def default_gains(arm: ArmDescription, held: float = LONGEST_HELD_S) -> tuple[Array, Array]:
+def default_gains(arm: ArmDescription, held: float = MAX_HELD_S) -> tuple[Array, Array]:
     """
     Return gains kp [N m/rad or N/m] and kd [N m s/rad or N s/m], shape (n,) each.
 
-    They are stable with torques held for `held` [s], but for at most LONGEST_HELD_S, and as firm
+    They are stable with torques held for `held` [s], but for at most MAX_HELD_S, and as firm
     as that allows. They are in proportion to the inertia that each joint has at the arm's home
     pose while the other joints are free: a single joint has a damping ratio of 0.82. On simulated
     arms with friction and inertias 10 % off they follow motions at 90 % of the limits with errors
     of up to 1.1 rad at the wrist if torques may be held for 0.21 s, and of 0.4 rad for 0.05 s.
     """
-    rate = HELD_RATE / min(held, LONGEST_HELD_S)
+    rate = HELD_RATE / min(held, MAX_HELD_S)
     kd = rate * _inertia_at_home(arm)
     return STIFFNESS_RATIO * rate * kd, kd
 

@@ -35,9 +35,9 @@ LENGTH = 0.2
 # corresponds to a force above SINGULAR_FORCE [N], or a moment above SINGULAR_FORCE times LENGTH.
 SINGULAR_FORCE = 20.0
 _FARTHEST = 10.0  # largest distance of a tool centre point from its frame [m]
-# Singular values of the weighted J^T below _LEAST_SIZE [1/N] count as _LEAST_SIZE in the
+# Singular values of the weighted J^T below _MIN_SIZE [1/N] count as _MIN_SIZE in the
 # covariance. A standard deviation of a million newtons means that the direction is not observable.
-_LEAST_SIZE = 1e-6
+_MIN_SIZE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ class WrenchEstimator:
         damped = np.maximum(squares, SINGULAR_FORCE**-2)
         seen = directions.T @ (weighed.T @ (torque / self.deviation))
         wrench = directions @ (seen / damped) / self._scale
-        known = np.maximum(squares, _LEAST_SIZE**2) ** -0.5
+        known = np.maximum(squares, _MIN_SIZE**2) ** -0.5
         spread = directions * known / self._scale[:, None]
         return ExternalWrench(
             wrench,

@@ -5,29 +5,28 @@ The core: joint states in, torques out. It alone decides whether a torque may go
 
 `Feedforward.step` takes one joint state through six parts, in these functions and files:
 
-1. Can the joint state be used?                  `state_check.py`; `lose`
-2. May torques begin?                            `_may_begin`, `_not_yet`
+1. Can the joint state be used?                  `state_check.py`; `reject_state`
+2. May torques begin?                            `_try_start`, `_start_blocker`
 3. Run, or brake.                                `_desired`, `_braked`; `braking.py`
 4. Limit the torque and its rate, and send it.   `_sent_torque`, `_stop_step`
-5. What do the joints get that the model does not explain?   `unexplained_torque.py`
-6. Must the arm be braked from the next joint state on?      `_misbehaves`; `limits.py`
+5. What do the joints get that the model does not explain?   `residual_monitor.py`
+6. Must the arm be braked from the next joint state on?      `_running_violation`; `limits.py`
 
 Parts 5 and 6 come after the torque, so as not to delay it; what they find changes the next one.
 Their bounds are the constants of the files named. TRANSITIONS has all changes of the core's state
 but that of `reset`, which makes it SILENT and forgets all but a final fault. What ends torques:
 
                                              what follows          what lets them begin again
-`stop`                                       braked, then silent   `start`
-lost joint states                            resting torque        good joint states (`_not_yet`)
+`Stop.LET_GO`                                braked, then silent   `start`
+joint states that cannot be used             resting torque        good joint states
   more than 5 times within a minute          resting torque        `start`
-unexplained torque, a joint too fast,        braked, then held     `start`, once the arm is held
-  states too old for the gains, or                                 and `_not_yet` finds nothing
-  `stop(hold=True)`
+a persistent residual, a joint too fast,     braked, then held     `start`, once the arm is held
+  states too old for the gains, `Stop.HOLD`                          and `_start_blocker` is ''
 impossible joint states                      resting torque        `start`
 braking that fails, a wrong trial of the     resting torque        `start`
   joints, or a torque that is not finite
-`stop(to_zero=True)`                         zero torque           `start`
-`stop(final=True)`                           braked, then silent   a new object
+`Stop.TO_ZERO`                               zero torque           `start`
+`Stop.FINAL`                                 braked, then silent   a new object
 
 The resting torque is zero if the target adds gravity, else g(q).
 """
@@ -50,15 +49,15 @@ from .braking import Brake, REST_SPEED
 from .control_law import ControlLaw, Ramp
 from .default_gains import weak_gains
 from .joint_trial import JointTrial
-from .limits import LONGEST_STEP_S, SpeedLimit, TorqueLimiter
-from .reference import MOST_START_DISTANCE, Reference
+from .limits import MAX_STEP_S, SpeedLimit, TorqueLimiter
+from .reference import MAX_START_DISTANCE, Reference
+from .residual_monitor import ResidualMonitor
 from .settings import Settings
 from .state_check import CLOCK_SET_BACK_S, Limits, StateCheck
 from .terms import StateTerms
 from .trajectory import ReferencePoint, Trajectory
-from .unexplained_torque import UnexplainedTorque
 from ..arm import ArmDescription
-from ..errors import NotStartedError, ReferenceRefusedError, SettingsError
+from ..errors import NotRunningError, NotStartedError, SettingsError
 from ..typing import Array
 from ..urdf.source import described
 
@@ -115,16 +114,36 @@ TRANSITIONS = {
 }
 
 # Torques begin after GOOD_STATES usable joint states in a row whose median age is at most
-# OLDEST_AT_BEGIN_S [s]: feedback from older states may oscillate. If the core is still silent
+# MAX_AGE_AT_START_S [s]: feedback from older states may oscillate. If the core is still silent
 # after LONG_WAIT states, though it is enabled or a fault is latched, the log says why.
-GOOD_STATES, OLDEST_AT_BEGIN_S, LONG_WAIT = 20, 0.015, 200
+GOOD_STATES, MAX_AGE_AT_START_S, LONG_WAIT = 20, 0.015, 200
 # If the target adds no gravity, a moving arm would fall under g(q) of an earlier q. So STOPPING
-# lasts while the arm moves, unless its latest state is older than FOLLOWED_S [s] or unusable.
-FOLLOWED_S = 0.05
+# lasts while the arm moves, unless its latest state is older than MAX_STATE_AGE_WHILE_STOPPING_S
+# [s] or unusable.
+MAX_STATE_AGE_WHILE_STOPPING_S = 0.05
 # A silent node publishes nothing, but its last torque may go on acting at the receiver; the next
-# torque then begins there, unless a joint has moved by more than SHIFTED [rad or m].
-SHIFTED = 0.1
-CLEARING, STARTING = 'clear the fault by start()', 'start()'  # how a status says it
+# torque then begins there, unless a joint has moved by more than MAX_SHIFT_SINCE_LAST_TORQUE [rad
+# or m].
+MAX_SHIFT_SINCE_LAST_TORQUE = 0.1
+
+
+class Remedy(str, Enum):
+    """What makes the core command again; a node says it in its own words."""
+
+    NONE = ''
+    WAIT = 'correct what it names, or wait'
+    START = 'start()'
+    CLEAR = 'remove the cause, then clear the fault by start()'
+    CONFIGURE = 'configure again'
+
+
+class Stop(Enum):
+    """What a stop leads to. All but LET_GO are faults."""
+
+    LET_GO = 'the arm is braked, then the torque goes to the resting torque'
+    HOLD = 'the arm is braked, and held at rest until `start` clears the fault'
+    TO_ZERO = 'the torque goes to zero at once, because the receiver is not the target'
+    FINAL = 'as LET_GO, but only a new object commands again'
 
 
 class Status(NamedTuple):
@@ -132,13 +151,13 @@ class Status(NamedTuple):
 
     state: State
     why: str
-    remedy: str
+    remedy: Remedy | str
     faulty: bool
 
     def __str__(self) -> str:
         """Return state, reason and remedy in one sentence."""
-        remedy = self.remedy and f'; to command again: {self.remedy}'
-        return f'{self.state.value}: {self.why}{remedy}'
+        said = self.remedy.value if isinstance(self.remedy, Remedy) else self.remedy
+        return f'{self.state.value}: {self.why}' + (said and f'; to command again: {said}')
 
 
 class Feedforward:
@@ -161,8 +180,8 @@ class Feedforward:
     for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `latest` is the latest joint state with
-    its torque terms, None if one of its values is impossible; `trouble` says why that state cannot
-    be used, '' if it can. `states` has period and age of the joint states, `unexplained` the
+    its torque terms, None if one of its values is impossible; `state_problem` says why that state
+    cannot be used, '' if it can. `states` has period and age of the joint states, `residuals` the
     measured and the commanded torque beyond what the motion needs. `sends` says whether the latest
     torque is new; a node publishes it only then.
     """
@@ -186,12 +205,12 @@ class Feedforward:
         self.names, self.zero = arm.joint_names, np.zeros(arm.n)
         self._effort, self._speed = arm.limit('effort'), SpeedLimit(arm)
         # A loop applies each torque for a whole period; a receiver of a node within 1 ms.
-        longest = max(LONGEST_STEP_S, period) if applied_when_silent else LONGEST_STEP_S
+        longest = max(MAX_STEP_S, period) if applied_when_silent else MAX_STEP_S
         self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest)
         self._send, self._lock = send, threading.RLock()
         self.states = StateCheck(arm, self.limits, period)
         self.law = self._made(Settings().changed(target=target, **settings))
-        self.unexplained = UnexplainedTorque(arm, self.limits, self.law.terms)
+        self.residuals = ResidualMonitor(arm, self.limits, self.law.terms)
         self.reference, self._brake = Reference(arm), Brake(arm)
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
@@ -202,7 +221,7 @@ class Feedforward:
         self._trial: JointTrial | None = None  # while joints are tried
         self.reset()
 
-    TICK_S = LONGEST_STEP_S  # how often `tick` is to be called without a state [s]
+    TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
 
     # What users call ---------------------------------------------------------------------------
     def reset(self) -> None:
@@ -216,12 +235,12 @@ class Feedforward:
             self.reference.clear(0.0, 'reset')
             self.state, self.sends = State.SILENT, False
             self.latest: StateTerms | None = None
-            self.trouble = 'no joint state has come yet'
+            self.state_problem = 'no joint state has come yet'
             if not self._final:
                 self.faulty = False  # whether a fault is latched, until `start`
                 self._to_zero = False  # whether the torque goes to zero: the receiver is another
                 if self._wanted:
-                    self.why = self.trouble
+                    self.why = self.state_problem
             self._hold = False  # whether the arm is to be held until `start`
             self._waited = 0  # states while silent though the user wants torques
             self._sent = deque[Array]()
@@ -234,7 +253,7 @@ class Feedforward:
     def _forget(self) -> None:
         """Forget all joint states."""
         self.states.forget()
-        self.unexplained.forget()
+        self.residuals.forget()
         self._good = 0  # number of usable states in a row
         self._sent_at = -math.inf  # when the last torque was sent, by the clock of `now`
         # Sent torques, enough to find the one that acted when an old state was measured. The last
@@ -255,40 +274,35 @@ class Feedforward:
             if self.faulty and self.state is State.BRAKING:
                 raise NotStartedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            not_yet = self._not_yet() if held else ''
+            not_yet = self._start_blocker() if held else ''
             if not_yet:
                 raise NotStartedError(f'Not started: {not_yet}. Correct that, or stop.')
             self._wanted = True
             self.faulty = self._hold = self._to_zero = False
             self.states.forget_losses()
             self.counts.clear()
-            self.largest_share[:] = self.unexplained.largest[:] = 0.0
+            self.largest_share[:] = self.residuals.largest[:] = 0.0
             if held:
                 self._run(Event.START)
             elif self.state is State.SILENT:
-                self.why = self.trouble or 'no joint state has come since'
+                self.why = self.state_problem or 'no joint state has come since'
 
-    def stop(
-        self, reason: str, *, hold: bool = False, to_zero: bool = False, final: bool = False
-    ) -> None:
+    def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
-        Brake the arm to rest, then let the torque go to the resting torque.
+        Brake the arm to rest for a reason; `then` says what follows.
 
-        With `hold` that is a fault: the arm is held at rest until `start` clears it. With
-        `to_zero`, a fault as well, the torque goes to zero at once, because the receiver is not
-        the target. After a `final` fault only a new object commands again. A stop without `hold`
-        lets go of a held arm; a fault stays latched.
+        A stop that does not hold lets go of a held arm; a fault stays latched.
         """
         with self._lock:
-            fault = hold or to_zero or final
+            fault, hold = then is not Stop.LET_GO, then is Stop.HOLD
             given_up = self.state is State.SILENT or (self.state is State.STOPPING and self.faulty)
             why = self._with_reason(reason)
             self._wanted = self._wanted and fault
-            self.faulty, self._final = self.faulty or fault, self._final or final
-            self._to_zero = self._to_zero or to_zero
+            self.faulty, self._final = self.faulty or fault, self._final or then is Stop.FINAL
+            self._to_zero = self._to_zero or then is Stop.TO_ZERO
             # An arm that was to be held before states were lost is held again, even if silent.
             self._hold = hold and not self._to_zero and (self._hold or not given_up)
-            if to_zero and self.state in ACTIVE:
+            if then is Stop.TO_ZERO and self.state in ACTIVE:
                 self._change(Event.LOST, why)
             elif self.state is State.RUNNING or (self.state is State.HOLDING and not hold):
                 self._change(Event.STOP, why)
@@ -314,7 +328,7 @@ class Feedforward:
                     self.law = law
                     self._ramp.change(before)
                     loaded = law.settings.payload != before.settings.payload
-                    more = self.unexplained.use(law.terms, self.latest, loaded=loaded)
+                    more = self.residuals.use(law.terms, self.latest, loaded=loaded)
                     self._brake.change_load(more)
                     return
 
@@ -338,13 +352,13 @@ class Feedforward:
         if pulled.any() and self.reference.active:
             raise SettingsError(
                 f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
-                f'than {MOST_START_DISTANCE:g} rad from the motion that is followed: it would be '
+                f'than {MAX_START_DISTANCE:g} rad from the motion that is followed: it would be '
                 'pulled there. End the motion first, by one without points.'
             )
 
     def _pulled(self, law: ControlLaw) -> Array:
         """Return at which joints, (n,), kp grows by a law though the reference is far away."""
-        far = self.reference.distance(self.states.q) > MOST_START_DISTANCE
+        far = self.reference.distance(self.states.q) > MAX_START_DISTANCE
         return np.asarray(far & (law.kp > self._ramp.in_use(self.law).kp))
 
     def _made(self, settings: Settings) -> ControlLaw:
@@ -372,7 +386,7 @@ class Feedforward:
         """
         with self._lock:
             if self.state is not State.RUNNING or self._trial is not None:
-                raise ReferenceRefusedError(f'Nothing would follow the reference ({self.status}).')
+                raise NotRunningError(f'Nothing would follow the reference ({self.status}).')
             measured = None if self.law.kp.any() else self.states.q
             if measured is not None:  # a person may have guided the arm away
                 self.reference.hold(None)
@@ -395,12 +409,10 @@ class Feedforward:
         with self._lock:
             if self.state is State.RUNNING:
                 tried = self._trial and f'{self.names[self._trial.joint]} is tried'
-                return Status(self.state, tried or 'torques are sent', '', False)
-            remedy = 'correct what it names, or wait' if self.enabled else STARTING
+                return Status(self.state, tried or 'torques are sent', Remedy.NONE, False)
+            remedy = Remedy.WAIT if self.enabled else Remedy.START
             if self.faulty:
-                remedy = f'remove the cause, then {CLEARING}'
-            if self._final:
-                remedy = 'configure again'
+                remedy = Remedy.CONFIGURE if self._final else Remedy.CLEAR
             return Status(self.state, self.why, remedy, self.faulty)
 
     @property
@@ -459,7 +471,7 @@ class Feedforward:
             if order == 'set back':
                 if now < self.states.arrival:
                     self.states.forget_losses()  # how long ago they were is not known any more
-                torque = self.lose('the clock of the joint states was set back', now)
+                torque = self.reject_state('the clock of the joint states was set back', now)
                 self._forget()
                 return torque
             wrong, faulty = self.states.impossible(q, dq, measured)
@@ -467,26 +479,28 @@ class Feedforward:
                 if self.states.stamp is None and self._applied_when_silent:
                     self.states.refuse_degrees(q)
                 self.latest = None
-                return self.lose(wrong, now, faulty=faulty)
+                return self.reject_state(wrong, now, faulty=faulty)
             wrong, faulty = self.states.take(time, q, dq, age, now)
             reference, terms = self.reference.at(time), self.law.terms
             if terms.friction is not None:
                 terms.friction.follow(time, q)
             state = self.latest = terms.at(time, q, dq, reference)
             if wrong:
-                return self.lose(wrong, now, faulty=faulty)
-            self._good, self.trouble = self._good + 1, ''
+                return self.reject_state(wrong, now, faulty=faulty)
+            self._good, self.state_problem = self._good + 1, ''
             sent_before = list(self._sent)
             if self.state not in ACTIVE:
-                self._may_begin(state)  # part 2
+                self._try_start(state)  # part 2
             torque = self._answer(state, reference, now)  # parts 3 and 4
-            self.unexplained.observe(state, measured, sent_before, self.states.late)  # part 5
-            wrong = self._misbehaves(state, reference) if self.state is State.RUNNING else ''
+            self.residuals.observe(state, measured, sent_before, self.states.late)  # part 5
+            wrong = (
+                self._running_violation(state, reference) if self.state is State.RUNNING else ''
+            )
             self.counts['faults'] += bool(wrong)  # part 6
             if wrong and self._trial is not None:
-                self._give_up(wrong, faulty=True)
+                self._abort(wrong, faulty=True)
             elif wrong:
-                self.stop(wrong, hold=True)
+                self.stop(wrong, Stop.HOLD)
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -500,25 +514,27 @@ class Feedforward:
             patience = self.states.patience(by_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
             if self.state in ACTIVE and not abs(silence) <= patience:  # NaN, or a clock set back
-                return self.lose(f'no new joint state for {1e3 * abs(silence):.0f} ms', now)
+                return self.reject_state(
+                    f'no new joint state for {1e3 * abs(silence):.0f} ms', now
+                )
             return self._stopping_or_last(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
-    def lose(self, why: str, now: float, *, faulty: bool = False) -> Array:
+    def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
         Take note of a joint state that cannot be read or trusted; return the torque, as `tick`.
 
         `now` is the time by the clock of `tick` [s]; a fault is to be cleared by `start`.
         """
         with self._lock:
-            self._good, self.trouble = 0, why
+            self._good, self.state_problem = 0, why
             self.states.forget_drift()
             self.counts['unusable states'] += 1
             if self.state in ACTIVE:
                 self.counts['stops'] += 1
                 too_often = self.states.lost(now)
                 faulty = faulty or bool(too_often)
-                self._give_up(too_often + why, faulty=faulty)
+                self._abort(too_often + why, faulty=faulty)
             elif faulty and not self.faulty:
                 self.why, self.faulty = self._with_reason(why), True
             elif self.state is State.SILENT and self.enabled:
@@ -534,41 +550,41 @@ class Feedforward:
         return self.torque
 
     # 2. May torques begin? ---------------------------------------------------------------------
-    def _may_begin(self, state: StateTerms) -> None:
+    def _try_start(self, state: StateTerms) -> None:
         """Run once the first torque is allowed, or brake an arm that is to be held."""
         if self._hold and self.usable:
-            self._take_up(state)
+            self._set_initial_torque(state)
             self._change(Event.BACK, self.why)
         elif self.enabled:
-            not_yet = self._not_yet()
+            not_yet = self._start_blocker()
             if not not_yet:
-                self._take_up(state)
-                self.unexplained.begin(state.stamp)
+                self._set_initial_torque(state)
+                self.residuals.begin(state.stamp)
                 self._run(Event.BEGIN)
             elif self.state is State.SILENT:  # else the reason of the stop stays
                 self.why = not_yet
 
-    def _not_yet(self) -> str:
+    def _start_blocker(self) -> str:
         """Return why the first torque is not allowed yet, or ''; none of it is a fault."""
         if not self.usable:
             return f'{self._good} of {GOOD_STATES} good joint states have come'
         age = self.states.median_age
-        if age > OLDEST_AT_BEGIN_S:
+        if age > MAX_AGE_AT_START_S:
             return (
                 f'joint states are {1e3 * age:.0f} ms old, and the first torque needs states '
-                f'of at most {1e3 * OLDEST_AT_BEGIN_S:.0f} ms; set max_state_age to 0 if the '
+                f'of at most {1e3 * MAX_AGE_AT_START_S:.0f} ms; set max_state_age to 0 if the '
                 'clocks differ'
             )
         swings = self.law.swings(self.states.period, age)
         # Before the first torque motor brakes hold an arm that does not carry itself: no torque is
         # measured then, or one that says nothing.
-        motor_brakes = self.unexplained.idle or self.limits.held_until_commanded
+        motor_brakes = self.residuals.idle or self.limits.held_until_commanded
         unknown = motor_brakes and not self.law.terms.adds_gravity
-        if self.state is not State.HOLDING and (unknown or not self.unexplained.measured):
+        if self.state is not State.HOLDING and (unknown or not self.residuals.measured):
             return swings
-        return swings or self.unexplained.found_beyond(self.unexplained.narrow)
+        return swings or self.residuals.violation(self.residuals.start_bound)
 
-    def _take_up(self, state: StateTerms) -> None:
+    def _set_initial_torque(self, state: StateTerms) -> None:
         """
         Let the next torque begin at the last one, if it still acts.
 
@@ -577,18 +593,21 @@ class Feedforward:
         terms = self.law.terms
         if self.state is State.SILENT and not self._applied_when_silent:
             added, q = self._ended_with
-            if added != terms.adds_gravity or np.abs(state.q - q).max() > SHIFTED:
+            if (
+                added != terms.adds_gravity
+                or np.abs(state.q - q).max() > MAX_SHIFT_SINCE_LAST_TORQUE
+            ):
                 self._sent.clear()  # another receiver, or the arm was moved
-                self.unexplained.begin(state.stamp)
+                self.residuals.begin(state.stamp)
         if not self._sent:
-            idle = self.unexplained.idle
-            acts = terms.gravity(state.q) if idle else self.unexplained.acting
+            idle = self.residuals.idle
+            acts = terms.gravity(state.q) if idle else self.residuals.acting
             self._sent.append(self._limiter.clipped(self.zero if terms.adds_gravity else acts))
 
     def _run(self, event: Event) -> None:
         self._speed.restart()
         tries = self.limits.try_joints
-        self._trial = JointTrial(self.description, self.unexplained.wide) if tries else None
+        self._trial = JointTrial(self.description, self.residuals.running_bound) if tries else None
         self._ramp.begin()
         self.reference.clear(self.states.stamp or 0.0, 'torques begin')
         self._change(event, '')
@@ -598,7 +617,7 @@ class Feedforward:
         """Return the torque for a usable state."""
         desired = self._desired(state, reference)
         if self.state in ACTIVE and not np.isfinite(desired).all():
-            self._give_up('the computed torque is not finite', faulty=True)
+            self._abort('the computed torque is not finite', faulty=True)
         sends = self.state in ACTIVE or self._applied_when_silent
         if self.state is State.STOPPING or not sends:
             return self._stopping_or_last(now, 0.0)
@@ -621,21 +640,21 @@ class Feedforward:
             self._trial = None
             self._ramp.begin()
         if trial.wrong:
-            self._give_up(trial.wrong, faulty=True)
+            self._abort(trial.wrong, faulty=True)
         return self.law.feedforward(state, self.zero) + torque
 
     def _braked(self, state: StateTerms) -> Array:
         """Return the torque that brakes the arm, and holds it at rest."""
         terms, brake, age = self.law.terms, self._brake, self.states.age
-        unexplained, gains = self.unexplained.beyond_command, (self.law.kp, self.law.kd)
+        unexplained, gains = self.residuals.command_residual, (self.law.kp, self.law.kd)
         slowed = brake.torque(state, terms, unexplained, self.states.elapsed, age, gains)
         if brake.driven:
-            self._give_up(brake.driven, faulty=True, event=Event.DRIVEN)
+            self._abort(brake.driven, faulty=True, event=Event.DRIVEN)
         elif self.state is State.BRAKING and brake.at_rest:
             self._change(Event.REST_HELD if self._hold else Event.REST, self.why)
         return terms.gravity_to_command(state.q, state.gravity) + state.coriolis + slowed
 
-    def _give_up(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
+    def _abort(self, why: str, *, faulty: bool, event: Event = Event.LOST) -> None:
         """Go to the resting torque without braking, and after a fault hold the arm no more."""
         why = self._with_reason(why)
         self.faulty, self._hold = self.faulty or faulty, self._hold and not faulty
@@ -654,7 +673,7 @@ class Feedforward:
         if before is State.RUNNING:
             self.reference.clear(self.states.stamp or 0.0, why)
         if self.state is State.BRAKING:
-            self._brake.begin(self.unexplained.beyond_command)
+            self._brake.begin(self.residuals.command_residual)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)
 
@@ -679,7 +698,9 @@ class Feedforward:
         goal, state, terms = self._resting(), self.latest, self.law.terms
         torque = self._sent_torque(goal, now - self._sent_at, now)
         moves = state is not None and np.abs(state.dq).max() > REST_SPEED
-        falls = moves and not (terms.adds_gravity or self.trouble or silence > FOLLOWED_S)
+        falls = moves and not (
+            terms.adds_gravity or self.state_problem or silence > MAX_STATE_AGE_WHILE_STOPPING_S
+        )
         if np.array_equal(torque, goal) and not falls:
             self._change(Event.END, self.why)
             self._ended_with = terms.adds_gravity, np.array(self.states.q)
@@ -693,9 +714,9 @@ class Feedforward:
         return self._limiter.clipped(terms.gravity(q))
 
     # 6. Must the arm be braked from the next state on? -----------------------------------------
-    def _misbehaves(self, state: StateTerms, reference: ReferencePoint | None) -> str:
+    def _running_violation(self, state: StateTerms, reference: ReferencePoint | None) -> str:
         """Return why the arm must be braked, or ''."""
-        unexplained = self.unexplained.lasting(state, self.torque, self.states.elapsed)
+        unexplained = self.residuals.persistent_violation(state, self.torque, self.states.elapsed)
         too_fast = self._speed.exceeded(state, reference, self.states.elapsed)
         period, age = self.states.period, self.states.median_age
         return unexplained or too_fast or self.law.too_old(period, age)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .external_torque import LONGEST_GAP_S, MomentumObserver
-from .unexplained_torque import bounds, COUNTED_S, HELD_S
+from .residual_monitor import bounds, MAX_COUNTED_S, MAX_VIOLATION_S
 from ..arm import ArmDescription
 from ..arm.friction_state import FrictionState
 from ..dynamics.model import GRAVITY
@@ -78,8 +78,8 @@ def replay_guard(
     settled = time - restarted > _SETTLED_S
     largest = external.max(axis=0, where=settled[:, None], initial=0.0)
     over = settled & (external > bound).any(axis=1)
-    total = np.cumsum(np.minimum(elapsed, COUNTED_S) * over)
-    held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= HELD_S
+    total = np.cumsum(np.minimum(elapsed, MAX_COUNTED_S) * over)
+    held = total - np.maximum.accumulate(np.where(over, 0.0, total)) >= MAX_VIOLATION_S
     stopped = float(time[held.argmax()] - time[0]) if held.any() else float('nan')
     return GuardReplay(largest / bound, largest, float(elapsed[settled].sum()), stopped)
 

@@ -15,10 +15,10 @@ from ..typing import Array
 
 # FCI's limit of the torque rate, applied to every arm even if the arm file has a larger rate or
 # none.
-MOST_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
+MAX_TORQUE_RATE = 1000.0  # N m/s, or N/s for a prismatic joint
 # A receiver applies a new torque within one cycle of 1 ms, even if states come more slowly. A
-# command therefore changes by at most the rate limit times LONGEST_STEP_S [s].
-LONGEST_STEP_S = 1e-3
+# command therefore changes by at most the rate limit times MAX_STEP_S [s].
+MAX_STEP_S = 1e-3
 # A joint may reach SPEED_FREE times its velocity limit; SPEED_FOLLOWING times while the reference
 # moves faster than MOVES [rad/s], and FOLLOWING_S [s] longer. If it is faster for FAST_S [s], the
 # arm is braked.
@@ -29,16 +29,16 @@ class TorqueLimiter:
     """
     Keeps commands within torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
-    An infinite torque limit limits nothing. Torque rates above MOST_RATE are reduced to MOST_RATE.
-    A torque changes by at most the rate times `longest_step` [s].
+    An infinite torque limit limits nothing. Torque rates above MAX_TORQUE_RATE are reduced to
+    MAX_TORQUE_RATE. A torque changes by at most the rate times `longest_step` [s].
     """
 
     def __init__(
-        self, effort: Array, effort_rate: Array, longest_step: float = LONGEST_STEP_S
+        self, effort: Array, effort_rate: Array, longest_step: float = MAX_STEP_S
     ) -> None:
         self._longest_step = longest_step
         self._effort = np.array(effort, dtype=float)
-        self._rate = np.minimum(np.asarray(effort_rate, dtype=float), MOST_RATE)
+        self._rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE)
 
     def clipped(self, torque: Array) -> Array:
         """Return a torque within the torque limits, shape (n,) [N m]."""

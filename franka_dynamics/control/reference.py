@@ -13,32 +13,32 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .request import checked_points, MOST_LATENESS_S, MOST_LEAD_S, Points, require_on_time
-from .state_check import LEAST_DEGREES
-from .trajectory import at_rest, FADES_S, ReferencePoint, through_points, Trajectory
+from .request import checked_points, MAX_LATENESS_S, MAX_LEAD_S, Points, require_on_time
+from .state_check import MIN_DEGREES
+from .trajectory import at_rest, BLEND_DURATIONS_S, ReferencePoint, through_points, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
 from ..typing import Array
 
-# A motion begins LEADS_S[0] after the latest joint state [s], which leaves time to plan it; if
-# planning took longer, it is planned again with the next lead.
-LEADS_S = (0.02, 0.1, 0.5)
-# A set-point with velocity that is not replaced within COASTS_S[0] is braked to rest; earlier, if
-# the limits demand it [s].
-COASTS_S = (0.1, 0.025, 0.001)
+# A motion begins PLANNING_LEAD_TIMES_S[0] after the latest joint state [s], which leaves time to
+# plan it; if planning took longer, it is planned again with the next lead.
+PLANNING_LEAD_TIMES_S = (0.02, 0.1, 0.5)
+# A set-point with velocity that is not replaced within SETPOINT_HOLD_TIMES_S[0] is braked to rest;
+# earlier, if the limits demand it [s].
+SETPOINT_HOLD_TIMES_S = (0.1, 0.025, 0.001)
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
-MOST_START_DISTANCE = 0.1
-# A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MOST_MISSING periods. The period
+MAX_START_DISTANCE = 0.1
+# A stream ends if no point came for STREAM_TIMEOUT_S [s] and for _MAX_MISSING periods. The period
 # of points that come in a burst is _FASTEST_S [s].
-_MOST_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
+_MAX_MISSING, STREAM_TIMEOUT_S, _FASTEST_S = 4.0, 0.5, 1e-3
 # Points of a stream that come within _GROUP_S [s] are averaged (`benchmarks/streams.py --tuning`).
 _GROUP_S = 0.03
 _KEPT, _PLANNED = 30, 8  # points that determine the period, and points that are planned through
 # Chunks of points at least _SLOW_S [s] apart that replace another motion are asked about when
-# _MOST_SLOW come in a row: at 10 to 100 Hz points are 10 to 100 ms apart.
-_SLOW_S, _MOST_SLOW = 10.0, 3
-_MOST_EVENTS = 1000  # number of events kept; a further event replaces the oldest
+# _MAX_SLOW come in a row: at 10 to 100 Hz points are 10 to 100 ms apart.
+_SLOW_S, _MAX_SLOW = 10.0, 3
+_MAX_EVENTS = 1000  # number of events kept; a further event replaces the oldest
 _REPLACED = 'another reference took its place'
 
 _LOG = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ class Reference:
 
     def __init__(self, arm: ArmDescription, motion: Trajectory | None = None) -> None:
         self._arm, self.motion = arm, motion
-        self.events: deque[ReferenceEvent] = deque(maxlen=_MOST_EVENTS)
+        self.events: deque[ReferenceEvent] = deque(maxlen=_MAX_EVENTS)
         self.counts = dict.fromkeys(ReferenceState, 0)
         self._numbers = self._slow = 0  # references; slow chunks in a row
         self._stamp: float | None = None  # of the latest joint state
@@ -193,24 +193,24 @@ class Reference:
         gaps = np.diff([] if points[1] is None else points[1])
         slow = self.active and len(gaps) and gaps.min() >= _SLOW_S
         self._slow = self._slow + 1 if slow else 0
-        if self._slow == _MOST_SLOW:
+        if self._slow == _MAX_SLOW:
             _LOG.warning(
                 'Chunks of points %g s or more apart replace each other: are their times '
                 'milliseconds? Give seconds.',
                 _SLOW_S,
             )
         with self._planning:
-            for lead in LEADS_S:
+            for lead in PLANNING_LEAD_TIMES_S:
                 with self._lock:
                     stamp, before, followed = self._stamp, self.motion, self._followed
                 if stamp is None or (before is None and measured is None):
                     raise ReferenceRefusedError(
                         'No position is known to begin at; wait for joint states, or hold one.'
                     )
-                require_on_time(start, stamp, MOST_LATENESS_S if single else MOST_LEAD_S)
+                require_on_time(start, stamp, MAX_LATENESS_S if single else MAX_LEAD_S)
                 present = before or _resting(measured, stamp)
                 ends = times is not None and len(points[0]) == 0  # it only brakes what is followed
-                at_once = (start or 0.0) <= stamp + MOST_LATENESS_S
+                at_once = (start or 0.0) <= stamp + MAX_LATENESS_S
                 if measured is not None and at_once and not ends:
                     desired = present.at(stamp).q
                     self._require_near(measured, desired, 'The arm stands where it is not desired')
@@ -226,11 +226,13 @@ class Reference:
                         self._begin(planned, present, mark, single)
                         return planned
         raise ReferenceRefusedError(
-            f'Planning the reference took more than {LEADS_S[-1]:g} s; this machine is too busy, '
-            'or the points are too many.'
+            f'Planning the reference took more than {PLANNING_LEAD_TIMES_S[-1]:g} s; this machine '
+            'is too busy, or the points are too many.'
         )
 
-    def pass_by(self, planned: Trajectory, stamp: float, reason: str, mark: str = '') -> None:
+    def record_not_followed(
+        self, planned: Trajectory, stamp: float, reason: str, mark: str = ''
+    ) -> None:
         """Add ACCEPTED, then INTERRUPTED with `reason`, for a motion that is not followed here."""
         with self._lock:
             one = self._new(mark, planned.begin, planned.end, planned.positions[-1])
@@ -245,14 +247,14 @@ class Reference:
     # Planning ----------------------------------------------------------------------------------
 
     def _require_near(self, q: Array, other: Array, what: str) -> None:
-        """Refuse positions q that are more than MOST_START_DISTANCE from others, (n,) each."""
+        """Refuse positions q that are more than MAX_START_DISTANCE from others, (n,) each."""
         distance = np.abs(q - other)
         i = int(distance.argmax())
-        if not distance[i] <= MOST_START_DISTANCE:
-            hint = ' (are these degrees?)' if distance[i] > LEAST_DEGREES else ''
+        if not distance[i] <= MAX_START_DISTANCE:
+            hint = ' (are these degrees?)' if distance[i] > MIN_DEGREES else ''
             raise ReferenceRefusedError(
                 f'{what}: {self._arm.joint_names[i]} is {distance[i]:.3g} rad away ({q[i]:.4g} '
-                f'instead of {other[i]:.4g}), more than {MOST_START_DISTANCE:g} rad{hint}; give '
+                f'instead of {other[i]:.4g}), more than {MAX_START_DISTANCE:g} rad{hint}; give '
                 'the first point a time by which the arm can move there.'
             )
 
@@ -267,17 +269,19 @@ class Reference:
             self._require_near(q, desired, 'The set-point is where the arm is not desired')
         if times is None and dq is not None:
             state = np.array([[q, dq, 0.0 * q if ddq is None else ddq]])
-            return Trajectory(np.array([now]), state, zero).coasting(arm, COASTS_S)
+            return Trajectory(np.array([now]), state, zero).coasting(arm, SETPOINT_HOLD_TIMES_S)
         if times is None:
             due, q = _grouped(stream)
-            return through_points(arm, present, begin, now + LEADS_S[0] + due, q, True)
+            return through_points(
+                arm, present, begin, now + PLANNING_LEAD_TIMES_S[0] + due, q, True
+            )
         if len(times) == 0:
             moving = Trajectory(np.array([begin]), present.at_times(begin)[None], zero)
             return moving.braked(arm)
         starts = begin if start is None else start - zero
         times, begin = starts + times, max(begin, starts)
         first = max(begin, times[0])
-        if first < begin + FADES_S[0]:
+        if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in q.T])
             desired = present.at_times(first)[0]
@@ -353,7 +357,7 @@ def _continued(points: list[_Point], stamp: float, q: Array) -> list[_Point]:
     """Return a stream after one more point, or a new one if the last point is too old."""
     period = _line(points)[1] if points else 0.0
     since = stamp - points[-1][1] if points else np.inf
-    if since > max(STREAM_TIMEOUT_S, _MOST_MISSING * period):
+    if since > max(STREAM_TIMEOUT_S, _MAX_MISSING * period):
         return [(0, stamp, q)]
     steps = max(1, round(since / period)) if period else 1
     return [*points[1 - _KEPT :], (points[-1][0] + steps, stamp, q)]

@@ -14,15 +14,15 @@ from ..arrays import checked
 from ..errors import listed, ReferenceRefusedError
 from ..typing import Array
 
-# Transport delays a request by less than MOST_LATENESS_S [s]; a request whose start lies further
+# Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
 # before the latest joint state is refused.
-MOST_LATENESS_S = 0.1
-# A trajectory that starts more than MOST_LEAD_S [s] after the latest joint state is refused,
-# because its stamp comes from another clock. A set-point's bound is MOST_LATENESS_S.
-MOST_LEAD_S = 600.0
+MAX_LATENESS_S = 0.1
+# A trajectory that starts more than MAX_LEAD_S [s] after the latest joint state is refused,
+# because its stamp comes from another clock. A set-point's bound is MAX_LATENESS_S.
+MAX_LEAD_S = 600.0
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
-MOST_POINTS = 2000
+MAX_POINTS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ Points = tuple[Array, Array | None, Array | None, Array | None, float | None]
 def require_on_time(start: float | None, stamp: float, most_lead: float) -> None:
     """Raise ReferenceRefusedError if a start is too early or too late for a stamp [s]."""
     late = 0.0 if start is None else stamp - start
-    if not -most_lead <= late <= MOST_LATENESS_S:
+    if not -most_lead <= late <= MAX_LATENESS_S:
         raise ReferenceRefusedError(
             f'The reference starts {abs(late):.3g} s '
             f'{"ago" if late > 0.0 else "ahead of the joint states"}; leave its start out to '
@@ -119,8 +119,8 @@ def checked_points(
 
 
 def require_count(points: int) -> None:
-    """Raise ReferenceRefusedError for a reference without points or with more than MOST_POINTS."""
-    if not 1 <= points <= MOST_POINTS:
+    """Raise ReferenceRefusedError for a reference without points or with more than MAX_POINTS."""
+    if not 1 <= points <= MAX_POINTS:
         raise ReferenceRefusedError(
-            f'The reference has {points or "no"} points; send between one and {MOST_POINTS}.'
+            f'The reference has {points or "no"} points; send between one and {MAX_POINTS}.'
         )

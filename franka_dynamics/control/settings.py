@@ -49,7 +49,7 @@ DEFAULT_TARGET = 'fci'
 
 
 # Largest gravity component [m/s^2]: any planet an arm stands on, with a margin for a moving base.
-MOST_GRAVITY = 30.0
+MAX_GRAVITY = 30.0
 # Range of the norm of gravity [m/s^2] for a robot that compensates gravity itself, which stands on
 # the Earth.
 EARTH = (9.7, 9.9)
@@ -62,7 +62,7 @@ _MOST_GAIN = 1e4
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
 # m.
-MOST_STIFFNESS, MOST_DAMPING = 25.0, 3.0
+MAX_STIFFNESS, MAX_DAMPING = 25.0, 3.0
 _PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
 
 
@@ -153,11 +153,11 @@ class Settings:
             raise SettingsError(str(error)) from error
         gravity = checked(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
         low, high = EARTH if profile.receiver_adds_gravity else (0.0, np.inf)
-        if not low <= np.linalg.norm(gravity) <= high or np.abs(gravity).max() > MOST_GRAVITY:
+        if not low <= np.linalg.norm(gravity) <= high or np.abs(gravity).max() > MAX_GRAVITY:
             raise SettingsError(
                 f'gravity_vector is {gravity.tolist()}, of length {np.linalg.norm(gravity):.4g}; '
                 f'it must be gravity in the base frame, such as {list(GRAVITY)}: each at most '
-                f'{MOST_GRAVITY} m/s^2, and of length {EARTH[0]} to {EARTH[1]} m/s^2 for a target '
+                f'{MAX_GRAVITY} m/s^2, and of length {EARTH[0]} to {EARTH[1]} m/s^2 for a target '
                 'that compensates gravity itself, as fci does.'
             )
         off = np.abs(description.base[:3, :3] - np.eye(3)) > ROTATED
@@ -187,7 +187,7 @@ class Settings:
 
     def _require_gains(self, description: ArmDescription) -> None:
         effort, names = description.limit('effort'), description.joint_names
-        shares = MOST_STIFFNESS, MOST_DAMPING
+        shares = MAX_STIFFNESS, MAX_DAMPING
         for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
             most = np.where(np.isfinite(effort), share * effort, _MOST_GAIN)
             for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:

@@ -22,8 +22,8 @@ from ..typing import Array
 # DRIFT_FADES_S [s]. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_SLACK, SPEED_SLACK, JUMP_SLACK = 0.2, 2.0, 1e-2
 DRIFT, DRIFT_DELAY_S, DRIFT_FADES_S = 0.02, 0.005, 0.2
-# Positions of which one is beyond LEAST_DEGREES [rad], and none as degrees, are degrees.
-LEAST_DEGREES = 10.0
+# Positions of which one is beyond MIN_DEGREES [rad], and none as degrees, are degrees.
+MIN_DEGREES = 10.0
 EFFORT_SLACK = 10.0  # a measured effort beyond this many torque limits is not in N m
 # A state older than the last one is a late message, unless it is CLOCK_SET_BACK_S [s] older or the
 # ALL_BEHIND-th in a row: then the clock was set back.
@@ -39,9 +39,9 @@ _IMPOSSIBLE = (
 # figure: it allows a thousandth of real time at 1 kHz.
 FROZEN_S = 1.0
 # Range of the time between two states that a caller may state [s].
-SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.5e-3, 0.01
-# States lost more than MOST_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
-MOST_RESTARTS, RESTART_WINDOW_S = 5, 60.0
+MIN_PERIOD_S, MAX_PERIOD_S = 0.5e-3, 0.01
+# States lost more than MAX_RESTARTS times within RESTART_WINDOW_S [s] are a fault.
+MAX_RESTARTS, RESTART_WINDOW_S = 5, 60.0
 WINDOW = 20  # number of latest states whose median period and age are taken
 
 
@@ -89,10 +89,10 @@ class StateCheck:
     """
 
     def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
-        if not SHORTEST_PERIOD_S <= period <= LONGEST_PERIOD_S:
+        if not MIN_PERIOD_S <= period <= MAX_PERIOD_S:
             raise SettingsError(
-                f'period is {period:g} s; it must be within {SHORTEST_PERIOD_S:g} and '
-                f'{LONGEST_PERIOD_S:g} s.'
+                f'period is {period:g} s; it must be within {MIN_PERIOD_S:g} and '
+                f'{MAX_PERIOD_S:g} s.'
             )
         self._limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
@@ -123,12 +123,12 @@ class StateCheck:
 
     def forget_losses(self) -> None:
         """Forget when states were lost."""
-        self._lost_at = deque[float](maxlen=MOST_RESTARTS + 1)
+        self._lost_at = deque[float](maxlen=MAX_RESTARTS + 1)
 
     def lost(self, now: float) -> str:
         """Note that states are lost at a time [s]; return that it is too often, or ''."""
         self._lost_at.append(now)
-        often = len(self._lost_at) > MOST_RESTARTS
+        often = len(self._lost_at) > MAX_RESTARTS
         if not (often and now - self._lost_at[0] < RESTART_WINDOW_S):
             return ''
         return f'stopped {len(self._lost_at)} times within a minute: '
@@ -224,7 +224,7 @@ class StateCheck:
             return
         n, radians = len(self._names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
-        if possible.all() and np.abs(q).max() > LEAST_DEGREES:
+        if possible.all() and np.abs(q).max() > MIN_DEGREES:
             joint = int(np.abs(q).argmax())
             raise JointVectorError(
                 f'q is in degrees: {self._names[joint]} is at {q[joint]:.4g}; give radians '

@@ -19,18 +19,18 @@ from ..errors import ReferenceRefusedError
 from ..typing import Array
 
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest [s].
-FADES_S = tuple(0.15 * 1.2**k for k in range(20))
+BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 # Points beyond a limit, as noisy ones are, are averaged with their neighbours, all but the ends,
-# at most _AVERAGED times. Those of a chunk or a trajectory move by at most MOST_AVERAGED in all
+# at most _AVERAGED times. Those of a chunk or a trajectory move by at most MAX_AVERAGED in all
 # [rad or m].
-_AVERAGED, MOST_AVERAGED = 6, 0.02
+_AVERAGED, MAX_AVERAGED = 6, 0.02
 # A stream that is joined slowly falls behind: before its points are averaged, only the first
 # _STREAM_FADES durations are tried, and it may use _STREAM_SHARE times the limit of acceleration.
 _STREAM_FADES, _STREAM_SHARE = 5, 2.0
 _SLACK = 1e-6  # for motions that just reach a limit, with rounding [rad, rad/s, rad/s^2]
 # Number of samples at which limits are checked: in all if possible, and in each segment.
-_SAMPLES, _LEAST_PER_SEGMENT = 400, 12
-_LEAST_SEGMENT_S = 1e-4
+_SAMPLES, _MIN_PER_SEGMENT = 400, 12
+_MIN_SEGMENT_S = 1e-4
 _JOINED = 1e-9  # states that differ by less count as equal [rad, rad/s]
 # Factors and exponents of the powers of t in position, velocity and acceleration.
 _FACTORS = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]], dtype=float)
@@ -101,7 +101,7 @@ class Trajectory:
     def until(self, other: Trajectory, stamp: float) -> Trajectory:
         """Return this motion from a stamp [s] on, and from its begin on another of equal zero."""
         later = np.append(self.times[1:], np.inf) > stamp - self.zero
-        kept = later & (self.times < other.times[0] - _LEAST_SEGMENT_S)
+        kept = later & (self.times < other.times[0] - _MIN_SEGMENT_S)
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
@@ -116,7 +116,7 @@ class Trajectory:
         (at its position), or `share` times the limit of acceleration.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < until]
-        samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _LEAST_PER_SEGMENT))
+        samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_PER_SEGMENT))
         since = np.outer(h, samples)
         states = _powers(since) @ self._coefficients[1 : len(h) + 1, None]
         q, dq, ddq = np.moveaxis(states, 2, 0)
@@ -154,7 +154,7 @@ class Trajectory:
             Trajectory(end, last).then(end + duration, rest).require_within(arm)
             return self.then(end + duration, rest)
 
-        return _first_allowed(stopped, FADES_S)
+        return _first_allowed(stopped, BLEND_DURATIONS_S)
 
     def coasting(self, arm: ArmDescription, times: Iterable[float]) -> Trajectory:
         """
@@ -176,7 +176,7 @@ class Trajectory:
         present: Trajectory,
         begin: float,
         share: float = 1.0,
-        fades: Iterable[float] = FADES_S,
+        fades: Iterable[float] = BLEND_DURATIONS_S,
     ) -> Trajectory:
         """
         Return the motion from `begin` [s after zero] on, without a step from the present motion.
@@ -188,7 +188,7 @@ class Trajectory:
         motion, now, early = self, present.at_times(begin), self.times[0] - begin
         if early > 0.0:
             first, (q, dq, ddq) = now, self.states[0]
-            if early < FADES_S[0]:  # extended backwards at constant acceleration
+            if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.zero)
             motion = before.then(self.times, self.states)
@@ -197,8 +197,8 @@ class Trajectory:
 
         def faded(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])
-            times = np.union1d(ends, motion.times[motion.times > begin + _LEAST_SEGMENT_S])
-            times = times[np.diff(times, append=np.inf) > _LEAST_SEGMENT_S]
+            times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_S])
+            times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_S]
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
             faded = Trajectory(times, states, self.zero)
@@ -224,14 +224,18 @@ def through_points(
         points, stops, share = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline(at, points, stops), present.zero).braked(arm, share)
-        fades = FADES_S[:_STREAM_FADES] if streamed and len(points) > 1 else FADES_S
+        fades = (
+            BLEND_DURATIONS_S[:_STREAM_FADES]
+            if streamed and len(points) > 1
+            else BLEND_DURATIONS_S
+        )
         return motion.joined(arm, present, begin, share, fades)
 
     def attempts() -> Iterator[tuple[Array, bool, float]]:
         for share in (1.0, _STREAM_SHARE) if streamed else (1.0,):
             points = q.copy()
             for _ in range(_AVERAGED + 1):
-                if streamed or np.abs(points - q).max() <= MOST_AVERAGED:
+                if streamed or np.abs(points - q).max() <= MAX_AVERAGED:
                     for stops in (False,) if streamed else (True, False):
                         yield points.copy(), stops, share
                 # Each point comes halfway to the line of its neighbours.

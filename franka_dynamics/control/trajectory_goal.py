@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .control_law import ControlLaw
 from .reference import Reference
-from .request import MOST_LATENESS_S, TrajectoryRequest
+from .request import MAX_LATENESS_S, TrajectoryRequest
 from .trajectory import Trajectory
 from ..arm import ArmDescription
 from ..typing import Array
@@ -47,5 +47,5 @@ def code_of_refusal(request: TrajectoryRequest, description: ArmDescription, sta
     """Return the error code for a request refused at the joint state stamped `stamp` [s]."""
     if sorted(request.joint_names) != sorted(description.joint_names):
         return INVALID_JOINTS
-    late = request.start is not None and request.start < stamp - MOST_LATENESS_S
+    late = request.start is not None and request.start < stamp - MAX_LATENESS_S
     return OLD_HEADER_TIMESTAMP if late else INVALID_GOAL

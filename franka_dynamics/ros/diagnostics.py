@@ -24,7 +24,7 @@ from .messages import (
     status_message,
 )
 from .term_publishers import TermPublishers
-from ..control.feedforward import CLEARING, Feedforward, STARTING, State, Status
+from ..control.feedforward import Feedforward, Remedy, State, Status
 from ..control.reference import ReferenceEvent, ReferenceState
 
 # Key of the largest difference that the cross-check of the model in use found.
@@ -34,17 +34,22 @@ _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
 _MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so first, and again [s]
 
 
-def in_node_words(said: str) -> str:
-    """Return what the core says of commanding again in the words of a node's user."""
-    clear = 'clear the fault (`franka-dynamics node clear`)'
-    activate = 'activate the node (`franka-dynamics node state activate`); if it is active, wait'
-    return said.replace(CLEARING, clear).replace(STARTING, activate)
+# How a node's user makes it command again.
+REMEDIES = {
+    Remedy.NONE: '',
+    Remedy.WAIT: 'correct what it names, or wait',
+    Remedy.START: (
+        'activate the node (`franka-dynamics node state activate`); if it is active, wait'
+    ),
+    Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
+    Remedy.CONFIGURE: 'configure again',
+}
 
 
 def status_of(controller: Feedforward) -> Status:
     """Return a controller's status; how to command again is said in the node's words."""
     status = controller.status
-    return status._replace(remedy=in_node_words(status.remedy))
+    return status._replace(remedy=REMEDIES[Remedy(status.remedy)])
 
 
 class Durations(deque[float]):
@@ -213,16 +218,16 @@ class FeedforwardDiagnostics(StatusPublisher):
             level, message = 'WARN', 'a node that is not active reads no joint states'
         elif missing := self._missing():
             level, message = 'STALE', missing
-        elif controller.trouble:
+        elif controller.state_problem:
             unusable = controller.enabled and controller.latest is None
-            level, message = 'ERROR' if unusable else 'STALE', controller.trouble
+            level, message = 'ERROR' if unusable else 'STALE', controller.state_problem
         elif not controller.usable:
             level, message = 'WARN', controller.why
         values = {
             'rate [Hz]': 1.0 / controller.states.period,
             'age [ms]': 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
-            'effort': 'measured' if controller.unexplained.measured else 'not measured',
+            'effort': 'measured' if controller.residuals.measured else 'not measured',
         }
         return self.status('Joint states', level, message, values)
 
@@ -230,8 +235,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
-        status, shares = status_of(controller), controller.unexplained.largest.tolist()
-        controller.unexplained.largest[:] = 0.0
+        status, shares = status_of(controller), controller.residuals.largest.tolist()
+        controller.residuals.largest[:] = 0.0
         level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))
         since, before = self._counted

@@ -38,8 +38,8 @@ from .parameter_tables import ROBOT_DESCRIPTION, table
 from .parameters import declare, values
 from .requests import Requests
 from .term_publishers import TermPublishers
-from ..control.braking import LONGEST_S
-from ..control.feedforward import ACTIVE, Feedforward, State
+from ..control.braking import MAX_BRAKING_S
+from ..control.feedforward import ACTIVE, Feedforward, State, Stop
 from ..errors import FrankaDynamicsError, JointStateError, NotStartedError
 from ..parameter_schema import specs
 from ..typing import Array
@@ -50,7 +50,7 @@ _SILENCE_S = 5e-3  # between two checks whether joint states have ceased [s]
 _REFRESH_S = 0.02  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
-_LONGEST_BRAKING_S = 2.0 * LONGEST_S
+_MAX_BRAKING_S = 2.0 * MAX_BRAKING_S
 _DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
@@ -235,7 +235,7 @@ class FeedforwardNode(LifecycleNode):
             return
         self._ending = True
         controller.stop(reason)
-        give_up = time.monotonic() + _LONGEST_BRAKING_S
+        give_up = time.monotonic() + _MAX_BRAKING_S
         while (
             self.cycles_go_on and controller.state is State.BRAKING and time.monotonic() < give_up
         ):
@@ -244,7 +244,7 @@ class FeedforwardNode(LifecycleNode):
         with self._cycle:
             self._active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
-            controller.lose(controller.why, time.monotonic())
+            controller.reject_state(controller.why, time.monotonic())
         while controller.state is not State.SILENT:
             time.sleep(Feedforward.TICK_S)
             controller.tick(time.monotonic())
@@ -276,7 +276,7 @@ class FeedforwardNode(LifecycleNode):
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
                 self._diagnostics.arrival = now
-                controller.lose(str(error), now)
+                controller.reject_state(str(error), now)
             return
         except JointStateError as error:
             wrong = str(error)
@@ -284,9 +284,9 @@ class FeedforwardNode(LifecycleNode):
         second = self.clearance.note_state(number)
         if second and (controller.state in ACTIVE or not controller.faulty):
             # Of two nodes' states one may be another arm's.
-            controller.lose(second, now, faulty=True)
+            controller.reject_state(second, now, faulty=True)
         if wrong:
-            controller.lose(wrong, now)
+            controller.reject_state(wrong, now)
             return
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
@@ -353,7 +353,7 @@ class FeedforwardNode(LifecycleNode):
             # The torque goes to zero: gravity torques are right for the target only, and this
             # receiver is another one.
             if controller.state in ACTIVE or not controller.faulty:
-                controller.stop(refused, to_zero=True)
+                controller.stop(refused, Stop.TO_ZERO)
         elif not (
             self.clearance.listens or controller.enabled or controller.faulty or self._ending
         ):
@@ -365,7 +365,7 @@ class FeedforwardNode(LifecycleNode):
             self._controller.stop(
                 'robot_description has changed since this node was configured from it; clean it '
                 'up and configure it again',
-                final=True,
+                Stop.FINAL,
             )
 
 

@@ -30,7 +30,7 @@ from .parameter_tables import (
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, Limits
+from ..control.feedforward import Feedforward, Limits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
@@ -131,7 +131,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
         return None
     report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATES)
     if not report.passed:
-        controller.stop(f'cross-check: {" ".join(report.findings)}', final=True)
+        controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
     return report.largest
 
 

@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from .diagnostics import FeedforwardDiagnostics, in_node_words
+from .diagnostics import FeedforwardDiagnostics, status_of
 from .messages import motion_message, PUBLISHER_QOS, received, reference_of, REFERENCE_QOS
 from .model_source import change_settings
 from .parameter_tables import live_table, settings_from, table
@@ -21,7 +21,13 @@ from .parameters import check_changes, values
 from ..control.feedforward import Feedforward
 from ..control.reference import Reference
 from ..control.trajectory import Trajectory
-from ..errors import FrankaDynamicsError, NotStartedError, ReferenceRefusedError, shortened
+from ..errors import (
+    FrankaDynamicsError,
+    NotRunningError,
+    NotStartedError,
+    ReferenceRefusedError,
+    shortened,
+)
 
 _NODE = 'feedforward'
 _MOST_MARK = 64  # largest number of characters of a reference's frame id in reports
@@ -68,7 +74,10 @@ class Requests:
             arguments = reference_of(message).arguments(controller.description)
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
-            self._diagnostics.refused = reason = in_node_words(str(error))
+            reason = str(error)
+            if isinstance(error, NotRunningError):
+                reason = f'Nothing would follow the reference ({status_of(controller)}).'
+            self._diagnostics.refused = reason
             stamp = 0.0 if controller.latest is None else controller.latest.stamp
             controller.reference.refuse(stamp, reason, mark)
             return
@@ -135,6 +144,6 @@ def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> T
     beside = Reference(controller.description)
     beside.at(latest.stamp)
     planned = beside.follow(**arguments, measured=latest.q)
-    reason = f'torques were added to it, but it is not followed here: {controller.trouble}'
-    controller.reference.pass_by(planned, latest.stamp, reason, mark)
+    reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
+    controller.reference.record_not_followed(planned, latest.stamp, reason, mark)
     return planned

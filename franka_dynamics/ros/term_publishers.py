@@ -139,8 +139,8 @@ class TermPublishers:
 
         Returns None if effort is not measured, and until enough good states have come.
         """
-        torques = self._controller.unexplained
-        return torques.beyond_motion if torques.measured and self._controller.usable else None
+        torques = self._controller.residuals
+        return torques.external_torque if torques.measured and self._controller.usable else None
 
     def wrench(self, q: Array) -> ExternalWrench | None:
         """Return the external wrench at positions q, shape (n,) [rad]; None if torque() is."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, GOOD_STATES, Limits, State
-from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.feedforward import Feedforward, GOOD_STATES, Limits, State, Stop
+from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -91,7 +91,7 @@ class Script:
 
     def braking(self, hold):
         self.running().give(3, MOVING)
-        self.core.stop('test', hold=hold)
+        self.core.stop('test', Stop.HOLD if hold else Stop.LET_GO)
         assert self.core.state is State.BRAKING
         return self
 
@@ -102,10 +102,10 @@ class Script:
 
     def stopping(self, faulty=False):
         self.running().give(3, MOVING)  # the PD torque must be ramped down
-        self.core.lose('test', self.time)
+        self.core.reject_state('test', self.time)
         assert self.core.state is State.STOPPING
         if faulty:
-            self.core.stop('test', hold=True)
+            self.core.stop('test', Stop.HOLD)
         return self
 
 
@@ -145,7 +145,7 @@ class Loop:
         return self
 
     def run(self, seconds, each=lambda reading: None):
-        for _ in range(round(seconds / LONGEST_STEP_S)):
+        for _ in range(round(seconds / MAX_STEP_S)):
             reading = self.arm.read()
             torque = self.controller.step(
                 reading.position,
@@ -166,5 +166,5 @@ class Loop:
         end = self.arm.time + seconds
         while self.controller.state is not state:
             assert self.arm.time < end, self.controller.status
-            self.run(LONGEST_STEP_S)
+            self.run(MAX_STEP_S)
         return self

@@ -9,10 +9,10 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.braking import Brake, FASTER, TIME_CONSTANT_S
-from franka_dynamics.control.feedforward import Limits, State
+from franka_dynamics.control.feedforward import Limits, State, Stop
 from franka_dynamics.control.guard_replay import learnt, replay_guard
+from franka_dynamics.control.residual_monitor import bounds, less_load, MAX_PICK_UP_S
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.unexplained_torque import bounds, less_load, PICK_UP_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import NotStartedError, ReferenceRefusedError, SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push
@@ -129,7 +129,7 @@ def test_an_effort_that_measures_nothing_stops_nothing(effort):
     loop.move(3, 0.2, 0.7)
     loop.run(0.9)
     assert loop.controller.state is State.RUNNING
-    assert not loop.controller.unexplained.measured
+    assert not loop.controller.residuals.measured
 
 
 @pytest.mark.parametrize('bumps', [0, 10])
@@ -239,10 +239,10 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
         assert loop.controller.state is State.RUNNING
         if taken:
             loop.arm.carry(box)
-            loop.run(PICK_UP_S - 0.5)
+            loop.run(MAX_PICK_UP_S - 0.5)
             assert loop.controller.state is State.RUNNING
         else:
-            loop.until(State.HOLDING, PICK_UP_S)
+            loop.until(State.HOLDING, MAX_PICK_UP_S)
 
 
 def test_the_share_of_a_load_that_explains_a_difference_is_taken_off():
@@ -257,7 +257,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
     for hold in (True, False):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.3)
-        loop.controller.stop('test', hold=hold)
+        loop.controller.stop('test', Stop.HOLD if hold else Stop.LET_GO)
         loop.run(0.2)
         loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
@@ -274,7 +274,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
     loop.arm.carry(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
-    loop.controller.stop('test', hold=True)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(1.0)
     loop.fastest = 0.0
     for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
@@ -288,7 +288,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     moved = []
     for gains in (FIRM, {}):
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
-        loop.controller.stop('test', hold=True)
+        loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
         loop.controller.change(kp=(0.0,), kd=(0.0,))
         before = loop.run(0.1).arm.position
@@ -312,7 +312,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     loop.run(0.5)
     assert loop.speed > 0.3
     reverse(loop, 6)
-    loop.controller.stop('test', hold=True)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)  # later the arm drifts under its last torque
     assert loop.controller.state in (State.STOPPING, State.SILENT)
     gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
@@ -417,7 +417,7 @@ def test_sound_joints_are_tried_and_then_a_reference_is_followed(gains):
         loop.controller.follow(FR3.home)
     with pytest.raises(SettingsError):  # the push would hide what the change does
         loop.controller.change(payload=(0.5, 0.0, 0.0, 0.0))
-    loop.controller.stop('test', hold=True)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)
     loop.controller.start()
     loop.run(0.01)

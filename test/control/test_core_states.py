@@ -18,10 +18,11 @@ from franka_dynamics.control.feedforward import (
     GOOD_STATES,
     Limits,
     State,
+    Stop,
     TRANSITIONS,
 )
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_check import _median, ALL_BEHIND, MOST_RESTARTS
+from franka_dynamics.control.state_check import _median, ALL_BEHIND, MAX_RESTARTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     JointVectorError,
@@ -206,20 +207,20 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     [
         (FCI, STILL, {}),
         (MUJOCO, GRAVITY, {}),
-        (MUJOCO, STILL, {'to_zero': True}),
+        (MUJOCO, STILL, {'then': Stop.TO_ZERO}),
         # A receiver that is not the target gets zero also during a stop, and whatever follows.
-        (MUJOCO, STILL, {'to_zero': True, 'before': True}),
+        (MUJOCO, STILL, {'then': Stop.TO_ZERO, 'before': True}),
     ],
 )
-@pytest.mark.parametrize('then', [{}, {'hold': True}])
+@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
 def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stopped, then):
     script = Script(settings)
     before = (stopped.get('before') and script.stopping()) or script.running()
-    script.core.stop('test', to_zero=stopped.get('to_zero', False))
-    assert script.core.faulty is ('to_zero' in stopped)
+    script.core.stop('test', stopped.get('then', Stop.LET_GO))
+    assert script.core.faulty is ('then' in stopped)
     before.give(5)
-    if 'to_zero' in stopped:
-        script.core.stop('a second fault, or the end of the node', **then)
+    if 'then' in stopped:
+        script.core.stop('a second fault, or the end of the node', then)
     script.tick(200).give(2 * GOOD_STATES)
     assert script.core.state is State.SILENT
     np.testing.assert_allclose(script.sent[-1], end, rtol=0.0, atol=1e-9 * end.any())
@@ -228,21 +229,21 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script = Script()
-    script.core.stop('a second source', hold=True)  # before the first torque
+    script.core.stop('a second source', Stop.HOLD)  # before the first torque
     script.give(100)
     assert (script.sent, script.core.state) == ([], State.SILENT)
     assert script.core.status.faulty
     script.core.start()
     script.give().give(3, MOVING)
     assert script.core.state is State.RUNNING
-    script.core.stop('test', hold=True)
+    script.core.stop('test', Stop.HOLD)
     with pytest.raises(NotStartedError):  # while the arm is braked
         script.core.start()
     script.give(60)
     assert script.core.status.faulty
     script.core.start()
     assert script.core.state is State.RUNNING
-    script.core.stop('the model has changed', final=True)
+    script.core.stop('the model has changed', Stop.FINAL)
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
@@ -305,7 +306,7 @@ def test_velocities_that_contradict_positions_are_a_fault(offset, states, faulty
 def test_a_state_at_a_limit_of_position_is_sound(side):
     script = Script()
     script.q = FER.limit(side)
-    assert script.running().core.trouble == ''
+    assert script.running().core.state_problem == ''
 
 
 def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
@@ -327,10 +328,10 @@ def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
 
 def test_more_stops_than_allowed_within_a_minute_are_a_fault():
     script = Script()
-    for count in range(MOST_RESTARTS + 2):
+    for count in range(MAX_RESTARTS + 2):
         script.give(GOOD_STATES + 20)
         running = script.core.state is State.RUNNING
-        assert running == (count <= MOST_RESTARTS)
+        assert running == (count <= MAX_RESTARTS)
         script.tick(100)
     assert script.core.status.faulty
 
@@ -387,7 +388,7 @@ def test_slow_states_give_terms_and_no_torque():
     for k in range(60):
         slow.step(HOME, STILL, 1.0 + 0.033 * k)
     assert slow.state is State.SILENT
-    assert '30 Hz' in slow.trouble
+    assert '30 Hz' in slow.state_problem
     np.testing.assert_allclose(slow.latest.gravity, GRAVITY, rtol=1e-12, atol=1e-12)
 
 
@@ -498,7 +499,7 @@ def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
     if ends == 'at rest':
         script.give(5)
     elif ends == 'lost':
-        script.core.lose('test', script.time)
+        script.core.reject_state('test', script.time)
     script.tick({'at rest': 0, 'lost': 5, 'silence': 200}[ends])
     assert script.core.state is not State.STOPPING
     assert ends == 'at rest' or script.core.state is State.SILENT
@@ -526,9 +527,9 @@ def test_a_braked_arm_that_does_not_come_to_rest_is_let_go():
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
-    for hold, state in ((False, State.SILENT), (True, State.RUNNING)):
+    for then, state in ((Stop.LET_GO, State.SILENT), (Stop.HOLD, State.RUNNING)):
         script.core.start()
-        script.give(GOOD_STATES).core.stop('test', hold=hold)
+        script.give(GOOD_STATES).core.stop('test', then)
         script.give(100).core.reset()
         script.give(GOOD_STATES)
         assert script.core.state is state
@@ -536,7 +537,7 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
 
 def test_episodes_without_a_reset_are_no_stops_within_a_minute():
     loop = core(MUJOCO, applied_when_silent=True)
-    for _ in range(2 * MOST_RESTARTS):
+    for _ in range(2 * MAX_RESTARTS):
         for k in range(200):
             loop.step(HOME, STILL, 1e-3 * k)
         assert loop.state is State.RUNNING, loop.status
@@ -634,7 +635,7 @@ def test_a_clock_of_ticks_that_is_set_back_ends_torques(silence):
 
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
     script = Script().running()
-    script.core.stop('test', to_zero=True)
+    script.core.stop('test', Stop.TO_ZERO)
     for k in range(200):
         torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
     np.testing.assert_array_equal(torque, 0.0)
@@ -643,8 +644,8 @@ def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
 
 def test_an_arm_that_was_given_up_is_not_held_by_a_further_stop():
     script = Script().holding()
-    script.core._give_up('braking fails', faulty=True, event=Event.DRIVEN)
-    script.core.stop('again', hold=True)
+    script.core._abort('braking fails', faulty=True, event=Event.DRIVEN)
+    script.core.stop('again', Stop.HOLD)
     script.give(100)
     assert script.core.state is State.SILENT
 
@@ -672,7 +673,7 @@ def test_an_arm_that_gains_energy_while_braked_does_not_begin_by_itself():
 def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
     script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
     if held:
-        script.core.stop('test', hold=True)
+        script.core.stop('test', Stop.HOLD)
     script.give(100, **carries)
     for mass in masses:
         script.core.change(payload=payload(mass))
@@ -739,7 +740,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
 @pytest.mark.parametrize('held', [False, True])
 def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     script = Script(MUJOCO, applied_when_silent=False).stopping(held)
-    script.core.stop('test', hold=held)
+    script.core.stop('test', Stop.HOLD if held else Stop.LET_GO)
     script.tick(200)
     assert script.core.state is State.SILENT
     script.q = script.q + 0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])
@@ -822,7 +823,8 @@ def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
 
 def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
     loop, arm = held()
-    loop.stop('somebody else receives', to_zero=True, final=True)
+    loop.stop('somebody else receives', Stop.TO_ZERO)
+    loop.stop('the model has changed', Stop.FINAL)
     for k in range(600):
         if k == 300:
             loop.reset()

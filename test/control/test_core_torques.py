@@ -10,8 +10,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import default_gains
-from franka_dynamics.control.feedforward import Feedforward, Limits, State
-from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.feedforward import Feedforward, Limits, State, Stop
+from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -180,7 +180,7 @@ def test_a_loop_of_any_period_never_drops_the_arm(period):
         brake_release_after=0.0,
     )
     start = loop.arm.position
-    every = max(1, round(period / LONGEST_STEP_S))
+    every = max(1, round(period / MAX_STEP_S))
     for step in range(1000):
         if step % every == 0:
             reading = loop.arm.read()
@@ -272,7 +272,7 @@ class HostileWorld:
             return  # the rate counts from the last change
         if self.last is not None:
             elapsed = max(abs(self.now - self.last_now), self.time - self.last_time)
-            allowed = FER.limit('effort_rate') * min(elapsed, LONGEST_STEP_S)
+            allowed = FER.limit('effort_rate') * min(elapsed, MAX_STEP_S)
             # Differences of times near 10 s are rounded by 1e-15 s, and a torque by 1e-14 N m.
             assert (np.abs(torque - self.last) <= allowed + 1e-9).all()
         self.last, self.last_now, self.last_time = torque.copy(), self.now, self.time
@@ -327,9 +327,9 @@ class HostileWorld:
             self.core.start,
             self.silence,
             lambda: self.core.stop('hostile'),
-            lambda: self.core.stop('hostile', hold=True),
-            lambda: self.core.stop('hostile', to_zero=True),
-            lambda: self.check(self.core.lose('hostile', self.now)),
+            lambda: self.core.stop('hostile', Stop.HOLD),
+            lambda: self.core.stop('hostile', Stop.TO_ZERO),
+            lambda: self.check(self.core.reject_state('hostile', self.now)),
         )
         try:
             acts[self.rng.integers(len(acts))]()

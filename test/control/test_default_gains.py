@@ -11,7 +11,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.default_gains import (
     default_gains,
     HELD_RATE,
-    LONGEST_HELD_S,
+    MAX_HELD_S,
     weak_gains,
 )
 from franka_dynamics.dynamics.body_tree import BodyTree
@@ -86,7 +86,7 @@ def test_default_gains_decay_one_joint_alone_at_the_stated_rate():
     kd, model = default_gains(arm)[1], NewtonEulerModel(arm, (0.0, 0.0, 0.0))
     # The torque of each joint alone at 1 rad/s
     ddq = [model.forward_dynamics(arm.home, np.zeros(7), torque) for torque in -np.diag(kd)]
-    np.testing.assert_allclose(np.diag(ddq), -HELD_RATE / LONGEST_HELD_S, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(ddq), -HELD_RATE / MAX_HELD_S, rtol=1e-12)
 
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)

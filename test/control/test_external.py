@@ -262,8 +262,8 @@ class Seen:
     """Keeps the torque that a core takes for the receiver's, (n,) [N m], state by state."""
 
     def __init__(self, controller):
-        self.torques, self._update = [], controller.unexplained._observer.update
-        controller.unexplained._observer.update = self
+        self.torques, self._update = [], controller.residuals._observer.update
+        controller.residuals._observer.update = self
 
     def __call__(self, stamp, q, dq, torque, gravity):
         self.torques.append(torque[0])

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.braking import REST_SPEED, TIME_CONSTANT_S
-from franka_dynamics.control.limits import LONGEST_STEP_S
+from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -77,12 +77,12 @@ def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k):
 def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
     loop = in_motion(target)
     loop.sending = False
-    loop.run(TIMEOUT_S - 3.0 * LONGEST_STEP_S)
+    loop.run(TIMEOUT_S - 3.0 * MAX_STEP_S)
     assert loop.receiver.state is ReceiverState.FOLLOWING
-    loop.run(6.0 * LONGEST_STEP_S)
+    loop.run(6.0 * MAX_STEP_S)
     assert loop.receiver.state is ReceiverState.BRAKING
     while loop.receiver.state is ReceiverState.BRAKING:
-        loop.run(LONGEST_STEP_S)
+        loop.run(MAX_STEP_S)
         assert loop.arm.time < 30.0
     assert loop.speed < 1.5 * REST_SPEED
     # What remains of the speed decays with braking's time constant.

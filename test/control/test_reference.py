@@ -9,8 +9,12 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.reference import COASTS_S, LEADS_S, Reference
-from franka_dynamics.control.request import MOST_POINTS
+from franka_dynamics.control.reference import (
+    PLANNING_LEAD_TIMES_S,
+    Reference,
+    SETPOINT_HOLD_TIMES_S,
+)
+from franka_dynamics.control.request import MAX_POINTS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 
@@ -45,7 +49,7 @@ def swinging(amplitude=0.35, duration=3.0, stamp=0.0):
     reference = held(stamp)
     times = np.arange(0.0, duration + 1e-9, 0.02)
     reference.follow(swing(times, amplitude)[0], times)
-    return reference, LEADS_S[0]
+    return reference, PLANNING_LEAD_TIMES_S[0]
 
 
 def run(reference, begin, seconds):
@@ -99,7 +103,7 @@ def test_the_torque_is_nearly_that_of_the_motion_the_points_were_taken_from(rate
     states = run(reference, 0.0, 4.0)
     require_smooth(states)
     inner = np.arange(1000, 2500)
-    q, _, ddq = swing(1e-3 * inner - LEADS_S[0])
+    q, _, ddq = swing(1e-3 * inner - PLANNING_LEAD_TIMES_S[0])
     found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
     assert np.abs(found - true).max() < share * np.abs(true).max()
     assert np.abs(true).max() > 1.0
@@ -159,7 +163,7 @@ def test_an_arm_beside_a_motion_joins_it_within_limits(offset, clock):
     states = run(reference, clock, 1.3)
     require_smooth(states)
     late = np.arange(900, 1300)
-    true = swing(1e-3 * late - LEADS_S[0])[0]
+    true = swing(1e-3 * late - PLANNING_LEAD_TIMES_S[0])[0]
     np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=1e-4)
 
 
@@ -183,7 +187,7 @@ def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     assert not states[1][-1].any()
 
 
-@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (MOST_POINTS, False)])
+@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (MAX_POINTS, False)])
 def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     reference, _ = swinging(0.1)
     before = run(reference, 0.0, 0.8)
@@ -248,7 +252,7 @@ def test_chunks_of_a_policy_replace_each_other_and_none_is_refused(noise):
     states = [np.vstack(rows) for rows in zip(*states)]
     require_smooth(states)
     inner = np.arange(2500, 4000)
-    error = states[0][inner] - swing(1e-3 * inner - LEADS_S[0], 0.15)[0]
+    error = states[0][inner] - swing(1e-3 * inner - PLANNING_LEAD_TIMES_S[0], 0.15)[0]
     assert np.abs(error).max() < 0.005 + 6.0 * noise
 
 
@@ -293,12 +297,13 @@ def test_a_stream_is_two_periods_and_a_lead_late_whatever_the_loops_step(rate, s
     arrivals = np.arange(0.0, 3.0, 1.0 / rate)
     states, refused = stream(arrivals, policy(arrivals), 3.0, step)
     times = step * np.arange(len(states[0]))
-    off = states[0] - policy(times - 2.0 / rate - LEADS_S[0])
+    off = states[0] - policy(times - 2.0 / rate - PLANNING_LEAD_TIMES_S[0])
     assert refused == 0
     assert np.abs(off[times > 1.5]).max() < 2e-3  # in 0.05 s the policy moves by 10 mrad
 
 
-# The motion follows two periods later, and after LEADS_S[0] and the next joint state.
+# The motion follows two periods later, and after PLANNING_LEAD_TIMES_S[0] and the next joint
+# state.
 @pytest.mark.parametrize(('rate', 'share'), [(10.0, 0.1), (30.0, 0.02), (100.0, 0.02)])
 def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(rate, share):
     arrivals = np.arange(0.0, 2.5, 1.0 / rate)
@@ -307,7 +312,7 @@ def test_a_stream_is_followed_two_periods_late_with_nearly_the_motions_torque(ra
     require_smooth(states, 2.0)  # while the arm catches up
     inner = np.arange(1500, 2400)
     require_within_limits(*(rows[inner] for rows in states))
-    q, _, ddq = swing(1e-3 * inner - 2.0 / rate - LEADS_S[0] - 5e-4, 0.25)
+    q, _, ddq = swing(1e-3 * inner - 2.0 / rate - PLANNING_LEAD_TIMES_S[0] - 5e-4, 0.25)
     np.testing.assert_allclose(states[0][inner], q, rtol=0.0, atol=6e-3)
     found, true = torques(states[0][inner], states[2][inner]), torques(q, ddq)
     assert np.abs(found - true).max() < (share + 2e-3 * rate) * np.abs(true).max()
@@ -360,7 +365,7 @@ def test_a_stream_goes_on_after_several_lost_points():
     assert refused == 0
     require_smooth(states, 2.0)
     late = np.arange(2400, 2900)
-    true = swing(1e-3 * late - 0.1 - LEADS_S[0] - 5e-4, 0.2)[0]
+    true = swing(1e-3 * late - 0.1 - PLANNING_LEAD_TIMES_S[0] - 5e-4, 0.2)[0]
     np.testing.assert_allclose(states[0][late], true, rtol=0.0, atol=6e-3)
 
 
@@ -390,7 +395,7 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
     reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
     states = run(reference, 0.0, 2.0)
     require_smooth(states)
-    fades = slice(1, round(1e3 * COASTS_S[0]))
+    fades = slice(1, round(1e3 * SETPOINT_HOLD_TIMES_S[0]))
     assert (states[1][fades, 0] > 0.94).all()
     assert not states[1][-1].any()
 

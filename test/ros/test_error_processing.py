@@ -16,7 +16,7 @@ from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.control.feedforward import State
+from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import NotStartedError
 from franka_dynamics.ros.diagnostics import status_of
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
@@ -140,7 +140,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node = make_node(RecordingNode)
     node.trigger_configure()
     node.trigger_activate()
-    node.controller.lose('an impossible state', 100.0, faulty=True)
+    node.controller.reject_state('an impossible state', 100.0, faulty=True)
     node.clear_fault()
     assert not node.controller.faulty
     assert 'wait' in status_of(node.controller).remedy
@@ -155,7 +155,7 @@ def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states
     found, commanding, monkeypatch
 ):
     node = commanding()
-    node.controller.stop('something touches the arm', hold=True)
+    node.controller.stop('something touches the arm', Stop.HOLD)
     assert node.controller.state is State.BRAKING and node.controller.faulty
     monkeypatch.setattr(node.clearance, found, lambda *_: 'there is another')
     state = JointState(name=node.controller.names, position=FER.home, velocity=[0.0] * 7)

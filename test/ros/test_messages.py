@@ -180,5 +180,8 @@ def test_a_signalling_nan_is_refused_without_a_warning(field):
     torque = controller.step(
         reading.position, reading.velocity, reading.stamp, effort=reading.effort
     )
-    assert controller.latest is None and f'the {field} of fer_joint1 is nan' in controller.trouble
+    assert (
+        controller.latest is None
+        and f'the {field} of fer_joint1 is nan' in controller.state_problem
+    )
     assert np.isfinite(torque).all()

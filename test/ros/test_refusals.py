@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from franka_dynamics.control.request import MOST_POINTS
+from franka_dynamics.control.request import MAX_POINTS
 from franka_dynamics.errors import (
     DescriptionError,
     JointStateError,
@@ -92,9 +92,9 @@ REFUSED = {
         for error, rows in STATES.items()
     },
     ReferenceRefusedError: [
-        (lambda: points(0), 'no points', f'{MOST_POINTS}'),
+        (lambda: points(0), 'no points', f'{MAX_POINTS}'),
         (lambda: points(1, velocities=[0.0, 0.0]), 'no positions'),
-        (lambda: points(MOST_POINTS + 1, 1, positions=[0.0]), f'{MOST_POINTS + 1} points'),
+        (lambda: points(MAX_POINTS + 1, 1, positions=[0.0]), f'{MAX_POINTS + 1} points'),
         (uneven, 'velocities', '[1, 2] values', '2 joints'),
     ],
     SettingsError: [

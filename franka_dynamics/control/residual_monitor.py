@@ -29,32 +29,37 @@ from ..errors import SettingsError
 from ..typing import Array
 
 # Bounds on torque that the model does not explain, measured or commanded, as shares of a joint's
-# torque limit: NARROW before the first torque, WIDE afterwards, WIDE_WRIST for limits below
-# WRIST_NM. Two real FER at up to 85 % of their velocity limits reached 8.5 %, an FR3 8.5 % (12.9 %
-# with an undeclared hand). libfranka's examples let the robot itself stop at 23 % and, at the
-# wrist, 100 %. WIDE was chosen on draw 22 of benchmarks/told_right.py, and judged on draw 23 and
-# on draw 9 of told_wrong.py.
-NARROW, WIDE, WIDE_WRIST, WRIST_NM = 0.10, 0.20, 0.3125, 20.0
-# For PICK_UP_S [s] after a change of payload the arm may carry any load between the old and the
-# new one, as long as no joint is faster than PICK_UP_SPEED [rad/s].
-PICK_UP_S, PICK_UP_SPEED = 2.0, 0.5
-# A torque beyond its bound stops the arm after HELD_S [s], because elastic gears ripple. One joint
-# state, which may come after a gap, counts as at most COUNTED_S [s].
-HELD_S, COUNTED_S = 0.02, 0.01
-# The brakes of an arm may open only once its receiver takes torques, which may be TAKEN_S [s]
-# after the first one is sent; opening takes OPENING_S [s]. Until both are over, the arm rests
-# whatever is sent, and no torque is judged.
-TAKEN_S, OPENING_S = 1.0, 0.05
-IDLE = 0.02  # share of the torque limit up to which a measured torque counts as none
+# torque limit: MAX_RESIDUAL_AT_START before the first torque, MAX_RESIDUAL afterwards,
+# MAX_WRIST_RESIDUAL for limits below MAX_WRIST_EFFORT_NM. Two real FER at up to 85 % of their
+# velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared hand). libfranka's
+# examples let the robot itself stop at 23 % and, at the wrist, 100 %. MAX_RESIDUAL was chosen on
+# draw 22 of benchmarks/told_right.py, and judged on draw 23 and on draw 9 of told_wrong.py.
+MAX_RESIDUAL_AT_START, MAX_RESIDUAL, MAX_WRIST_RESIDUAL, MAX_WRIST_EFFORT_NM = (
+    0.10,
+    0.20,
+    0.3125,
+    20.0,
+)
+# For MAX_PICK_UP_S [s] after a change of payload the arm may carry any load between the old and
+# the new one, as long as no joint is faster than MAX_PICK_UP_SPEED [rad/s].
+MAX_PICK_UP_S, MAX_PICK_UP_SPEED = 2.0, 0.5
+# A torque beyond its bound stops the arm after MAX_VIOLATION_S [s], because elastic gears ripple.
+# One joint state, which may come after a gap, counts as at most MAX_COUNTED_S [s].
+MAX_VIOLATION_S, MAX_COUNTED_S = 0.02, 0.01
+# The brakes of an arm may open only once its receiver takes torques, which may be
+# MAX_RECEIVER_START_S [s] after the first one is sent; opening takes BRAKE_OPENING_S [s]. Until
+# both are over, the arm rests whatever is sent, and no torque is judged.
+MAX_RECEIVER_START_S, BRAKE_OPENING_S = 1.0, 0.05
+MAX_IDLE_EFFORT = 0.02  # share of the torque limit up to which a measured torque counts as none
 
 
-class UnexplainedTorque:
+class ResidualMonitor:
     """
     The torque that the model does not explain, of one arm, state by state.
 
     Attributes
     ----------
-    beyond_command, beyond_motion : ndarray, shape (n,)
+    command_residual, external_torque : ndarray, shape (n,)
         The last estimates of `unexplained` and `external` [N m], in FCI's sign.
     measured : bool
         Whether the last state came with a measured torque.
@@ -63,14 +68,15 @@ class UnexplainedTorque:
     narrow, wide : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `bounds` [N m].
     largest : ndarray, shape (n,)
-        The largest share of an unexplained torque in its wide bound that `lasting` has seen.
+        The largest share of an unexplained torque in its wide bound that `persistent_violation`
+        has seen.
 
     """
 
     def __init__(self, arm: ArmDescription, limits: Limits, terms: TermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._effort, self._zero = arm.limit('effort'), np.zeros(arm.n)
-        self.narrow, self.wide = bounds(arm, limits.joint_factors)
+        self.start_bound, self.running_bound = bounds(arm, limits.joint_factors)
         self._terms, self.largest = terms, self._zero.copy()
         self._over_s = 0.0  # how long a torque has been beyond its wide bound [s]
         self._take_deadline = 0.0  # stamp until which the receiver may take a first torque
@@ -81,15 +87,15 @@ class UnexplainedTorque:
         self._observer = MomentumObserver(self._terms.true)
         self._friction = self._friction_model()
         self.measured = False
-        self.beyond_command = self.beyond_motion = self.acting = self._zero
+        self.command_residual = self.external_torque = self.acting = self._zero
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
 
     def begin(self, stamp: float) -> None:
         """Take the torque that is not explained for zero; the first one is sent at a stamp [s]."""
         self._observer.forget_torque()
-        self.beyond_command = self._zero
-        self._over_s, self._take_deadline = -OPENING_S, stamp + TAKEN_S
+        self.command_residual = self._zero
+        self._over_s, self._take_deadline = -BRAKE_OPENING_S, stamp + MAX_RECEIVER_START_S
 
     def use(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
@@ -105,8 +111,8 @@ class UnexplainedTorque:
             more = more - self._terms.gravity_to_command(state.q, before)
         observer = MomentumObserver(terms.true)
         change = np.array((-more, -lifted if self.measured else -more))
-        self.beyond_command = self.beyond_command + change[0]
-        self.beyond_motion = self.beyond_motion + change[1]
+        self.command_residual = self.command_residual + change[0]
+        self.external_torque = self.external_torque + change[1]
         observer.go_on_from(self._observer, change)
         self._observer, self._terms = observer, terms
         self._friction = self._friction_model()
@@ -122,7 +128,9 @@ class UnexplainedTorque:
     @property
     def idle(self) -> bool:
         """Whether no torque is measured, as while brakes hold the arm."""
-        return not self.measured or bool((np.abs(self.acting) <= IDLE * self._effort).all())
+        return not self.measured or bool(
+            (np.abs(self.acting) <= MAX_IDLE_EFFORT * self._effort).all()
+        )
 
     def observe(
         self, state: StateTerms, effort: Array | None, sent: Sequence[Array], late: int
@@ -134,8 +142,8 @@ class UnexplainedTorque:
         this state, (n,) each [N m], of which the last `late` had not arrived when it was measured.
         """
         if self._pick_up is not None:
-            over = state.stamp - self._pick_up[0] > PICK_UP_S
-            if over or np.abs(state.dq).max() > PICK_UP_SPEED:
+            over = state.stamp - self._pick_up[0] > MAX_PICK_UP_S
+            if over or np.abs(state.dq).max() > MAX_PICK_UP_SPEED:
                 self._pick_up = None
         terms = self._terms
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
@@ -157,40 +165,40 @@ class UnexplainedTorque:
             self._friction.follow(state.stamp, state.q)
             torque = effort - self._friction.torque(state.dq)
             self.acting = effort - added
-        self.beyond_command, self.beyond_motion = self._observer.update(
+        self.command_residual, self.external_torque = self._observer.update(
             state.stamp, state.q, state.dq, np.array((believed, torque)), state.gravity
         )
 
     def shares(self, bound: Array) -> Array:
-        """Return the unexplained torques as shares of `narrow` or `wide`, the larger one, (n,)."""
+        """Return the unexplained torques as shares of a bound, the larger one, (n,)."""
         motion, command = self._compared()
         return np.maximum(np.abs(motion), np.abs(command)) / bound
 
     def _compared(self) -> tuple[Array, Array]:
         """Return the measured torque less what the motion needs, and less the commanded one."""
-        motion, command = self.beyond_motion, self.beyond_motion - self.beyond_command
+        motion, command = self.external_torque, self.external_torque - self.command_residual
         if self._pick_up is not None:
             lifted = self._pick_up[1]
             motion, command = less_load(motion, lifted), less_load(command, lifted)
         return motion, command
 
-    def lasting(self, state: StateTerms, sent: Array, elapsed: float) -> str:
+    def persistent_violation(self, state: StateTerms, sent: Array, elapsed: float) -> str:
         """
-        Return which torque has departed from the model by more than `wide` for HELD_S, or ''.
+        Return which residual has exceeded `running_bound` for MAX_VIOLATION_S, or ''.
 
         To be called at each state, `elapsed` [s] after the one before; `sent` is the torque that
         is sent now, (n,) [N m].
         """
-        shares = self.shares(self.wide)
+        shares = self.shares(self.running_bound)
         np.maximum(self.largest, shares, out=self.largest)
-        wrong = self.found_beyond(self.wide) if shares.max() > 1.0 else ''
-        if self._is_untaken(state, sent):
-            wrong, self._over_s = '', -OPENING_S
-        counted = min(elapsed, COUNTED_S)
+        wrong = self.violation(self.running_bound) if shares.max() > 1.0 else ''
+        if self._receiver_not_started(state, sent):
+            wrong, self._over_s = '', -BRAKE_OPENING_S
+        counted = min(elapsed, MAX_COUNTED_S)
         self._over_s = self._over_s + counted if wrong else min(0.0, self._over_s + elapsed)
-        return wrong if self._over_s >= HELD_S else ''
+        return wrong if self._over_s >= MAX_VIOLATION_S else ''
 
-    def _is_untaken(self, state: StateTerms, sent: Array) -> bool:
+    def _receiver_not_started(self, state: StateTerms, sent: Array) -> bool:
         """
         Return whether the receiver has not taken a torque yet, while brakes hold the arm.
 
@@ -205,7 +213,7 @@ class UnexplainedTorque:
         self._take_deadline = -np.inf  # a torque is taken, or nothing holds the arm
         return False
 
-    def found_beyond(self, bound: Array) -> str:
+    def violation(self, bound: Array) -> str:
         """Return which torque the model does not explain within a bound, or ''."""
         shares = self.shares(bound)
         joint = int(shares.argmax())
@@ -236,8 +244,8 @@ def bounds(arm: ArmDescription, factors: tuple[float, ...] = (1.0,)) -> tuple[Ar
     effort, given = arm.limit('effort'), per_joint('guard.joint_factors', factors, arm.n)
     if not (given > 0.0).all():
         raise SettingsError(f'guard.joint_factors must be positive; got {given.tolist()}.')
-    wide = np.where(effort < WRIST_NM, WIDE_WRIST, WIDE)
-    return NARROW * given * effort, wide * given * effort
+    wide = np.where(effort < MAX_WRIST_EFFORT_NM, MAX_WRIST_RESIDUAL, MAX_RESIDUAL)
+    return MAX_RESIDUAL_AT_START * given * effort, wide * given * effort
 
 
 def less_load(difference: Array, lifted: Array) -> Array:
