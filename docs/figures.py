@@ -149,7 +149,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/reference/topics.md': [
             ('at most {} points', (request.MAX_POINTS,)),
             ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE,)),
+            ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
             ('for {} s or until the next', (reference.SETPOINT_HOLD_TIMES_S[0],)),
+            ('by at most {} mrad', (1e3 * trajectory.MAX_AVERAGED,)),
             ('starts {} ms after its arrival', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
@@ -174,10 +176,6 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('After {} states without a first torque', (core.LONG_WAIT,)),
             ('two of its periods and {} ms late', (1e3 * reference.PLANNING_LEAD_TIMES_S[0],)),
             ('must be within {} rad of where the arm', (reference.MAX_START_DISTANCE,)),
-            ('must be within {} rad of the desired', (reference.MAX_START_DISTANCE,)),
-            ('after {} s the next target', (reference.STREAM_TIMEOUT_S,)),
-            ('by at most {} mrad', (1e3 * trajectory.MAX_AVERAGED,)),
-            ('fades, in {} s or longer', (trajectory.BLEND_DURATIONS_S[0],)),
         ],
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
