@@ -16,6 +16,7 @@ from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .inertia import LinkInertia
 from .typed_file import Bound, Effort, NotNegative, NotNegatives, Positive
+from .urdf_origin import UrdfOrigin
 from ..arrays import ByValue, freeze, joint_values
 from ..errors import DescriptionError, InertiaError, JointVectorError, member
 from ..spatial import JointKind, rigid_transform
@@ -148,11 +149,17 @@ class ArmDescription(ArmFields):
         A sentence for each link whose inertia was repaired on request.
     notes : tuple of str
         What `import_urdf` noted if the arm was loaded from a URDF; not stored in arm files.
+    torque_notes : tuple of str
+        Those of the notes that say what changes torques: a tilted mount, joints that are held,
+        links without mass, links that are not physical.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     carried : float
         Mass of the hand and the payload that the arm was loaded with [kg]; not stored in arm
         files.
+    urdf : UrdfOrigin or None
+        The URDF that the arm was read from, with which `crosscheck` compares it; not stored in
+        arm files.
     simulated_friction : FrictionModel or None
         Friction for simulations only, in place of a missing `friction`. It is never commanded nor
         subtracted from measured torques: it was identified from commanded torques, which lack the
@@ -184,7 +191,9 @@ class ArmDescription(ArmFields):
     file: str = ''
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    torque_notes: tuple[str, ...] = ()
     carried: float = 0.0
+    urdf: UrdfOrigin | None = None
 
     def __post_init__(self) -> None:
         """Check joints, links, names, home and the base; freeze the arrays."""
@@ -330,7 +339,9 @@ class ArmDescription(ArmFields):
         if not payload.parameters().any():
             return self if hand == self.hand else replace(self, hand=hand)
         carried = payload.expressed_in(self.flange_transform())
-        return replace(self, links=(*self.links[:-1], self.links[-1] + carried), hand=hand)
+        urdf = self.urdf and replace(self.urdf, payload=self.urdf.payload + payload)
+        links = (*self.links[:-1], self.links[-1] + carried)
+        return replace(self, links=links, hand=hand, urdf=urdf)
 
     def require_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` [kg] and `carried` exceed the rated load."""

@@ -52,7 +52,7 @@ def run(given: ArmImport) -> int:
         file = Path(folder) / 'arm.yaml'
         file.write_text(content, encoding='utf-8')
         named = load(file).with_joint_names(arm.joint_names)
-    torque, pose = reading_differences(text, named, chain.mount, tip)
+    torque, pose = reading_differences(text, named, tip)
     passed = torque <= TOLERANCE and pose <= TOLERANCE
     why = '' if passed else '; the axes agree, so masses were probably read wrongly: report it'
     if pose > TOLERANCE:

@@ -49,7 +49,7 @@ class Line(NamedTuple):
 
 
 def axis_lines(chain: SerialChain) -> list[Line]:
-    """Return the joint axes of a chain, in its base frame with all joints at zero."""
+    """Return the joint axes of a chain, in the root frame with all joints at zero."""
     return [
         Line(joint.direction, joint.frame[:3, 3], joint.kind is JointKind.PRISMATIC)
         for joint in chain.joints
@@ -136,10 +136,11 @@ def recover_rows(
     """
     Return the arm of a chain in DH rows.
 
-    The link `tip` is the flange, by default the last joint's link. The origin of frame {0} is the
-    point of axis 1 nearest to the base frame's origin; the x axis of frame {0} is as close to the
-    base frame's x as possible. Of the two directions of a normal the one is taken for which theta
-    lies within 90 degrees of zero, as in Franka's own table.
+    The space frame {S} is the URDF's root link. The link `tip` is the flange, by default the last
+    joint's link. The origin of frame {0} is the point of axis 1 nearest to the origin of joint 1's
+    parent link; the x axis of frame {0} is as close to that link's x as possible. Of the two
+    directions of a normal the one is taken for which theta lies within 90 degrees of zero, as in
+    Franka's own table.
 
     Raises
     ------
@@ -154,7 +155,7 @@ def recover_rows(
             f'{", ".join(chain.tool_frames)}.'
         )
     flange_pose = chain.tool_frames[tip or last]
-    base = _frame_on(axis_lines(chain)[0])
+    base = _frame_on(axis_lines(chain)[0], chain.mount)
     ahead = [*axis_lines(chain), Line(flange_pose[:3, 2], flange_pose[:3, 3])]
     rows, end = follow_axes(base, ahead)
     rest = DHRow.of_pose(inverse_transform(end) @ flange_pose, Convention.STANDARD)
@@ -181,17 +182,18 @@ def recover_rows(
     return replace(arm, links=tuple(links))
 
 
-def _frame_on(line: Line) -> Array:
-    """Return the frame with its z on a line and its x and origin nearest to the base frame's."""
-    z = line.direction
-    # Make the base frame's x, or -z if x is nearly along the line, perpendicular to the line.
+def _frame_on(line: Line, near: Array) -> Array:
+    """Return the frame with its z on a line and its x and origin nearest to those of `near`."""
+    z = near[:3, :3].T @ line.direction
+    point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
+    # Make the x of `near`, or -z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < math.cos(PARALLEL) else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
     pose[:3, :3] = np.column_stack((x, np.cross(z, x), z))
-    pose[:3, 3] = line.point - (line.point @ z) * z
-    return pose
+    pose[:3, 3] = point - (point @ z) * z
+    return near @ pose
 
 
 def _tidy(row: DHRow) -> DHRow:

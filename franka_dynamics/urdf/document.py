@@ -75,6 +75,12 @@ class UrdfDocument:
     joints: dict[str, UrdfJoint]
     notes: tuple[str, ...] = ()
 
+    @property
+    def root(self) -> str:
+        """Name of the root link."""
+        children = {joint.child for joint in self.joints.values()}
+        return next(link for link in self.links if link not in children)
+
 
 def read_urdf(path: Path) -> str:
     """

@@ -36,8 +36,7 @@ def import_urdf(
     """
     Describe the serial arm in a URDF by DH rows.
 
-    The space frame is that of the parent link of joint 1; `urdf.serial_chain.read_chain` has its
-    pose in the URDF's root link.
+    The space frame is that of the URDF's root link.
 
     Parameters
     ----------
@@ -60,8 +59,9 @@ def import_urdf(
     Returns
     -------
     ArmDescription
-        The arm, its joints named as in the URDF. `notes` are sentences on joints that are left out
-        or held, missing or doubtful limits, missing masses, links that are not physical, and
+        The arm, its joints named as in the URDF. `torque_notes` are sentences on what changes
+        torques: a tilted mount, joints that are held, missing masses, links that are not physical.
+        `notes` are these and those on joints that are left out, missing or doubtful limits, and
         deviations from the URDF format.
 
     Raises
@@ -77,19 +77,25 @@ def import_urdf(
     given = is_urdf_text(urdf)
     text = str(urdf).strip() if given else read_urdf(Path(urdf))
     document = parse_urdf(text, source or ('the URDF' if given else str(urdf)))
-    names, notes = _choose_joints(document, joint_names, prefix)
+    names, left_out = _choose_joints(document, joint_names, prefix)
     chain = read_chain(document, names)
     arm = recover_rows(chain, convention, tip or chain.flange)
     home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
     questions = effort_questions(arm)
-    notes += [f'{question} It is taken for none.' for question in questions.values()]
+    torque_notes = (*left_out, *chain.torque_notes, *_doubtful_masses(chain, arm))
+    notes = [f'{question} It is taken for none.' for question in questions.values()]
     joints = tuple(
         replace(one, limits=replace(one.limits, effort=np.inf)) if one.name in questions else one
         for one in arm.joints
     )
-    notes += [*_missing(chain, arm), *chain.notes]
-    return replace(arm, joints=joints, notes=tuple(notes))
+    notes += [
+        f'joint {joint.name} has no limits; none are assumed.'
+        for joint in chain.joints
+        if joint.limits is None
+    ]
+    notes = [*torque_notes, *notes, *chain.notes]
+    return replace(arm, joints=joints, notes=tuple(notes), torque_notes=torque_notes)
 
 
 def _choose_joints(
@@ -144,14 +150,9 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     return chain
 
 
-def _missing(chain: SerialChain, description: ArmDescription) -> list[str]:
-    """Return notes on missing limits and masses, and on links that are not physical."""
-    notes = [
-        f'joint {joint.name} has no limits; none are assumed.'
-        for joint in chain.joints
-        if joint.limits is None
-    ]
-    notes += [f'the link {link} and what is fixed to it have no mass.' for link in chain.massless]
+def _doubtful_masses(chain: SerialChain, description: ArmDescription) -> list[str]:
+    """Return notes on links without mass, and on links that are not physical."""
+    notes = [f'the link {link} and what is fixed to it have no mass.' for link in chain.massless]
     notes += [
         f'{sentence}; simulator and node will refuse it.'
         for sentence in description.inconsistencies()

@@ -20,7 +20,7 @@ from .document import parse_urdf, UrdfDocument, UrdfJoint
 from ..arm.description import JointLimits
 from ..arm.inertia import LinkInertia
 from ..errors import listed, UrdfError
-from ..spatial import inverse_transform, JointKind
+from ..spatial import JointKind
 from ..typing import Array
 
 _KINDS = {
@@ -28,6 +28,7 @@ _KINDS = {
     'continuous': JointKind.REVOLUTE,
     'prismatic': JointKind.PRISMATIC,
 }
+_TILT = 1e-6  # [rad]; a link less tilted than this is level
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class ChainJoint:
     """
     A joint of the arm and the link that it moves.
 
-    `frame` is the joint's frame in the base frame with all joints at zero, shape (4, 4); `axis`
+    `frame` is the joint's frame in the root frame with all joints at zero, shape (4, 4); `axis`
     is a unit vector in the joint's frame. `inertia` is that of all bodies named in `bodies`, in
     the joint's frame and about its origin. `limits` is None where the URDF states none.
     """
@@ -51,7 +52,7 @@ class ChainJoint:
 
     @property
     def direction(self) -> Array:
-        """The joint axis in the base frame with all joints at zero, shape (3,)."""
+        """The joint axis in the root frame with all joints at zero, shape (3,)."""
         return self.frame[:3, :3] @ self.axis
 
 
@@ -60,13 +61,14 @@ class SerialChain:
     """
     A serial arm as a URDF describes it.
 
-    The base frame is that of the link `base`, the parent link of joint 1. `mount` is the base
-    frame's pose in the URDF's root link, shape (4, 4); `base_inertia` the inertia of all bodies
-    that do not move, in the base frame, None if it is zero. `tool_frames` holds the poses, in the
-    base frame with all joints at zero, of the last joint's link and links fixed to it.
-    `held_joints` are other moving joints that the arm carries (a finger). `name` is the robot's,
-    `source` the URDF's in error messages; `notes` are sentences about joints that are held or left
-    out, tolerated deviations from the format, and doubtful limits.
+    The root frame is that of the URDF's root link, as in Pinocchio and MuJoCo. `mount` is the pose
+    of the link `base`, the parent link of joint 1, in the root frame, shape (4, 4); `base_inertia`
+    the inertia of all bodies that do not move, in the root frame, None if it is zero.
+    `tool_frames` holds the poses, in the root frame with all joints at zero, of the last joint's
+    link and links fixed to it. `held_joints` are other moving joints that the arm carries (a
+    finger). `name` is the robot's, `source` the URDF's in error messages. `notes` are sentences
+    about tolerated deviations from the format, doubtful limits and joints that are left out,
+    `torque_notes` about what changes torques: a tilted mount and held joints.
     """
 
     name: str
@@ -78,6 +80,7 @@ class SerialChain:
     tool_frames: dict[str, Array]
     held_joints: tuple[str, ...]
     notes: tuple[str, ...]
+    torque_notes: tuple[str, ...]
 
     @property
     def flange(self) -> str | None:
@@ -118,8 +121,8 @@ def read_chain(
     model = reduced_model(whole, [joint.name for joint in arm])
     base = arm[0].parent
     mount = whole.frames[whole.getFrameId(base, pin.BODY)].placement.homogeneous
-    standing = _inertia(whole.inertias[0]).expressed_in(inverse_transform(mount))
-    joints, pose = [], inverse_transform(mount)
+    standing = _inertia(whole.inertias[0])
+    joints, pose = [], np.eye(4)
     for k, joint in enumerate(arm, start=1):
         pose = pose @ model.jointPlacements[k].homogeneous
         bodies = tuple(name for name in _fixed_to(model, k) if document.links[name])
@@ -140,9 +143,9 @@ def read_chain(
     below = {name for name, support in zip(whole.names, whole.supports) if first in support}
     held = tuple(name for name in document.joints if name in below.difference(joint_names))
     others = [one.name for one in document.joints.values() if one.moves and one.name not in below]
-    notes = []
+    notes, torque_notes = list(document.notes), _mount_note(document, base, mount)
     if held:
-        notes.append(
+        torque_notes.append(
             f'{", ".join(held)}: not part of the arm, held at zero (or at the limit next to it); '
             'the bodies they carry count as part of the arm.'
         )
@@ -157,8 +160,21 @@ def read_chain(
         tuple(joints),
         {name: pose @ at for name, at in tools.items()},
         held,
-        (*document.notes, *notes),
+        tuple(notes),
+        tuple(torque_notes),
     )
+
+
+def _mount_note(document: UrdfDocument, base: str, mount: Array) -> list[str]:
+    """Return a note with gravity in the frame of the link `base` if the mount tilts it."""
+    up = mount[2, :3]
+    if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
+        return []
+    gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
+    return [
+        f'the URDF mounts {base} tilted against its root link {document.root}: in the frame of '
+        f'{base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
+    ]
 
 
 def pinocchio_model(text: str, source: str) -> pin.Model:

@@ -105,7 +105,7 @@ def row_of(pose: Array, convention: Convention) -> DHRow:
 
 
 def _axes_and_frames(arm: ArmDescription | SerialChain) -> tuple[list[Line], Array]:
-    """Return joint axes and link frames at position zero, in {S} or the URDF's base frame."""
+    """Return joint axes and link frames at position zero, in {S}."""
     if isinstance(arm, SerialChain):
         return axis_lines(arm), np.array([joint.frame for joint in arm.joints])
     frames = arm.frames(np.zeros(arm.n))[:-1]

@@ -5,11 +5,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from ..arm import ArmDescription
-from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.sampling import sample_states
 from ..urdf.serial_chain import pinocchio_model, reduced_model
@@ -18,15 +16,15 @@ _STATES = 50  # random states within the limits
 
 
 def reading_differences(
-    xml: str, description: ArmDescription, mount: ArrayLike, tip: str | None = None
+    xml: str, description: ArmDescription, tip: str | None = None
 ) -> tuple[float, float]:
     """
     Return the largest differences of a description from Pinocchio's model of its URDF.
 
     Returned are the largest differences of a joint torque [N m] and of an entry of the flange's
     pose [1 or m] at random states. The description is evaluated by the Newton-Euler recursion in
-    DH frames; `mount`, shape (4, 4), is the pose of the description's space frame in the URDF's
-    root link. `tip` is the URDF's link that is the flange; without `tip` the second number is 0.
+    DH frames, in the frame of the URDF's root link. `tip` is the URDF's link that is the flange;
+    without `tip` the second number is 0.
     Joints of the URDF that the description lacks are held at zero, or at their limit nearest to
     zero.
 
@@ -39,10 +37,9 @@ def reading_differences(
     names = description.joint_names
     model = reduced_model(pinocchio_model(xml, 'the URDF'), names)
     data, order = model.createData(), [model.joints[model.getJointId(one)].idx_v for one in names]
-    pose = np.asarray(mount, dtype=float)
     # URDF has no rotor inertias, so Pinocchio's torques lack the rotors' part.
     rotors = np.array([joint.rotor_inertia for joint in description.joints])
-    recursion = NewtonEulerModel(description, pose[:3, :3].T @ np.asarray(GRAVITY))
+    recursion = NewtonEulerModel(description)
     torque, flange = 0.0, 0.0
     for q, dq, ddq in zip(*sample_states(description, _STATES)):
         step, velocity, acceleration = np.zeros((3, model.nv))
@@ -56,5 +53,5 @@ def reading_differences(
         if tip is not None:
             pin.framesForwardKinematics(model, data, at)
             there = data.oMf[model.getFrameId(tip, pin.BODY)].homogeneous
-            flange = float(np.max([flange, np.abs(pose @ recursion.frames(q)[-1] - there).max()]))
+            flange = float(np.max([flange, np.abs(recursion.frames(q)[-1] - there).max()]))
     return torque, flange

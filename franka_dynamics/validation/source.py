@@ -103,6 +103,9 @@ def read_pair(
     chain = read_chain(document, names)
     if first is None:
         reference = _with_nearest_inertials(reference, chain, inertial_set, hand)
+    # A shipped arm or an arm file says nothing of the mount, so it is compared on the URDF's.
+    if reference.urdf is None:
+        reference = replace(reference, base=chain.mount @ reference.base)
     return reference.with_joint_names(names), chain
 
 

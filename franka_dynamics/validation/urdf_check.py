@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from .alignment import STATED_LIMITS
@@ -84,7 +83,6 @@ class UrdfVerdict:
         )
 
 
-_TILT = 1e-6  # [rad]; a base less tilted than this is upright
 # [N m] Largest allowed difference of the torques by this package's description and by Pinocchio's
 # model of one URDF. Actual differences are up to 1e-13, or up to 1e-3 if the URDF's angles are
 # rounded.
@@ -151,6 +149,7 @@ def model_from_urdf(
     """
     chain = read_chain(xml, joint_names or reference.joint_names, source)
     _require_complete(chain)
+    reference = replace(reference, base=chain.mount @ reference.base)
     links = nearest_alignment(reference, chain, TEXT)[1].links
     nearest = nearest_set(links, known_sets(reference, expected_hand), reference.name)
     massless_hand = _hand_without_mass(chain) if expected_hand is None else ()
@@ -173,7 +172,7 @@ def model_from_urdf(
         nearest,
         same,
         findings,
-        (*notes, *_mount_note(chain), *chain.notes, *limit_notes),
+        (*notes, *chain.torque_notes, *chain.notes, *limit_notes),
     )
     if findings:
         _refuse(verdict)
@@ -183,13 +182,14 @@ def model_from_urdf(
         joints=joints,
         links=found.second.links,
         base_link=standing and standing.expressed_in(inverse_transform(reference.base)),
+        torque_notes=chain.torque_notes,
         rounding=0.0,
         inertial_set=verdict.inertial_set,
         hand=verdict.hand,
         source=source,
         file=source,
     )
-    off, _ = reading_differences(xml, description, chain.mount)
+    off, _ = reading_differences(xml, description)
     if not off <= _READING_TOLERANCE:
         words = "joint torque by Pinocchio's model of the URDF", 'equal', f'{off:.3g} N m off', ''
         remark = 'a reading error of this package; please report it with the URDF'
@@ -284,18 +284,6 @@ def _hand_without_mass(chain: SerialChain) -> tuple[str, ...]:
     if any(of_hand(body) for body in chain.joints[-1].bodies):
         return ()
     return tuple(name for name in (*chain.tool_frames, *chain.held_joints) if of_hand(name))
-
-
-def _mount_note(chain: SerialChain) -> tuple[str, ...]:
-    """Return a note with gravity in the arm's base frame if the URDF mounts the arm tilted."""
-    up = chain.mount[2, :3]
-    if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
-        return ()
-    gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
-    return (
-        f'the URDF mounts {chain.base} tilted: in its frame gravity is ({gravity}) m/s^2, if '
-        "the URDF's root link is level. Set gravity_vector to it.",
-    )
 
 
 def _joints(chain: SerialChain, reference: ArmDescription) -> tuple[tuple[Joint, ...], list[str]]:

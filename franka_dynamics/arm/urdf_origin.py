@@ -1,0 +1,29 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The URDF that an arm was read from, kept so that a check can read it once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .inertia import LinkInertia
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfOrigin:
+    """
+    Which part of which URDF an arm is.
+
+    `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
+    there, from base to tip; `tip` is the link that is the flange. `held` are the positions of the
+    other moving joints that the arm carries or stands on [rad or m]. `payload` is the inertia of
+    what was put on the flange since then, about its origin and in its frame.
+    """
+
+    source: str
+    text: str
+    joint_names: tuple[str, ...]
+    tip: str
+    held: Mapping[str, float] = field(default_factory=dict)
+    payload: LinkInertia = field(default_factory=LinkInertia.zero)
