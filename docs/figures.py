@@ -147,7 +147,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE,)),
         ],
         'docs/reference/topics.md': [
-            ('at most {} points', (request.MAX_POINTS,)),
+            ('At most {} points', (request.MAX_POINTS,)),
             ('a set-point within {} rad of the arm', (reference.MAX_START_DISTANCE,)),
             ('after {} s without one', (reference.STREAM_TIMEOUT_S,)),
             ('for {} s or until the next', (reference.SETPOINT_HOLD_TIMES_S[0],)),

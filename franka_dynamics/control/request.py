@@ -23,6 +23,9 @@ MAX_LEAD_S = 600.0
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are late: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINTS = 2000
+# Joints that are not the arm's, such as fingers, may be in a request if they move by no more than
+# this within it [rad or m, rad/s or m/s].
+MAX_MOTION_OF_OTHERS = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,22 +52,43 @@ class TrajectoryRequest:
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
         A single point at time zero is a set-point, without `times`, unless `streams` is false.
-        Raises ReferenceRefusedError unless the request names the arm's joints, once each.
+        Raises ReferenceRefusedError as `require_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
-        expected, given = arm.joint_names, self.joint_names
-        if sorted(given) != sorted(expected):
-            raise ReferenceRefusedError(
-                f'The reference must name exactly the joints {", ".join(expected)}, once each, in '
-                f'any order; it names {listed(given) or "none"}.'
-            )
-        order, rows = [given.index(name) for name in expected], {}
+        self.require_joints(arm)
+        order, rows = [self.joint_names.index(name) for name in arm.joint_names], {}
         single = streams and self.times.tolist() == [0.0]
         fields = self.positions, self.velocities, self.accelerations
         for name, values in zip(('q', 'dq', 'ddq'), fields):
             rows[name] = None if values is None else values[:, order][0 if single else slice(None)]
         return {**rows, 'times': None if single else self.times, 'start': self.start}
+
+    def others(self, arm: ArmDescription) -> tuple[str, ...]:
+        """Return the joints that are not the arm's, such as a gripper's fingers."""
+        return tuple(name for name in self.joint_names if name not in arm.joint_names)
+
+    def require_joints(self, arm: ArmDescription) -> None:
+        """
+        Raise ReferenceRefusedError unless the request names each of the arm's joints once.
+
+        Other joints may be named, too, but must hold still, because nobody would move them.
+        """
+        given = self.joint_names
+        if not {*arm.joint_names} <= {*given} or len({*given}) < len(given):
+            raise ReferenceRefusedError(
+                f'The reference must name each of the joints {", ".join(arm.joint_names)} once, '
+                f'in any order; it names {listed(given) or "none"}.'
+            )
+        still = np.ptp(self.positions, axis=0) <= MAX_MOTION_OF_OTHERS
+        if self.velocities is not None:
+            still &= (np.abs(self.velocities) <= MAX_MOTION_OF_OTHERS).all(axis=0)
+        moving = [name for name in self.others(arm) if not still[given.index(name)]]
+        if moving:
+            raise ReferenceRefusedError(
+                f'The reference moves {listed(moving)}, which the arm does not have; send that '
+                'motion to the controller of these joints, and leave it out here.'
+            )
 
 
 # q, times, dq, ddq and start, as `Reference.follow` takes them.

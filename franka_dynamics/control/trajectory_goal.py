@@ -14,6 +14,7 @@ from .reference import Reference
 from .request import MAX_LATENESS_S, TrajectoryRequest
 from .trajectory import Trajectory
 from ..arm import ArmDescription
+from ..errors import ReferenceRefusedError
 from ..typing import Array
 
 INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
@@ -45,7 +46,9 @@ def fill(
 
 def code_of_refusal(request: TrajectoryRequest, description: ArmDescription, stamp: float) -> int:
     """Return the error code for a request refused at the joint state stamped `stamp` [s]."""
-    if sorted(request.joint_names) != sorted(description.joint_names):
+    try:
+        request.require_joints(description)
+    except ReferenceRefusedError:
         return INVALID_JOINTS
     late = request.start is not None and request.start < stamp - MAX_LATENESS_S
     return OLD_HEADER_TIMESTAMP if late else INVALID_GOAL

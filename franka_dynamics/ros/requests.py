@@ -50,6 +50,7 @@ class Requests:
     ) -> None:
         self._node, self._diagnostics = node, diagnostics
         self._controller, self._active = controller, active
+        self._others: tuple[str, ...] = ()  # joints of references that are not the arm's
         self._filled = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
@@ -71,7 +72,9 @@ class Requests:
             # A joint trajectory needs no frame, so the sender may use frame_id to mark a
             # trajectory and recognise the reports about it.
             mark = message.header.frame_id[:_MOST_MARK]
-            arguments = reference_of(message).arguments(controller.description)
+            request = reference_of(message)
+            arguments = request.arguments(controller.description)
+            self._note_others(request.others(controller.description))
             planned = _planned(controller, arguments, mark)
         except ReferenceRefusedError as error:
             reason = str(error)
@@ -86,6 +89,15 @@ class Requests:
             self._filled.publish(
                 motion_message(list(controller.names), filled, efforts, filled.begin)
             )
+
+    def _note_others(self, others: tuple[str, ...]) -> None:
+        """Log which joints of a reference are not the arm's and are ignored, once for each set."""
+        if others not in ((), self._others):
+            self._node.get_logger().info(
+                f'references also name {", ".join(others)}, which are not the arm\'s and hold '
+                'still: they are ignored'
+            )
+            self._others = others
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Acknowledge a latched fault; answer success if none remains, and a sentence."""

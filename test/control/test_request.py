@@ -49,6 +49,36 @@ def test_joints_in_another_order_are_taken_by_their_names():
         np.testing.assert_array_equal(asked[name], rows)
 
 
+FINGER = 'fer_finger_joint1'
+
+
+def with_finger(positions, velocities=0.0):
+    """Return the gentle motion with a finger at the positions (3,), named before the arm."""
+    motion, rows = request(), np.ones(3)
+    return replace(
+        motion,
+        joint_names=(FINGER, *motion.joint_names),
+        positions=np.column_stack((positions * rows, motion.positions)),
+        velocities=np.column_stack((velocities * rows, motion.velocities)),
+        accelerations=np.column_stack((0.0 * rows, motion.accelerations)),
+    )
+
+
+def test_a_finger_that_holds_still_changes_nothing():
+    given = with_finger(0.04)
+    found, expected = given.arguments(FER), request().arguments(FER)
+    assert given.others(FER) == (FINGER,) and request().others(FER) == ()
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.parametrize('moving', [([0.0, 0.02, 0.04], 0.0), (0.04, [0.0, 0.1, 0.0])])
+def test_a_finger_that_should_move_is_refused_by_its_name(moving):
+    with pytest.raises(ReferenceRefusedError, match=FINGER):
+        with_finger(*map(np.array, moving)).arguments(FER)
+
+
 def moved(row, joint, by):
     positions = request().positions.copy()
     positions[row, joint] += by

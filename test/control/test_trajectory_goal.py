@@ -45,7 +45,7 @@ def test_torques_are_inverse_dynamics_and_the_start_is_kept():
 @pytest.mark.parametrize(
     ('changes', 'code', 'words'),
     [
-        ({'joint_names': ('a', *ARM.joint_names[1:])}, INVALID_JOINTS, 'exactly the'),
+        ({'joint_names': ('a', *ARM.joint_names[1:])}, INVALID_JOINTS, 'each of the'),
         ({'positions': Q * np.nan}, INVALID_GOAL, 'nan'),
         ({'times': TIMES / 10.0}, INVALID_GOAL, 'limits'),
         ({'start': 1.0}, OLD_HEADER_TIMESTAMP, 'ago'),

@@ -78,11 +78,13 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         assert len(both) == len(stamps) if name in torques else both
         actual, rows = [found[stamps[k]] for k in both], expected[both].reshape(len(both), -1)
         np.testing.assert_allclose(actual, rows, rtol=0, atol=ATOL_NM)
-    # Torques are added to a trajectory also for a controller with its own feedback.
+    # Torques are added to a trajectory also for a controller with its own feedback, and a finger
+    # in it that holds still changes nothing.
     references = world.probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     world.probe.until(references.get_subscription_count, 'a listener')
     rest = recording.q[-1]
-    request = trajectory_message(list(FER.joint_names), np.array([1.0]), rest[None])
+    names = [*FER.joint_names, 'fer_finger_joint1']
+    request = trajectory_message(names, np.array([1.0]), np.array([[*rest, 0.04]]))
 
     references.publish(request)
 

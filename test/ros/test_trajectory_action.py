@@ -107,7 +107,7 @@ def test_refusals_rejection_abort_and_cancel_are_passed_on(make_world):
     for bad, expected, words in (
         (goal(positions=beyond), Result.INVALID_GOAL, 'its limits there are'),
         (goal(positions=beyond * np.nan), Result.INVALID_GOAL, 'nan'),
-        (goal(names=['a', *NAMES[1:]]), Result.INVALID_JOINTS, 'must name exactly the joints'),
+        (goal(names=['a', *NAMES[1:]]), Result.INVALID_JOINTS, 'must name each of the joints'),
     ):
         status, code, said = world.end_of(bad)
         assert (status, code, words in said) == (ABORTED, expected, True)
