@@ -141,6 +141,25 @@ def test_the_loop_of_the_page_on_policies_runs_with_another_arm_and_step(tmp_pat
     assert np.abs(names['data'].qpos - names['policy'](names['data'].time)).max() < 0.2
 
 
+def test_the_loop_of_the_page_runs_at_50_hz_with_the_substeps_that_it_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (substeps,) = re.findall(r'`(for _ in range.*?)`', PAGES[DOCS / 'howto/policies.md'])
+    loop, advance, step = (
+        'period=model.opt.timestep,',
+        '        data.ctrl[:] = feedforward.step(data.qpos, data.qvel, data.time)\n'
+        '        mujoco.mj_step(model, data)\n',
+        'step % 33',
+    )
+    code = CODE['docs/howto/policies.md'][0]
+    assert all(code.count(one) == 1 for one in (loop, advance, step))
+    code = code.replace(loop, 'period=0.01,').replace(advance, f'        {substeps}\n')
+    code = code.replace(step, 'step % 2').replace('range(1000)', 'range(100)')
+    names = {}
+    exec(compile(code, 'policies', 'exec'), names)
+    assert names['feedforward'].state == 'running' and names['data'].time == pytest.approx(2.0)
+    assert np.abs(names['data'].qpos - names['policy'](names['data'].time)).max() < 0.2
+
+
 def test_the_pages_arm_file_loads_and_its_example_of_an_error_is_the_error(tmp_path):
     path = tmp_path / 'my_arm.yaml'
     path.write_text(ARM_FILE)

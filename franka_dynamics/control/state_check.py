@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+import math
 from time import monotonic
 
 import numpy as np
@@ -90,9 +91,15 @@ class StateCheck:
 
     def __init__(self, arm: ArmDescription, limits: Limits, period: float) -> None:
         if not MIN_PERIOD_S <= period <= MAX_PERIOD_S:
+            steps = math.ceil(period / MAX_PERIOD_S) if MAX_PERIOD_S < period < 10.0 else 1
+            slower = (
+                f' Call step in substeps of at most {1e3 * MAX_PERIOD_S:g} ms, here with period '
+                f'{period / steps:g}: for _ in range({steps}): tau = controller.step(q, dq, '
+                f'time), and move the arm by {period / steps:g} s.'
+            )
             raise SettingsError(
                 f'period is {period:g} s; it must be within {MIN_PERIOD_S:g} and '
-                f'{MAX_PERIOD_S:g} s.'
+                f'{MAX_PERIOD_S:g} s.{slower if steps > 1 else ""}'
             )
         self._limits, self._period, self._names = limits, period, arm.joint_names
         self._velocity = arm.limit('velocity')
@@ -259,7 +266,8 @@ class StateCheck:
             return (
                 f'joint states come at {1.0 / self.period:.0f} Hz, and at least '
                 f'{limits.min_input_rate:.0f} Hz are needed; pass on every state of the robot, '
-                'with its time in seconds'
+                'with its time in seconds; a loop of yours calls step in substeps of at most '
+                f'{1e3 * MAX_PERIOD_S:g} ms'
             )
         if self.elapsed > max(limits.state_timeout, 2.5 * self.period):  # one may be lost
             return f'{1e3 * self.elapsed:.0f} ms of joint states are missing'

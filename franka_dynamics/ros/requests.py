@@ -94,7 +94,7 @@ class Requests:
         """Log which joints of a reference are not the arm's and are ignored, once for each set."""
         if others not in ((), self._others):
             self._node.get_logger().info(
-                f'references also name {", ".join(others)}, which are not the arm\'s and hold '
+                f"references also name {', '.join(others)}, which are not the arm's and hold "
                 'still: they are ignored'
             )
             self._others = others

@@ -141,7 +141,7 @@ PAGE = {'kp': (40.0,) * 4 + (10.0, 10.0, 5.0), 'kd': (2.0,) * 4 + (0.3, 0.2, 0.0
         (0.01, True, PAGE, ''),
         (0.005, True, {'kp': PAGE['kp']}, 'use a kd of at least 0.21'),
         (0.002, False, {'kp': PAGE['kp'], 'kd': (0.05,) * 7}, 'use a kd of at least 0.084'),
-        (0.05, False, {}, 'period'),
+        (0.05, False, {}, 'period.*range.5.*by 0.01 s'),
     ],
 )
 def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
