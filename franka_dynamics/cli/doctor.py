@@ -131,7 +131,7 @@ def run(given: Doctor) -> int:
         say(f'{check.subject}: {check.text}')
     if given.json:
         write_json(given.json, [one._asdict() for one in found])
-    return 1 if any(check.level is BAD for check in found) else 0
+    return 1 if any(check.level == BAD for check in found) else 0
 
 
 def _checks(given: Doctor) -> Iterator[Check]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import sub
 import statistics
@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 
 from .messages import is_measured, publisher_names, seconds
 from .observer import Observer, Status
+from ..control.feedforward import State
 
 GOOD, NOTE, BAD = 'good', 'note', 'to do'
 SIMULATED = 'simulated arm'
@@ -22,6 +23,8 @@ Line = tuple[str, str, str]  # subject, level, sentence
 
 _JOINT_STATE = 'sensor_msgs/msg/JointState'
 _LEAST_RATE_HZ = 200.0  # default min_input_rate: below it the feedforward node commands nothing
+# Simulated time that runs slower stands still for all that a user wants; `sim` goes down to 0.05.
+_LEAST_SPEED = 0.02
 _OLD_S = 0.1
 _PATIENCE_S = 10.0
 # A deep queue, so that a slow reader still counts every joint state.
@@ -59,6 +62,11 @@ class _Heard:
     def stamped_rate(self) -> float:
         """Rate of joint states by their stamps [Hz]; with a simulated arm, by simulated time."""
         return _rate(self.stamps)
+
+    @property
+    def speed(self) -> float:
+        """Simulated time per real time; 0 if the stamps stand still."""
+        return self.rate / self.stamped_rate if self.stamped_rate else 0.0
 
 
 def _rate(times: list[float]) -> float:
@@ -101,13 +109,15 @@ def system_checks(topic: str, command: str, listen: float) -> Iterator[Line]:
         if simulator:
             names = ', '.join(simulator)
             yield SIMULATED, GOOD, f'{names}: what only a real arm requires is printed as a note'
-        yield from _joint_states(node, topic, heard, simulator)
+        yield from _joint_states(node, topic, heard, simulator, publisher_names(node, '/clock'))
         yield from _clock(node, heard, simulator)
         yield from _commands(node, command)
         yield from _nodes(statuses)
 
 
-def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
+def _joint_states(
+    node: Any, topic: str, heard: _Heard, simulator: list[str], clock: Sequence[str] = ()
+) -> Iterator[Line]:
     subject, publishers = 'joint states', publisher_names(node, topic)
     if not heard.stamps:
         others = _other_topics(node, topic)
@@ -119,8 +129,9 @@ def _joint_states(node: Any, topic: str, heard: _Heard, simulator: list[str]) ->
         return
     who = ', '.join(publishers) or 'a node that left'
     said = f'{heard.rate:.0f} Hz on {topic} from {who}'
-    said += f', {heard.stamped_rate:.0f} Hz of simulated time' if simulator else ''
-    if (heard.stamped_rate if simulator else heard.rate) < _LEAST_RATE_HZ:
+    simulated = bool(simulator or clock)
+    said += f', {heard.stamped_rate:.0f} Hz of simulated time' if simulated else ''
+    if (heard.stamped_rate if simulated else heard.rate) < _LEAST_RATE_HZ:
         fix = f'a command needs {_LEAST_RATE_HZ:g} Hz: with franka_ros2 take franka/joint_states'
         yield subject, BAD, f'{said}; {fix}'
     else:
@@ -153,14 +164,21 @@ def _other_topics(node: Any, topic: str) -> list[str]:
 
 
 def _clock(node: Any, heard: _Heard, simulator: list[str]) -> Iterator[Line]:
-    simulated, age = publisher_names(node, '/clock'), heard.age
-    if simulated:
-        said = f'/clock comes from {", ".join(simulated)}: nodes need use_sim_time true'
+    clock, age = publisher_names(node, '/clock'), heard.age
+    if heard.stamps and (clock or simulator) and heard.speed < _LEAST_SPEED:
+        said = f'simulated time of {", ".join(clock or simulator)} runs at {heard.speed:.2f} of '
+        fix = 'resume the simulation, or leave it more processor time'
+        yield 'clock', BAD, f'{said}real time: {fix}'
+    elif clock:
+        said = f'/clock comes from {", ".join(clock)}: nodes need use_sim_time true'
         yield 'clock', NOTE, said
     elif heard.stamps and simulator:
-        speed = heard.rate / heard.stamped_rate if heard.stamped_rate else 0.0
-        said = f'stamps are simulated time of {", ".join(simulator)}, which runs at {speed:.2f} '
-        yield 'clock', GOOD, f'{said}of real time: {age:.2f} s behind the clock by now'
+        said = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
+        yield (
+            'clock',
+            GOOD,
+            f'{said}{heard.speed:.2f} of real time: {age:.2f} s behind the clock by now',
+        )
     elif heard.off_the_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
         said = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
@@ -188,7 +206,9 @@ def _nodes(statuses: dict[str, Status]) -> Iterator[Line]:
     if not commanding:
         yield 'node', NOTE, 'no feedforward node is heard'
     for one in commanding:
-        yield 'node', levels.get(one.level, BAD), f'{one.node}: {one.message}'
+        # A node that sends no torque is a warning in its diagnostics, which it may wait by.
+        sends = one.values.get('mode') == State.RUNNING.value
+        yield 'node', levels.get(one.level, BAD) if sends else BAD, f'{one.node}: {one.message}'
     for name, one in sorted(statuses.items()):
         if one.level not in levels:
             yield 'diagnostics', BAD, f'{name}: {one.message}'

@@ -62,8 +62,16 @@ DRIVER = Graph(joint_states=['driver'])
 TWINS = Graph(joint_states=['simulator', 'simulator'])
 SLOW = heard(count=50, start=3.0)
 SLOW.arrivals = [k / 49.0 for k in range(50)]  # stamped 1 ms apart
-CARRIED = {'ff: Command': Status('ff', 'Command', 'OK', 'published', {})}
-DOUBLED = {'ff: Command': Status('ff', 'Command', 'ERROR', 'twice', {})}
+PAUSED = heard(count=3, start=3.0)
+PAUSED.arrivals = [0.0, 1.0, 2.0]  # once a second, stamped 1 ms apart
+
+
+def commanding(level, said, mode='running'):
+    return {'ff: Command': Status('ff', 'Command', level, said, {'mode': mode})}
+
+
+CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
+WAITING = commanding('WARN', 'silent: no joint state has come', 'silent')
 
 
 def states(graph, what, simulator=()):
@@ -91,6 +99,7 @@ def commands(listeners, *names):
         (states(Graph(joint_states='ab'), heard()), 'joint states', BAD, 'all but the driver'),
         (states(TWINS, heard(), ['simulator']), 'joint states', BAD, 'all but one simulated arm'),
         (states(DRIVER, SLOW), 'joint states', BAD, '49 Hz'),
+        (states(DRIVER, PAUSED), 'joint states', BAD, '1 Hz on /joint_states'),
         (states(DRIVER, SLOW, ['simulator']), 'joint states', GOOD, '1000 Hz of simulated time'),
         (states(DRIVER, heard()), 'measured torque', GOOD, 'effort is there'),
         (states(DRIVER, heard(effort=False)), 'measured torque', NOTE, 'missing, zero or NaN'),
@@ -100,12 +109,15 @@ def commands(listeners, *names):
         (clock(heard(start=5.0)), 'clock', BAD, 'set max_state_age to 0'),
         (clock(heard(start=time.time() - 9.0), ['s']), 'clock', GOOD, '1.00 of real time: 9.'),
         (clock(heard(start=5.0), clock=['gazebo']), 'clock', NOTE, '/clock comes from /gazebo'),
+        (clock(PAUSED, ['s']), 'clock', BAD, 'time of s runs at 0.00 of real time'),
+        (clock(PAUSED, clock=['gazebo']), 'clock', BAD, 'time of /gazebo runs at 0.00'),
         (commands(0), 'commands', NOTE, 'nobody publishes'),
         (commands(1, 'feedforward'), 'commands', GOOD, '/feedforward publishes on'),
         (commands(0, 'feedforward'), 'commands', NOTE, '0 listen'),
         (commands(1, 'a', 'b'), 'commands', BAD, '/a, /b all publish'),
         (system._nodes(CARRIED), 'node', GOOD, 'ff: published'),
         (system._nodes(DOUBLED), 'node', BAD, 'ff: twice'),
+        (system._nodes(WAITING), 'node', BAD, 'ff: silent: no joint state has come'),
         (system._nodes(DOUBLED), 'diagnostics', BAD, 'ff: Command: twice'),
         (system._nodes({}), 'node', NOTE, 'no feedforward node'),
     ],
@@ -135,6 +147,16 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
     message.header.stamp.sec = 100
     what.take(message, 100.005)  # whenever a reader looks
     assert [said for _, _, said in clock(what)] == ['stamps are 5.0 ms old in the median']
+
+
+@pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (BAD, 1)])
+def test_something_to_do_in_the_running_system_is_exit_status_1(
+    level, status, monkeypatch, capsys
+):
+    monkeypatch.setattr(system, 'system_checks', lambda *_: [('node', level, 'so')])
+    monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
+    assert main(['doctor']) == status
+    assert f'{level:5}' in capsys.readouterr().out
 
 
 def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
