@@ -40,7 +40,8 @@ from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_S
 from ..control.feedforward import ACTIVE, Feedforward, State, Stop
-from ..errors import FrankaDynamicsError, JointStateError, NotStartedError
+from ..control.settings import DEFAULT_TARGET
+from ..errors import FrankaDynamicsError, JointStateError, NotStartedError, SettingsError
 from ..parameter_schema import specs
 from ..typing import Array
 
@@ -143,7 +144,13 @@ class FeedforwardNode(LifecycleNode):
         frame = int(frame) if frame.isdigit() else frame
         self._terms.use(controller, frame, parameters['tool_center'])
         self._diagnostics.use(controller, self._terms, residual)
-        self._reader = JointStateReader(controller.names)
+        derive = parameters['derive_velocity']
+        if derive and parameters['target'] == DEFAULT_TARGET:
+            raise SettingsError(
+                'derive_velocity is for simulators: with target fci take the joint states that '
+                'have velocities, with franka_ros2 those of franka/joint_states.'
+            )
+        self._reader = JointStateReader(controller.names, derive_velocity=derive)
         self._configured_with = values(self, specs(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self._controller = controller

@@ -245,10 +245,16 @@ def received(kind: type, data: bytes, what: str, refused: type[FrankaDynamicsErr
 
 
 class JointStateReader:
-    """Reads the arm's joints by name from serialized joint states with joints in any order."""
+    """
+    Reads the arm's joints by name from serialized joint states with joints in any order.
 
-    def __init__(self, joint_names: Sequence[str]) -> None:
-        self._expected = tuple(joint_names)
+    With `derive_velocity` a joint state without velocities gets the mean ones since the state
+    before, the first one zero.
+    """
+
+    def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
+        self._expected, self._derive = tuple(joint_names), derive_velocity
+        self._last: tuple[float, Array, Array] | None = None  # stamp, position, derived velocity
         self._names: list[str] | None = None  # joint names of the latest message
         self._order: NDArray[np.int_] = np.zeros(0, dtype=int)
 
@@ -271,10 +277,12 @@ class JointStateReader:
         if names != self._names:
             self._order = np.array(self._find(names))
             self._names = names
-        if not len(names) == len(position) == len(velocity):
+        derived = self._derive and not velocity
+        if not len(names) == len(position) == (len(names) if derived else len(velocity)):
+            without = '' if velocity else ', or parameter derive_velocity set for a simulator'
             raise JointStateError(
                 f'The joint state has {len(names)} names but {len(position)} values of position '
-                f'and {len(velocity)} of velocity; both must be given for every joint.'
+                f'and {len(velocity)} of velocity; both must be given for every joint{without}.'
             )
         effort = message.effort
         if len(effort) not in (0, len(names)):
@@ -284,15 +292,26 @@ class JointStateReader:
             )
         order = self._order
         efforts = np.frombuffer(effort)[order] if len(effort) else None
+        q, time = np.frombuffer(position)[order], seconds(stamp)
         return JointReading(
-            seconds(stamp),
+            time,
             stamp,
-            np.frombuffer(position)[order],
-            np.frombuffer(velocity)[order],
+            q,
+            self._derived(time, q) if derived else np.frombuffer(velocity)[order],
             # Efforts become Python numbers, because numpy warns about some NaN patterns that a
             # message may hold.
             efforts if efforts is not None and is_measured(efforts.tolist()) else None,
         )
+
+    def _derived(self, stamp: float, q: Array) -> Array:
+        """Return the mean velocity since the state before; zero if there was none before it."""
+        before, velocity = self._last, np.zeros(len(q))
+        if before is not None and stamp == before[0]:
+            return before[2]
+        if before is not None and stamp > before[0]:
+            velocity = (q - before[1]) / (stamp - before[0])
+        self._last = stamp, q, velocity
+        return velocity
 
     def _find(self, given: Sequence[str]) -> list[int]:
         missing = [name for name in self._expected if name not in given]

@@ -112,6 +112,14 @@ def test_no_node_starts_if_its_two_models_differ(make_node, monkeypatch, capfd):
     assert 'not configured: The models of fr3' in capfd.readouterr().err
 
 
+def test_velocities_are_never_derived_for_a_real_arm(make_node, capfd):
+    node = make_node(RecordingNode)
+    assert node.set_parameters([Parameter('target', value='fci')])[0].successful
+    assert node.set_parameters([Parameter('derive_velocity', value=True)])[0].successful
+    assert node.trigger_configure() is TransitionCallbackReturn.FAILURE
+    assert 'derive_velocity is for simulators' in capfd.readouterr().err
+
+
 def test_a_refused_change_of_configuration_leaves_a_node_that_can_be_activated(make_node, capfd):
     node = make_node(RecordingNode)
     before = node.get_parameter('frame')

@@ -21,9 +21,11 @@ from franka_dynamics.ros.messages import (
     received,
     reference_of,
     request_of,
+    stamp_from_seconds,
 )
 
 from .conftest import FER
+from ..agreement import refuses
 
 WANTED = ('a_joint1', 'a_joint2', 'a_joint3')
 # `make fuzz` tries more examples, others each time.
@@ -53,6 +55,26 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
         expected = values[:, [list(names).index(name) for name in WANTED]]
         actual = [reading.position, reading.velocity, reading.effort]
         np.testing.assert_array_equal(actual, expected)
+
+
+def test_velocities_that_are_missing_are_derived_if_that_is_asked_for():
+    q = np.array([[0.0, 0.1, 0.2], [0.01, 0.1, 0.1], [0.01, 0.1, 0.1], [0.0, 0.3, 0.2]])
+    stamps = [1.0, 1.01, 1.01, 1.05]  # one is repeated
+
+    def bare(position, stamp):
+        message = JointState(name=list(WANTED), position=list(position))
+        message.header.stamp = stamp_from_seconds(stamp)
+        return bytes(serialize_message(message))
+
+    reader = JointStateReader(WANTED, derive_velocity=True)
+    found = [reader.read(bare(*one)).velocity for one in zip(q, stamps)]
+    expected = [np.zeros(3), [1.0, 0.0, -10.0], [1.0, 0.0, -10.0], [-0.25, 5.0, 2.5]]
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
+    # After a reset of the clock there is no state before it; measured velocities come first.
+    assert not reader.read(bare(q[0], 0.5)).velocity.any()
+    np.testing.assert_array_equal(reader.read(GOOD).velocity, [3.0, 4.0, 5.0])
+    with refuses(JointStateError, 'velocity', 'derive_velocity'):
+        JointStateReader(WANTED).read(bare(q[0], 1.0))
 
 
 @pytest.mark.parametrize(

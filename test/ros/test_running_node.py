@@ -95,6 +95,26 @@ def test_stamps_of_another_clock_never_command_anything(probe, launch):
     assert not commands
 
 
+def test_a_simulator_without_velocities_is_controlled_if_that_is_asked_for(probe, launch):
+    arm = ArmStream(probe, FER.joint_names, FER.home, 'bare/joint_states')
+    commands = probe.collect(Float64MultiArray, 'bare_ff/command')
+    launch(
+        'feedforward_node',
+        robot_type='fer',
+        target='mujoco',
+        derive_velocity=True,
+        max_state_age=0.0,
+        remaps={'__node': 'bare_ff', 'joint_states': 'bare/joint_states'},
+    )
+
+    def commanded():
+        arm.send(2, velocity=[])
+        return len(commands) > 50
+
+    probe.until(commanded, 'commands')
+    np.testing.assert_allclose(commands[-1].data, FER_GRAVITY, rtol=0, atol=1e-9)
+
+
 def settle(world, expected):
     """Publish states until the command is the expected torque."""
     world.arm.until(
