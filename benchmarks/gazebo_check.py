@@ -34,6 +34,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.multisine import multisine
 from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
+from franka_dynamics.ros import SIMULATION
 from franka_dynamics.ros.messages import (
     REFERENCE_QOS,
     request_message,
@@ -50,7 +51,9 @@ NOT_HERE = (
 PROGRAMS = {'gz': 'gz.msgs', 'ign': 'ignition.msgs'}
 START_S, ANSWER_S, ATTEMPTS = 90.0, 30.0, 3
 PLANNED_S = 5.0  # [s] after which a reference that was not answered is sent again
-COMMAND = 'feedforward: Command'
+# The launch file puts the arm and its node into this namespace.
+FEEDFORWARD = f'{SIMULATION}/feedforward'
+COMMAND = f'{FEEDFORWARD}: Command'
 
 HOLD_RAD, TRACK_MRAD, RECOVERED_RAD = 1e-3, 10.0, 0.05
 # Real duration of a pause [s]; simulated time that the arm has to recover after a reset [s].
@@ -151,7 +154,7 @@ class Session:
         self._arm, self._seconds = load(options.robot_type), options.seconds
         self._factors = options.factors
         self._home = self._arm.home_pose
-        self._node = rclpy.create_node('gazebo_check')
+        self._node = rclpy.create_node('gazebo_check', namespace=SIMULATION)
         # EventsExecutor needs a fifth of the SingleThreadedExecutor's time per message.
         self._executor = EventsExecutor()
         self._executor.add_node(self._node)
@@ -248,7 +251,7 @@ class Session:
 
     def add_motion_terms(self, add: bool) -> None:
         """Switch the feedforward node's inertia and Coriolis terms on or off."""
-        with NodeClient('feedforward', ANSWER_S) as client:
+        with NodeClient(f'/{FEEDFORWARD}', ANSWER_S) as client:
             client.set_all({'terms.inertia': add, 'terms.coriolis': add})
 
     # The checks -------------------------------------------------------------------------------
