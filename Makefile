@@ -36,7 +36,7 @@ INSTALL = $(CLEAN) $(if $(PIP_ONLY),$(1)/bin/python -m pip install --disable-pip
 BRIEF := $(if $(PIP_ONLY),,2>&1 | sed -u '/^ [-+~] /d')
 .SHELLFLAGS := -o pipefail -c
 
-.PHONY: help broken-logs demo docs fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros told-right told-wrong streams lint setup clean
+.PHONY: help broken-logs demo docs fuzz generated gazebo-check receivers soak test test-kernels test-libraries test-long test-numpy1 test-ros guard-false-alarms guard-misconfiguration streams lint setup clean
 .DEFAULT_GOAL := help
 
 help:
@@ -52,8 +52,9 @@ help:
 	@echo 'make fuzz         random bytes to the nodes, a hundred times as many as in make test'
 	@echo "make soak         ten minutes at 1 kHz: does the node's memory grow?"
 	@echo 'make streams      how well drawn streams, chunks and trajectories are followed, within the limits'
-	@echo 'make told-right   how many situations with nothing wrong stop the simulated arm'
-	@echo 'make told-wrong   how fast simulated arms get whose controller has wrong settings or sensors'
+	@echo 'make guard-false-alarms    how many situations with nothing wrong stop the simulated arm'
+	@echo 'make guard-misconfiguration  how fast simulated arms get whose controller has wrong settings or'
+	@echo '                  sensors; both draw some rows, GUARD_ARGS are their options'
 	@echo 'make broken-logs  what identify says of two real logs with faults put in; FRANKA_DYNAMICS_RECORDINGS'
 	@echo '                  names their folder'
 	@echo 'make receivers    what the simulated arm does if its sender is killed, stopped or not the only one'
@@ -188,11 +189,11 @@ broken-logs: setup
 streams: setup
 	@$(BIN)/python benchmarks/streams.py
 
-told-right: setup
-	@$(BIN)/python benchmarks/told_right.py $(TOLD_RIGHT_ARGS)
+guard-false-alarms: setup
+	@$(BIN)/python benchmarks/guard_false_alarms.py $(or $(GUARD_ARGS),--sample 200)
 
-told-wrong: setup
-	@$(BIN)/python benchmarks/told_wrong.py $(TOLD_WRONG_ARGS)
+guard-misconfiguration: setup
+	@$(BIN)/python benchmarks/guard_misconfiguration.py $(or $(GUARD_ARGS),--sample 400)
 
 receivers: setup
 	@$(BIN)/python benchmarks/receivers.py

@@ -22,7 +22,7 @@ from ..typing import Array
 TIME_CONSTANT_S, AGES = 0.03, 3.0
 # Largest braking acceleration [rad/s^2]. With 10 the light wrist hardly brakes a load that nobody
 # declared; with none a falling arm's joints 2 and 4 ask for more torque than its rate allows
-# (chosen on draw 6 of benchmarks/told_wrong.py, judged on draw 9).
+# (chosen on draw 6 of benchmarks/guard_misconfiguration.py, judged on draw 9).
 MAX_BRAKING_ACCELERATION = 30.0
 # A joint slower than REST_SPEED [rad/s] is at rest, up to encoder noise. The arm is at rest after
 # REST_STATES states in a row with every joint below twice REST_SPEED; the factor of two allows for
@@ -33,7 +33,7 @@ FOLLOW_RATE = 25.0
 # Compensation makes firm gains swing where states are late. So the gains bear an unexplained
 # torque that turns a joint by up to YIELD [rad], times the share of braking that their kd does
 # alone; only what is beyond is compensated. YIELD was chosen on FER and FR3 as they are and on
-# draws 10 to 12 of benchmarks/told_wrong.py, and judged on draw 13.
+# draws 10 to 12 of benchmarks/guard_misconfiguration.py, and judged on draw 13.
 YIELD = 0.05
 # Along the motion it is compensated less the faster the joint moves, and not at all from SLOW on
 # [rad/s]: it would keep the joint moving against friction.
@@ -41,7 +41,7 @@ SLOW = 0.1
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first by FASTER of its velocity limit for GAINING_S [s]; checked from LATE_S
 # [s] on, since until then the torque before braking may still act. FASTER was chosen on draw 0 of
-# benchmarks/told_wrong.py, and judged on draws 6 and 9.
+# benchmarks/guard_misconfiguration.py, and judged on draws 6 and 9.
 FASTER, GAINING_S, LATE_S = 0.4, 0.005, 0.02
 MAX_BRAKING_S = (
     1.0  # an arm that moves longer than this is driven by something else, unless held [s]

@@ -27,8 +27,8 @@ FRICTION_DAMPING, MAX_PHASE = 0.2, 0.5 * np.pi
 PERIOD_MARGIN = 1.05
 # Running gains bear somewhat older states, because friction damps, too. States are too old for
 # them if they would swing even with states TOO_OLD times younger and more frequent. Chosen on FER
-# and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/told_wrong.py, judged on draws 14
-# and 15.
+# and FR3 with states 5 to 40 ms old and on draw 10 of benchmarks/guard_misconfiguration.py,
+# judged on draws 14 and 15.
 TOO_OLD = 2.0
 RAMP_S = 0.2  # in which the torque goes to that of another law [s]
 # Shortest time from the end of a motion to an added point at rest [s]; tolerance for an

@@ -33,7 +33,8 @@ from ..typing import Array
 # MAX_WRIST_RESIDUAL for limits below MAX_WRIST_EFFORT_NM. Two real FER at up to 85 % of their
 # velocity limits reached 8.5 %, an FR3 8.5 % (12.9 % with an undeclared hand). libfranka's
 # examples let the robot itself stop at 23 % and, at the wrist, 100 %. MAX_RESIDUAL was chosen on
-# draw 22 of benchmarks/told_right.py, and judged on draw 23 and on draw 9 of told_wrong.py.
+# draw 22 of benchmarks/guard_false_alarms.py, and judged on draw 23 and on draw 9 of
+# guard_misconfiguration.py.
 MAX_RESIDUAL_AT_START, MAX_RESIDUAL, MAX_WRIST_RESIDUAL, MAX_WRIST_EFFORT_NM = (
     0.10,
     0.20,

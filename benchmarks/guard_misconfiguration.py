@@ -1,0 +1,416 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Simulate arms with a wrong setting or sensor, a contact or nothing wrong; print their peak speed.
+
+Each case is run with and without measured effort, with the gains that it names, on each arm, with
+the guard and without, in a node or in a loop. A row has the fastest joint's speed with and without
+the guard, the largest displacement of a joint and the largest joint torque of the last command; it
+says WORSE if the guard makes the arm over 10 % and 0.1 rad/s faster. Exit status 1 if a row
+without swapped or reversed joints is worse, or over 3 % of these exceed 2.1 rad/s. `--draw`
+chooses the arms and their motion: draw 0, the shipped arms, was looked at while the bounds were
+chosen; every other draw, with inertias about 10 % off and another motion, is for judging.
+`make guard-misconfiguration` draws a sample of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+import sys
+from typing import Any
+
+import guard_runs as runs
+from guard_runs import Case, Channel, JointState, Loop, STEP_S
+import numpy as np
+
+from franka_dynamics.arm import ArmDescription
+from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
+from franka_dynamics.simulation.joint_elasticity import franka_elasticity
+from franka_dynamics.simulation.model_trial import draw_plant
+from franka_dynamics.typing import Array
+
+AT = 1000  # number of the step before which live changes are made
+FAST, MOST_FAST = 2.1, 0.03  # [rad/s], and share of rows that may be faster
+WAYS = np.array([0.30, 0.45, -0.25, 0.35, 0.40, 0.30, -0.50])  # of the joints that move [rad]
+# Turns of the joints from home [rad], and direction, in which the flange is pushed.
+POSES = {
+    'at home': ((0.0,) * 7, (0.0, 1.0, 0.0)),
+    'stretched': ((0.3, 0.6, -0.2, 1.0, 0.4, -0.6, 0.5), (0.8, 0.0, -0.6)),
+    'folded': ((-0.8, -0.3, 0.5, -0.3, -0.7, 0.8, -0.9), (-0.6, 0.64, 0.48)),
+}
+WIRED = ('swapped', 'backwards')  # cases in which torques act where they should not
+FEW = ('none', 'gentle')
+STIFF = ('gentle', 'firm')
+
+
+def moves(loop: Loop) -> Iterator[None]:
+    """Move all joints, each by another distance, within 1.2 s, from step 700 on."""
+    yield from loop.until(700)
+    arm, draw = loop.known, loop.draw
+    share = np.linspace(0.0, 1.0, 25)
+    blend = 10.0 * share**3 - 15.0 * share**4 + 6.0 * share**5
+    ways = WAYS[: arm.n]
+    if draw:
+        rng = np.random.default_rng(draw)
+        ways = rng.uniform(0.25, 0.5, arm.n) * rng.choice([-1.0, 1.0], arm.n)
+        low, high = arm.limit('lower') + 0.1, arm.limit('upper') - 0.1
+        ways = np.clip(arm.home_pose + ways, low, high) - arm.home_pose
+    loop.ask(loop.core.follow, arm.home_pose + np.outer(blend, ways), 1.2 * share)
+
+
+def live(loop: Loop, **changes: Any) -> Iterator[None]:
+    """Change the core's settings at step AT."""
+    yield from loop.until(AT)
+    loop.ask(loop.core.change, **changes)
+
+
+def gains_while_silent(loop: Loop, gains: str) -> Iterator[None]:
+    """Set other gains between a stop and a start."""
+    return runs.changes_while_silent(loop, **runs.gains_of(loop.known, gains))
+
+
+def carries(loop: Loop, mass: float) -> Iterator[None]:
+    """Put another load on the flange at step AT."""
+    yield from loop.until(AT)
+    loop.arm.carry(runs.body(mass))
+
+
+def chases(loop: Loop, ahead: float, joints: slice = slice(None)) -> Iterator[None]:
+    """Send set-points that stay a distance [rad] ahead of some joints' true positions."""
+    yield from loop.until(701)
+    while True:
+        q = loop.arm.position
+        q[joints] += ahead
+        loop.ask(loop.core.follow, q, dq=np.zeros_like(q))
+        yield
+
+
+def wall(loop: Loop, stiffness: float, damping: float) -> Iterator[None]:
+    """Put an elastic wall 5 cm from the flange along base x; stiffness [N/m], damping [N s/m]."""
+    start = before = float(loop.arm.data.site_xpos[loop.arm.flange_site][0])
+    while True:
+        place = float(loop.arm.data.site_xpos[loop.arm.flange_site][0])
+        depth, speed = place - start - 0.05, (place - before) / STEP_S
+        force = -max(0.0, stiffness * depth + damping * speed) if depth > 0.0 else 0.0
+        loop.arm.push, before = Push((force, 0.0, 0.0), 0.0, 1e9), place
+        yield
+
+
+# Channels ----------------------------------------------------------------------------------------
+
+
+def efforts(change: Callable[[Array], Array]) -> Channel:
+    """Return a channel that changes measured efforts."""
+
+    def passed(state: JointState) -> JointState:
+        return state if state.effort is None else replace(state, effort=change(state.effort))
+
+    return passed
+
+
+def repeats(since: float, what: str, joint: int | None = None) -> Channel:
+    """
+    Return a channel that repeats what was measured before `since` [s], under new stamps.
+
+    `what` is effort (efforts alone), frozen (the whole state) or stuck (positions, with a velocity
+    of zero), at all joints or at one, counted from 0.
+    """
+    kept: list[JointState] = []
+
+    def passed(state: JointState) -> JointState:
+        if state.stamp < since:
+            kept[:] = [state]
+            return state
+        old, changed = kept[0], replace(state, q=state.q.copy(), dq=state.dq.copy())
+        of = slice(None) if joint is None else slice(joint, joint + 1)
+        if what != 'effort':
+            changed.q[of] = old.q[of]
+            changed.dq[of] = 0.0 if what == 'stuck' else old.dq[of]
+        if what != 'stuck' and state.effort is not None and old.effort is not None:
+            changed.effort = state.effort.copy()
+            changed.effort[of] = old.effort[of]
+        return changed
+
+    return passed
+
+
+def becomes_late(states: int) -> Channel:
+    """Return a channel in which states become late within 20 steps, from step AT on."""
+    kept: list[JointState] = []
+
+    def passed(state: JointState) -> JointState:
+        kept.append(state)
+        old = kept[-1 - min(states, max(0, (len(kept) - AT) // 2))]
+        return replace(old, age=state.stamp - old.stamp)
+
+    return passed
+
+
+def swapped(one: int, other: int) -> Channel:
+    """Return a channel that swaps position, velocity and effort of two joints."""
+
+    def passed(state: JointState) -> JointState:
+        order = np.arange(len(state.q))
+        order[[one, other]] = order[[other, one]]
+        effort = None if state.effort is None else state.effort[order]
+        return replace(state, q=state.q[order], dq=state.dq[order], effort=effort)
+
+    return passed
+
+
+# The cases ---------------------------------------------------------------------------------------
+CARRIED = {'gravity_compensation': True}
+# Target, and whether the arm carries itself, of the cases on both.
+BOTH: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({'target': 'fci'}, CARRIED),
+    ({'target': 'mujoco'}, {}),
+)
+
+
+@cache
+def cases(family: str) -> dict[str, Case]:
+    """Return every case (wrong setting or sensor, contact, none) of an arm by its name."""
+    arm = replace(runs.arm_of(family), rated_load=None)  # some cases declare 5 kg
+    listed = (*_settings(), *_sensors(arm), *_contacts(arm), *_others(family, arm))
+    return {case.name: replace(case, known=case.known or arm) for case in listed}
+
+
+def _settings() -> Iterator[Case]:
+    """Yield wrong targets, loads and gravity vectors, set before, live and while silent."""
+    fci, mujoco = {'target': 'fci'}, {'target': 'mujoco'}
+    unknown = {'payload_known_to_robot': False}
+    yield Case('fci, nothing wrong', fci, CARRIED, (moves,))
+    yield Case('mujoco, nothing wrong', mujoco, {}, (moves,))
+    for loop in (False, True):
+        where = ', loop' if loop else ''
+        for target in ('mujoco', 'gz_ros2_control')[: 1 if loop else 2]:
+            name = f'{target}, arm carries itself{where}'
+            yield Case(name, {'target': target}, CARRIED, loop=loop)
+        yield Case(f'fci, nobody carries the arm{where}', fci, loop=loop)
+        yield Case(f'mujoco, weightless{where}', mujoco, {'gravity': (0.0, 0.0, 0.0)}, loop=loop)
+        for mass in (0.5, 1.5, 3.0, 5.0):
+            told = {**unknown, 'payload': runs.payload(mass)}
+            name = f'fci, {mass:g} kg declared'
+            later = (partial(live, payload=runs.payload(mass)),)
+            yield Case(f'{name} and absent{where}', told, CARRIED, loop=loop)
+            yield Case(f'{name} live and absent{where}', unknown, CARRIED, later, loop=loop)
+            if mass < 5.0:
+                there, taken = {'payload': runs.body(mass)}, (partial(carries, mass=mass),)
+                name = f'mujoco, {mass:g} kg there, undeclared{where}'
+                yield Case(name, mujoco, there, loop=loop)
+                name = f'fci, {mass:g} kg picked up, undeclared{where}'
+                yield Case(name, fci, CARRIED, taken, loop=loop)
+    later = (partial(live, payload=runs.payload(3.0)),)
+    yield Case('mujoco, 3 kg declared live and absent', mujoco, {}, later)
+    taken, lost = (partial(carries, mass=3.0),), (partial(carries, mass=0.0),)
+    yield Case('mujoco, 3 kg picked up, undeclared', mujoco, {}, taken)
+    there, told = {'payload': runs.body(3.0)}, {**mujoco, 'payload': runs.payload(3.0)}
+    yield Case('mujoco, 3 kg lost, still declared', told, there, lost)
+    for degrees in (10, 20, 30, 60, 90, 120, 150, 180):
+        gravity = {'gravity_vector': runs.tilted(degrees)}
+        later, gains = (partial(live, **gravity),), (FEW if degrees > 90 else Case.gains)
+        yield Case(f'fci, gravity {degrees} deg wrong', gravity, CARRIED, gains=gains)
+        yield Case(f'fci, gravity {degrees} deg wrong, live', fci, CARRIED, later, gains)
+        if degrees % 30 == 0:
+            for target, carried in BOTH:
+                name, tilt = target['target'], {**carried, 'gravity': runs.tilted(degrees)}
+                loop = degrees % 60 == 0
+                where = ', loop' if loop else ''
+                told = {**target, **gravity}
+                wrong = f'{name}, gravity {degrees} deg wrong in a level arm{where}'
+                yield Case(wrong, told, carried, gains=FEW, loop=loop)
+                wrong = f'{name}, mounted at {degrees} deg, untold{where}'
+                yield Case(wrong, target, tilt, gains=FEW, loop=loop)
+    for loop in (False, True):
+        where = 'loop' if loop else 'node'
+        for target, carried in BOTH:
+            other = 'mujoco' if target['target'] == 'fci' else 'fci'
+            told = {'payload_known_to_robot': False, **target}
+            for what, change in (
+                (f'target {other}', {'target': other}),
+                ('gravity 45 deg wrong', {'gravity_vector': runs.tilted(45)}),
+                ('2.9 kg absent', {'payload': runs.payload(2.9)}),
+            ):
+                for starts in (True, False):
+                    name = f'{target["target"]}, {what}, set while silent, {where}'
+                    script = partial(runs.changes_while_silent, starts=starts, **change)
+                    name += '' if starts else ', not started'
+                    yield Case(name, told, carried, (script,), FEW, loop=loop)
+            for gains in ('none', 'firm'):
+                script = partial(gains_while_silent, gains=gains)
+                name = f'{target["target"]}, {gains} gains set while silent, {where}'
+                yield Case(name, told, carried, (script,), ('gentle',), loop=loop)
+
+
+def _sensors(arm: ArmDescription) -> Iterator[Case]:
+    """Yield wrong efforts, repeated states, late states and other cycles."""
+    sign = turned(arm, 4)
+    for name, change in (
+        ('effort sign of joint 4', lambda effort: effort * sign),
+        ('effort halved', lambda effort: 0.5 * effort),
+        ('effort doubled', lambda effort: 2.0 * effort),
+        ('effort NaN', lambda effort: np.full_like(effort, np.nan)),
+        ('effort zero', np.zeros_like),
+    ):
+        channel = partial(efforts, change)
+        yield Case(f'fci, {name}', {}, CARRIED, (moves,), channel=channel)
+    channel = partial(repeats, 0.5, 'effort')
+    yield Case('fci, effort frozen', {}, CARRIED, (moves,), channel=channel)
+    for what in ('frozen', 'stuck'):
+        for since, where in ((0.6, 'at rest, then moving'), (1.2, 'in motion')):
+            for joint in (None, 1, 3, 5):
+                which = 'all joints' if joint is None else f'joint {joint + 1}'
+                channel = partial(repeats, since, what, joint)
+                for target, carried in BOTH:
+                    for loop in (False, True) if joint in (None, 3) else (joint == 5,):
+                        name = f'{target["target"]}, {which} {what} {where}'
+                        name += ', loop' if loop else ''
+                        rest = {'gains': STIFF, 'channel': channel, 'loop': loop}
+                        yield Case(name, target, carried, (moves,), **rest)
+        shove = {**CARRIED, 'push': Push((0.0, 30.0, 0.0), 0.8, 1.0)}
+        channel = partial(repeats, 0.6, what)
+        yield Case(f'fci, all joints {what} at rest, 30 N for 1 s', {}, shove, channel=channel)
+    push = {**CARRIED, 'push': Push((20.0, 0.0, 0.0), 0.8, 0.1)}
+    for late in (10, 20, 40):
+        yield Case(
+            f'fci, states {late} ms late, 20 N for 0.1 s', {}, push, channel=runs.delayed(late)
+        )
+    push = {**CARRIED, 'push': Push((0.0, 65.0, 0.0), 1.2, 0.3)}
+    for late in (5, 10):
+        name = f'fci, states become {late} ms late, 65 N for 0.3 s'
+        yield Case(name, {}, push, (), STIFF, partial(becomes_late, late))
+    for every in (1, 2, 5):
+        told = {'target': 'mujoco', 'payload': runs.payload(2.5)}
+        name = f'mujoco, 2.5 kg declared and absent, loop of {every} ms'
+        yield Case(name, told, gains=FEW, loop=True, every=every)
+        gravity = {'gravity_vector': runs.tilted(45)}
+        name = f'fci, gravity 45 deg wrong, loop of {every} ms'
+        yield Case(name, gravity, CARRIED, gains=FEW, loop=True, every=every)
+    for target, carried in BOTH:
+        settings = {**target, 'kd': (0.3,)}
+        yield Case(f'{target["target"]}, kd 0.3', settings, carried, gains=('none',))
+
+
+def _contacts(arm: ArmDescription) -> Iterator[Case]:
+    """Yield walls, pushes and set-points that run ahead of the arm."""
+    yield Case('fci, wall', {}, CARRIED, (moves, partial(wall, stiffness=3e4, damping=100.0)))
+    yield Case('fci, spring', {}, CARRIED, (moves, partial(wall, stiffness=1.5e3, damping=10.0)))
+    for target, carried, force, duration in (
+        ('fci', CARRIED, 10.0, 1.0),
+        ('fci', CARRIED, 30.0, 1.0),
+        ('fci', CARRIED, 15.0, 0.03),
+        ('mujoco', {}, 30.0, 1.0),
+    ):
+        push = Push((0.0, force, 0.0), 0.8, duration)
+        name = f'{target}, pushed by {force:g} N for {duration:g} s'
+        yield Case(name, {'target': target}, {**carried, 'push': push})
+    for pose, (turns, way) in POSES.items():
+        posed = replace(arm, home=tuple(arm.home_pose + np.array(turns)[: arm.n]))
+        for force in (55.0, 65.0, 80.0):
+            push = Push(tuple(force * np.array(way)), 0.8, 0.5)
+            name = f'fci, pushed by {force:g} N for 0.5 s, {pose}'
+            both = {'known': posed, 'real': posed}
+            yield Case(name, {}, {**CARRIED, 'push': push}, gains=STIFF, **both)
+    for what, options in (
+        ('set-points 0.09 rad ahead', {'ahead': 0.09}),
+        ('set-points of joint 2 ahead', {'ahead': -0.09, 'joints': slice(1, 2)}),
+    ):
+        yield Case(f'fci, {what}', {}, CARRIED, (partial(chases, **options),), STIFF)
+
+
+def _others(family: str, arm: ArmDescription) -> Iterator[Case]:
+    """Yield wrong wiring and, of a Franka arm, another arm or hand."""
+    mujoco = {'target': 'mujoco'}
+    for joint in (1, 4, 6, 7)[: 4 if arm.n == 7 else 3]:
+        wiring = partial(np.multiply, turned(arm, joint))
+        name = f'joint {joint} driven backwards'
+        yield Case(f'fci, {name}', {}, CARRIED, (moves,), wiring=wiring)
+        if joint == 4:
+            yield Case(f'mujoco, {name}', mujoco, wiring=wiring)
+    for one, other in ((1, 3), (5, 7))[: 2 if arm.n == 7 else 1]:
+        name, channel = f'joints {one} and {other} swapped', partial(swapped, one - 1, other - 1)
+        yield Case(f'mujoco, {name}', mujoco, {}, (moves,), channel=channel)
+        yield Case(f'fci, {name}', {}, CARRIED, (moves,), channel=channel)
+    if family != 'urdf':
+        hand, bare = runs.arm_of(family, 'franka_hand'), runs.arm_of(family, 'none')
+        other = runs.arm_of('fr3' if family == 'fer' else 'fer')
+        yield Case('mujoco, hand declared, absent', mujoco, known=hand, real=bare)
+        yield Case('mujoco, hand there, undeclared', mujoco, known=bare, real=hand)
+        yield Case('mujoco, another arm', mujoco, real=other)
+
+
+def turned(arm: ArmDescription, joint: int) -> Array:
+    """Return factors of the joints' torques, (n,): -1 for joint 1 to n, 1 for the others."""
+    return 1.0 - 2.0 * np.eye(arm.n)[joint - 1]
+
+
+# The rows ----------------------------------------------------------------------------------------
+
+
+Job = tuple[str, str, bool, str, int]  # arm, case, whether effort is measured, gains, draw
+
+
+def row(job: Job) -> tuple[Job, runs.Run, runs.Run]:
+    """Run one job with the guard and without."""
+    family, name, effort, gains, draw = job
+    case = cases(family)[name]
+    real, known = case.real or runs.arm_of(family), case.known or runs.arm_of(family)
+    if draw:
+        real = replace(draw_plant(real, draw).arm, friction=real.friction)
+    settings = SimulationSettings().like_real(real)
+    elasticity = franka_elasticity(real) if real.n == 7 else None
+    settings = replace(settings, brake_release_after=0.1, armature=False, elasticity=elasticity)
+    plant = real, replace(settings, **case.plant)
+    with_guard, without = (
+        runs.simulate(case, known, plant, effort, gains, draw, guarded=guarded)
+        for guarded in (True, False)
+    )
+    return job, with_guard, without
+
+
+def main() -> int:
+    """Run the cases in parallel; print a row for each run, and how many are fast or worse."""
+    given = runs.parser_of(__doc__, 0).parse_args()
+    jobs = [
+        (family, case.name, effort, gains, given.draw)
+        for family in given.arms
+        for case in cases(family).values()
+        if given.part in case.name
+        for effort in (True, False)
+        for gains in case.gains
+    ]
+    rows = []
+    for job, run, free in runs.rows_of(row, jobs, given):
+        rows.append((job, run, free))
+        worse = run.peak > max(1.1 * free.peak, free.peak + 0.1)
+        family, name, effort, gains, _ = job
+        key = f'{family} | {name} | {"effort" if effort else "-"} | {gains}'
+        print(
+            f'{key:<78} {free.peak:6.2f} -> {run.peak:6.2f} rad/s {run.moved:6.3f} rad '
+            f'{run.torque:5.1f} N m at the end{"  refused" if run.refused else ""}'
+            f'{"  WORSE" if worse else ""}{"  FAST" if run.peak > FAST else ""}  {run.why[:160]}',
+            flush=True,
+        )
+    return _summary(rows, given.draw)
+
+
+def _summary(rows: list[tuple[Job, runs.Run, runs.Run]], draw: int) -> int:
+    failed = False
+    for wired in (False, True):
+        of = [one for one in rows if any(word in one[0][1] for word in WIRED) == wired]
+        fast, free = (sum(one[k].peak > FAST for one in of) for k in (1, 2))
+        worse = sum(a.peak > max(1.1 * b.peak, b.peak + 0.1) for _, a, b in of)
+        stopped = sum('nothing wrong' in job[1] and bool(a.stopped) for job, a, _ in of)
+        failed |= not wired and (worse > 0 or stopped > 0 or fast > MOST_FAST * len(of))
+        print(
+            f'draw {draw}: {len(of)} rows {"with" if wired else "without"} swapped or reversed '
+            f'joints: {fast} above {FAST:g} rad/s ({100.0 * fast / max(1, len(of)):.1f} %), '
+            f'without guard {free}; {worse} worse; {stopped} with nothing wrong stopped'
+        )
+    return int(failed)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

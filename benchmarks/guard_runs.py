@@ -1,0 +1,340 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Run a simulated arm under the core's command: what both benches of the core's guard share.
+
+A `Case` says what is set, what is there and what happens. Scripts are generators that are resumed
+once before each step; a channel changes joint states on their way to the core, a wiring the
+torques on their way to the arm. `simulate` runs a case, with the guard or without.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+import logging
+import math
+import os
+from typing import Any, TypeVar
+
+import numpy as np
+
+from franka_dynamics.arm import ArmDescription, LinkInertia, load
+from franka_dynamics.control.default_gains import default_gains, weak_gains
+from franka_dynamics.control.feedforward import Feedforward, Limits
+from franka_dynamics.control.feedforward import State as CoreState
+from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
+from franka_dynamics.errors import FrankaDynamicsError
+from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
+from franka_dynamics.typing import Array
+from franka_dynamics.urdf.source import load_arm
+
+STEP_S = 1e-3
+# Names of the arms; the last one is read from a URDF with six joints, no friction and no gears.
+ARMS = ('fer', 'fr3', 'fr3v2', 'urdf')
+_FRANKA_GAINS: dict[str, dict[str, tuple[float, ...]]] = {
+    # The simulated wrist lacks the rotors behind its gears, so it bears a smaller kd than a real
+    # one.
+    'gentle': {'kp': (60.0,) * 4 + (15.0, 15.0, 5.0), 'kd': (6.0,) * 4 + (1.0, 1.0, 0.06)},
+    'firm': {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)},
+}
+# Axis, place in the link before [m], mass [kg], centre of mass [m] and torque limit [N m].
+_SIX_JOINTS = (
+    ('0 0 1', '0 0 0.18', 5.0, '0 0.02 0', 200.0),
+    ('0 1 0', '0 0.12 0', 11.0, '0.24 0 0', 200.0),
+    ('0 1 0', '0.5 -0.1 0', 4.0, '0.2 0 0', 120.0),
+    ('0 1 0', '0.4 0.02 0', 1.6, '0 0.05 0', 40.0),
+    ('0 0 1', '0 0.1 0', 1.5, '0 0 0.04', 40.0),
+    ('0 1 0', '0 0 0.1', 0.4, '0.01 0.05 0', 30.0),
+)
+
+
+def arm_of(name: str, hand: str = 'as_listed') -> ArmDescription:
+    """Return an arm of ARMS; the one from a URDF has no hand."""
+    if name != 'urdf':
+        return load(name, hand=hand)
+    parts = ['<robot name="six_joints"><link name="link0"/>']
+    for i, (axis, place, mass, center, effort) in enumerate(_SIX_JOINTS, 1):
+        own = 0.02 * mass
+        parts.append(
+            f'<joint name="joint{i}" type="revolute"><parent link="link{i - 1}"/>'
+            f'<child link="link{i}"/><origin xyz="{place}"/><axis xyz="{axis}"/>'
+            f'<limit lower="-3" upper="3" velocity="3" effort="{effort}"/></joint>'
+            f'<link name="link{i}"><inertial><mass value="{mass}"/><origin xyz="{center}"/>'
+            f'<inertia ixx="{own}" iyy="{own}" izz="{own}" ixy="0" ixz="0" iyz="0"/></inertial>'
+            '</link>'
+        )
+    arm = load_arm(''.join((*parts, '</robot>')))
+    joints = [
+        replace(joint, limits=replace(joint.limits, acceleration=15.0)) for joint in arm.joints
+    ]
+    return replace(arm, joints=tuple(joints), home=(0.2, -1.0, 1.4, -0.4, 1.0, 0.3))
+
+
+def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
+    """Return kp and kd by name: none, damped (kd alone), gentle, firm, or a node's default."""
+    if name == 'none':
+        return {}
+    if name == 'damped':
+        return {'kd': gains_of(arm, 'gentle')['kd']}
+    if arm.n == 7 and name in _FRANKA_GAINS:
+        return _FRANKA_GAINS[name]
+    chosen = {
+        'gentle': lambda: weak_gains(arm, 20.0),
+        'firm': lambda: default_gains(arm, 0.02),
+        'default': lambda: default_gains(arm, COMMAND_TIMEOUT_S),
+    }
+    return dict(zip(('kp', 'kd'), (tuple(gain.tolist()) for gain in chosen[name]())))
+
+
+class Unguarded(Feedforward):
+    """A core that checks joint states, but refuses no first torque and stops no arm."""
+
+    def _start_blocker(self) -> str:
+        return '' if self.usable else 'not yet'
+
+    def _running_violation(self, *_: Any) -> str:
+        return ''
+
+
+# A part of the guard that is renamed must be renamed here.
+assert {'_start_blocker', '_running_violation'} <= vars(Feedforward).keys()
+
+
+@dataclass
+class JointState:
+    """A joint state on its way to the core; efforts (n,) or None, age [s] or None."""
+
+    stamp: float
+    q: Array
+    dq: Array
+    effort: Array | None
+    age: float | None = None
+
+
+@dataclass
+class Loop:
+    """Argument of a script: simulated arm, core, what the core knows, draw and present step."""
+
+    arm: ArmSimulation
+    core: Feedforward
+    known: ArmDescription
+    draw: int
+    step: int = 0
+    refused: str = ''  # the first refusal of `ask`
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng([self.draw, 1])
+
+    def ask(self, request: Callable[..., object], *values: Any, **settings: Any) -> None:
+        """Call a method of the core; a refused request changes nothing, and is kept."""
+        try:
+            request(*values, **settings)
+        except FrankaDynamicsError as error:
+            self.refused = self.refused or f'refused: {error}'
+
+    def until(self, step: int) -> Iterator[None]:
+        """Wait until a step."""
+        while self.step < step:
+            yield
+
+
+Script = Callable[[Loop], Iterator[None]]
+Channel = Callable[[JointState], 'JointState | None']
+
+
+@dataclass(frozen=True)
+class Case:
+    """
+    What is set, there and happening.
+
+    `settings` and `limits` are the core's, `plant` changes the simulated arm's. `known` is the
+    core's model and `real` the simulated arm; None stands for the row's arm. In a `loop` the core
+    is called every `every` milliseconds and its torque always applied; otherwise as a node calls
+    it. `deviation` and `stiction` are those of drawn plants.
+    """
+
+    name: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    plant: dict[str, Any] = field(default_factory=dict)
+    scripts: tuple[Script, ...] = ()
+    gains: Sequence[str] = ('none', 'gentle', 'firm')
+    channel: Callable[[], Channel] = lambda: lambda state: state
+    wiring: Callable[[Array], Array] | None = None
+    known: ArmDescription | None = None
+    real: ArmDescription | None = None
+    limits: dict[str, Any] = field(default_factory=dict)
+    loop: bool = False
+    every: int = 1
+    begin: int = 0  # step from which the scripts run
+    seconds: float = 2.2
+    deviation: float = 0.1
+    stiction: float = 1.0
+
+
+@dataclass
+class Run:
+    """Peak speed [rad/s], way [rad] and last torque [N m], the end, and what stopped the arm."""
+
+    peak: float = 0.0
+    moved: float = 0.0
+    torque: float = 0.0
+    refused: bool = True
+    why: str = ''
+    stopped: str = ''  # the first stop or fault, and when
+
+
+def simulate(
+    case: Case,
+    known: ArmDescription,
+    plant: tuple[ArmDescription, SimulationSettings],
+    effort: bool,
+    gains: str,
+    draw: int,
+    *,
+    guarded: bool = True,
+    until_stopped: bool = False,
+) -> Run:
+    """Run a case; the speed is the fastest joint's, the way the largest of a joint."""
+    kind = Feedforward if guarded else Unguarded
+    try:
+        core = kind(
+            known,
+            period=case.every * STEP_S,
+            limits=Limits(**case.limits),
+            applied_when_silent=case.loop,
+            **{**gains_of(known, gains), **case.settings},
+        )
+    except FrankaDynamicsError as error:
+        return Run(why=f'refused: {error}', stopped=f'refused: {error}')
+    loop, channel = Loop(ArmSimulation(*plant), core, known, draw), case.channel()
+    scripts = [script(loop) for script in case.scripts]
+    command, found, start = None, Run(), loop.arm.position
+    for loop.step in range(round(case.seconds / STEP_S)):
+        reading = loop.arm.read()
+        state = channel(
+            JointState(
+                reading.time,
+                reading.position.copy(),
+                reading.velocity.copy(),
+                reading.effort.copy() if effort else None,
+            )
+        )
+        for script in scripts if loop.step >= case.begin else ():
+            next(script, None)
+        if state is not None and loop.step % case.every == 0:
+            command_now = core.step(
+                state.q,
+                state.dq,
+                state.stamp,
+                effort=state.effort,
+                age=state.age,
+                now=reading.time,
+            )
+        elif not case.loop:
+            command_now = core.tick(reading.time)
+        fresh = case.loop or core.sends
+        command = command_now if fresh else command
+        wired = command if command is None or case.wiring is None else case.wiring(command)
+        loop.arm.step(wired, fresh=fresh)
+        found.peak = max(found.peak, float(np.abs(loop.arm.data.qvel).max()))
+        found.moved = max(found.moved, float(np.abs(loop.arm.position - start).max()))
+        if core.counts['stops'] or core.counts['faults'] or loop.arm.ran_away:
+            why = core.why or loop.arm.ran_away
+            found.stopped = found.stopped or f'{loop.step * STEP_S:.2f} s: {why}'
+        if loop.arm.ran_away or (until_stopped and (found.stopped or loop.refused)):
+            break
+    running = core.state is CoreState.RUNNING
+    found.stopped = found.stopped or loop.refused or ('' if running else f'no torque: {core.why}')
+    found.torque = 0.0 if command is None else float(np.abs(command).max())
+    found.refused = command is None
+    found.why = '' if running else str(core.status)
+    return found
+
+
+# What benches set, carry and send ----------------------------------------------------------------
+
+
+def body(mass: float) -> LinkInertia:
+    """Return a load whose centre of mass is 0.1 m in front of the flange."""
+    if not mass:
+        return LinkInertia.zero()
+    side = 0.003 * mass
+    return LinkInertia.from_center_of_mass(
+        mass, (0.0, 0.0, 0.1), np.array([side, 0.0, 0.0, side, 0.0, side])
+    )
+
+
+def payload(mass: float) -> tuple[float, ...]:
+    """Return the load of `body` as the ten numbers of the parameter `payload`."""
+    if not mass:
+        return (0.0,) * 10
+    return (mass, 0.0, 0.0, 0.1, 0.003 * mass, 0.0, 0.0, 0.003 * mass, 0.0, 0.003 * mass)
+
+
+def tilted(degrees: float, axis: str = 'y') -> tuple[float, float, float]:
+    """Return gravity in a base that is tilted about its x or y axis [m/s^2]."""
+    angle = math.radians(degrees)
+    across, down = 9.81 * math.sin(angle), -9.81 * math.cos(angle)
+    return (across, 0.0, down) if axis == 'y' else (0.0, across, down)
+
+
+def changes_while_silent(
+    loop: Loop, mass: float | None = None, starts: bool = True, **changes: Any
+) -> Iterator[None]:
+    """Stop at 1 s, and 0.3 s later change settings, take a load of `mass` [kg] and start."""
+    yield from loop.until(1000)
+    loop.core.stop('the user stops')
+    yield from loop.until(1300)
+    if mass is not None:
+        loop.arm.carry(body(mass))
+    loop.ask(loop.core.change, **changes)
+    yield from loop.until(1350)
+    if starts:
+        loop.ask(loop.core.start)
+
+
+def delayed(states: int) -> Callable[[], Channel]:
+    """Return a channel that delays joint states by a number of steps and adds ages."""
+
+    def begin() -> Channel:
+        kept: list[JointState] = []
+
+        def passed(state: JointState) -> JointState | None:
+            kept.append(state)
+            if len(kept) <= states:
+                return None
+            old = kept[-1 - states]
+            return replace(old, age=state.stamp - old.stamp)
+
+        return passed
+
+    return begin
+
+
+# Command line ------------------------------------------------------------------------------------
+Job, Row = TypeVar('Job'), TypeVar('Row')
+
+
+def parser_of(text: str | None, draw: int) -> argparse.ArgumentParser:
+    """Return a parser of the options of both benches."""
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument('--arms', nargs='+', default=ARMS, choices=ARMS)
+    parser.add_argument('--part', default='', help='only cases whose names contain this')
+    parser.add_argument('--draw', type=int, default=draw, help='seed of arms, motion and sample')
+    parser.add_argument('--sample', type=int, metavar='N', help='only N rows, drawn')
+    return parser
+
+
+def rows_of(
+    run: Callable[[Job], Row], jobs: list[Job], given: argparse.Namespace
+) -> Iterator[Row]:
+    """Run the chosen jobs in parallel; yield their rows in order."""
+    logging.disable()
+    if given.sample is not None and given.sample < len(jobs):
+        chosen = np.random.default_rng(given.draw).choice(len(jobs), given.sample, replace=False)
+        jobs = [jobs[i] for i in sorted(chosen)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(run, jobs)
