@@ -181,9 +181,10 @@ class Feedforward:
 
     `state` is the present state, and `status` says why. `latest` is the latest joint state with
     its torque terms, None if one of its values is impossible; `state_problem` says why that state
-    cannot be used, '' if it can. `states` has period and age of the joint states, `residuals` the
-    measured and the commanded torque beyond what the motion needs. `sends` says whether the latest
-    torque is new; a node publishes it only then.
+    cannot be used, '' if it can. `blocked` is a reason, set from outside, for which no first torque
+    may begin yet. `states` has period and age of the joint states, `residuals` the measured and the
+    commanded torque beyond what the motion needs. `sends` says whether the latest torque is new; a
+    node publishes it only then.
     """
 
     def __init__(
@@ -215,6 +216,7 @@ class Feedforward:
         self.counts: Counter[str] = Counter()
         self.largest_share = self.zero.copy()  # of |torque| in the torque limit
         self._wanted = True  # whether the user wants torques
+        self.blocked = ''  # why torques may not begin yet, which its owner sets
         self._final = False  # whether `start` does not clear the fault
         self._first_reason = ''  # what ended torques first
         self._ramp = Ramp()  # of the torque after a start or a change of the law
@@ -285,7 +287,9 @@ class Feedforward:
             if held:
                 self._run(Event.START)
             elif self.state is State.SILENT:
-                self.why = self.state_problem or 'no joint state has come since'
+                self.why = (
+                    self.state_problem or self.blocked or 'torques begin with good joint states'
+                )
 
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
@@ -465,7 +469,9 @@ class Feedforward:
             order = self.states.order(time)  # part 1
             if order == 'late':  # it is dropped; the last state counts
                 if waits and self.enabled:
-                    self.why = f'the time of joint states does not go on ({time:g} s again)'
+                    self.why = self.state_problem = (
+                        f'the time of joint states does not go on ({time:g} s again)'
+                    )
                 return self.tick(*self.states.since(time, age, now))
             now = time if now is None else now
             if order == 'set back':
@@ -556,7 +562,7 @@ class Feedforward:
             self._set_initial_torque(state)
             self._change(Event.BACK, self.why)
         elif self.enabled:
-            not_yet = self._start_blocker()
+            not_yet = self.blocked or self._start_blocker()
             if not not_yet:
                 self._set_initial_torque(state)
                 self.residuals.begin(state.stamp)

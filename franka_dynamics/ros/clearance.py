@@ -15,11 +15,12 @@ import time
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.node import NodeNameNonExistentError
 from std_msgs.msg import Float64MultiArray
 
 from .messages import full_name, publisher_names, STATE_QOS, taken, UNKNOWN_NAME
 
-_STATUS_TYPE, _CLOCK_TYPE = 'diagnostic_msgs/msg/DiagnosticStatus', 'rosgraph_msgs/msg/Clock'
+_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 # How long to listen for other senders after the first joint state [s], and to how many states at
 # least: a node that gets little processor time sees only some of them. At 100 Hz 0.5 s have 50.
 _LISTEN_S, _LISTEN_STATES = 0.5, 50
@@ -32,15 +33,24 @@ class Receiver(Enum):
     """What kind of node receives the torques; the value is its name in messages."""
 
     ARM = 'a simulated arm of this package'
+    LIGHT_ARM = 'a simulated arm of this package that compensates its gravity'
     SIMULATED = 'a controller in simulated time'
     REAL = 'a controller in real time'
     UNKNOWN = 'neither a simulated arm of this package nor a controller of a controller manager'
 
 
+# The service (std_srvs/Trigger) by which a simulated arm of this package declares what it is. Not
+# the topics: a dashboard may publish any status, too.
+DECLARATIONS = {
+    Receiver.ARM: '~/franka_dynamics/takes_torques_with_gravity',
+    Receiver.LIGHT_ARM: '~/franka_dynamics/takes_torques_without_gravity',
+}
+_TRIGGER_TYPE = 'std_srvs/srv/Trigger'
+
 # Receivers that each target expects. Under fci the node commands no gravity, so that an unknown
-# receiver, such as a driver without ros2_control, and a simulated arm may take its torques.
+# receiver, such as a driver without ros2_control, may take its torques.
 EXPECTED = {
-    'fci': (Receiver.REAL, Receiver.ARM, Receiver.UNKNOWN),
+    'fci': (Receiver.REAL, Receiver.LIGHT_ARM, Receiver.UNKNOWN),
     'franka_gazebo': (Receiver.SIMULATED,),
     'gz_ros2_control': (Receiver.SIMULATED, Receiver.ARM),
     'mujoco': (Receiver.SIMULATED, Receiver.ARM),
@@ -99,29 +109,41 @@ class PublisherCounts:
         return fell is not None and self._taken - fell <= _TWICE_WITHIN
 
 
-class Clearance:
+class Clearance(Enum):
+    """Whether the node may send torques."""
+
+    LISTENING = 'listening'  # before the first torque
+    CLEAR = 'clear'
+    REFUSED = 'refused'
+
+
+class ReceiverCheck:
     """
     Looks up who receives the torques; before the first one, also listens for other senders.
 
     `publisher` is the node's publisher of torques. `group` is a callback group that no executor
-    serves, because this class takes the messages itself.
+    serves, because this class takes the messages itself. `state` says whether torques may be
+    sent, `reason` why not.
     """
 
     def __init__(self, node: Any, publisher: Any, group: CallbackGroup) -> None:
         self._node, self._publisher, self._group = node, publisher, group
         self._topic: str = publisher.topic_name
         self._subscription: Any = None
-        self.listens = False  # until the first torque may be sent, or is refused
-        self.refused = ''  # why torques may not be sent
+        self.state, self.reason = Clearance.LISTENING, ''
 
     def begin(self, target: str, states: str) -> None:
         """Begin an activation with torques for `target` and joint states on the topic `states`."""
         self.close()
-        self._target, self._states, self.listens = target, states, True
+        self._target, self._states, self.state = target, states, Clearance.LISTENING
+        self.reason = (
+            f'looking for {_LISTEN_S:g} s whether another node publishes on {self._topic}, and '
+            'who receives it'
+        )
         self._senders, self._states_taken = PublisherCounts(), 0
         self._heard_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
-        self.refused, self._count, self._wrong_since = '', -1, 0.0
+        self._count, self._wrong_since = -1, 0.0
         self._subscription = self._node.create_subscription(
             Float64MultiArray,
             self._topic,
@@ -147,66 +169,97 @@ class Clearance:
             f'apart; stop or remap the other one (publishers listed: {names})'
         )
 
-    def look(self) -> str:
-        """Return why torques may not be sent, or ''. Called every 20 ms."""
-        if self.refused:
-            return self.refused
+    def poll(self) -> None:
+        """Judge senders and receivers anew; called every 20 ms."""
         now, count = time.monotonic(), self._publisher.get_subscription_count()
-        if self.listens and (self._heard_at or taken(self._subscription) is not None):
-            self._heard_at = self._heard_at or now
-            names = ', '.join(publisher_names(self._node, self._topic))
-            if not names and now < self._heard_at + _DISCOVERY_S:
-                return ''  # its name is discovered later than its messages
-            self.refused = (
-                f'somebody else commands {self._topic}, and two sources of torque would take '
-                f'turns (publishers listed: {names}); stop the other one, or remap ~/command'
-            )
-        elif self.listens and (now < self._heard_until or self._states_taken < _LISTEN_STATES):
-            return ''
-        elif self.listens or count != self._count or self._wrong_since:
-            found = self.receivers()
-            if found is None:
-                return ''
-            self._count = count
-            wrong = refusal(self._target, self._topic, found)
-            self._wrong_since = (self._wrong_since or now) if wrong else 0.0
-            real = Receiver.REAL in found.values() and not self.listens
-            if wrong and now < self._wrong_since + (_SOON_S if real else _DISCOVERY_S):
-                return ''
-            self.refused = wrong
-        if self.listens:
-            self.close()
-        return self.refused
+        if self.state is Clearance.LISTENING:
+            if self._heard_at or taken(self._subscription) is not None:
+                self._heard_at = self._heard_at or now
+                names = ', '.join(publisher_names(self._node, self._topic))
+                if names or now >= self._heard_at + _DISCOVERY_S:
+                    # A name is discovered later than its messages.
+                    self._settle(
+                        Clearance.REFUSED,
+                        f'somebody else commands {self._topic}, and two sources of torque would '
+                        f'take turns (publishers listed: {names}); stop the other one, or remap '
+                        '~/command',
+                    )
+                return
+            if now < self._heard_until or self._states_taken < _LISTEN_STATES:
+                return
+        elif self.state is Clearance.REFUSED or (count == self._count and not self._wrong_since):
+            return
+        found = self.receivers()
+        if found is None:
+            return
+        self._count = count
+        wrong = refusal(self._target, self._topic, found)
+        self._wrong_since = (self._wrong_since or now) if wrong else 0.0
+        later = Receiver.REAL in found.values() and self.state is Clearance.CLEAR
+        if not wrong:
+            self._settle(Clearance.CLEAR, '')
+        elif now >= self._wrong_since + (_SOON_S if later else _DISCOVERY_S):
+            self._settle(Clearance.REFUSED, wrong)
+
+    def _settle(self, state: Clearance, reason: str) -> None:
+        self.close()
+        self.state, self.reason = state, reason
 
     def close(self) -> None:
         """Listen no longer."""
-        self.listens = False
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
     def receivers(self) -> dict[str, Receiver] | None:
-        """Return the kind of each receiver by full name; None while a name is not known yet."""
-        node, topics = self._node, self._node.get_topic_names_and_types()
+        """Return the kind of each receiver by full name; None while one is not known yet."""
+        node = self._node
         managers = {name for name, _ in node.get_service_names_and_types()}
         # A node with use_sim_time subscribes to a clock.
         simulated = {
             full_name(one)
-            for topic, kinds in topics
+            for topic, kinds in node.get_topic_names_and_types()
             if _CLOCK_TYPE in kinds
             for one in node.get_subscriptions_info_by_topic(topic)
         }
-        statuses = {topic for topic, kinds in topics if _STATUS_TYPE in kinds}
-        found = {}
+        nodes, found = node.get_node_names_and_namespaces(), {}
         for one in node.get_subscriptions_info_by_topic(self._topic):
-            if one.node_name == UNKNOWN_NAME:
-                return None  # names are discovered after topics: on a busy machine seconds later
             name = full_name(one)
             manager = f'{name.rpartition("/")[0]}/controller_manager'
             if f'{manager}/list_controllers' in managers:
                 own_time = simulated.isdisjoint((name, manager))
                 found[name] = Receiver.REAL if own_time else Receiver.SIMULATED
             elif name != node.get_fully_qualified_name():
-                known = f'{name}/status' in statuses
-                found[name] = Receiver.ARM if known else Receiver.UNKNOWN
+                try:
+                    found[name] = self._declared(one)
+                except NodeNameNonExistentError:
+                    return None  # names are discovered after topics, seconds later if busy
+                if (
+                    found[name] in DECLARATIONS
+                    and nodes.count((one.node_name, one.node_namespace)) > 1
+                ):
+                    # Nobody can tell which of them declares it.
+                    self.reason = (
+                        f'two nodes are called {name}, which takes torques; end or rename one (a '
+                        'killed node stays listed for up to 20 s)'
+                    )
+                    return None
         return found
+
+    def _declared(self, receiver: Any) -> Receiver:
+        """
+        Return what a receiver that is no controller declares to be by a service of its own.
+
+        Raises NodeNameNonExistentError if the node is not discovered yet.
+        """
+        if receiver.node_name == UNKNOWN_NAME:
+            raise NodeNameNonExistentError
+        services = dict(
+            self._node.get_service_names_and_types_by_node(
+                receiver.node_name, receiver.node_namespace
+            )
+        )
+        for kind, service in DECLARATIONS.items():
+            if _TRIGGER_TYPE in services.get(service.replace('~', full_name(receiver)), ()):
+                return kind
+        return Receiver.UNKNOWN

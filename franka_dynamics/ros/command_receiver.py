@@ -10,8 +10,10 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
+from .clearance import DECLARATIONS, Receiver
 from .messages import (
     DESCRIPTION_QOS,
     HELD,
@@ -38,7 +40,8 @@ class CommandReceiver:
     """
     Passes torques from a topic to a TorqueReceiver; publishes the receiver's state on `~/status`.
 
-    `on_followed` is called after each accepted torque.
+    `on_followed` is called after each accepted torque. `adds_gravity` says whether the arm adds
+    its gravity torque to a torque that it takes; a service declares it to senders.
     """
 
     def __init__(
@@ -47,6 +50,8 @@ class CommandReceiver:
         receiver: TorqueReceiver,
         arm: ArmDescription,
         on_followed: Callable[[], None],
+        *,
+        adds_gravity: bool,
     ) -> None:
         self._node, self._receiver, self._on_followed = node, receiver, on_followed
         self._arm = arm
@@ -61,7 +66,15 @@ class CommandReceiver:
             PUBLISHER_QOS,
             qos_overriding_options=OVERRIDABLE,
         )
+        kind = Receiver.LIGHT_ARM if adds_gravity else Receiver.ARM
+        node.create_service(Trigger, DECLARATIONS[kind], self._on_question)
         self.note()
+
+    def _on_question(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        """Answer what the receiver does; the service's name tells nodes what it takes."""
+        answer.success = self._receiver.state is not ReceiverState.FAULT
+        answer.message = SENTENCES[self._receiver.state]
+        return answer
 
     @property
     def counts(self) -> dict[str, int]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+import math
+import re
 import time
 from typing import Any
 
@@ -31,7 +33,10 @@ from ..control.reference import ReferenceEvent, ReferenceState
 RESIDUAL = 'largest difference of the two models [N m, relative above 1 N m]'
 DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND = 0.8  # share of a bound above which diagnostics warn
-_MISSING_S, _MISSING_PERIOD_S = 2.0, 10.0  # no joint state: when to say so first, and again [s]
+_MISSING_S = 1.0  # without joint states after which that is the reason for silence [s]
+# How long a reason must last until it is logged, and how often ~/status changes at most for a new
+# reason alone [s]; after how long the same reason is logged again [s].
+_REASON_S, _WARN_AGAIN_S = 1.0, 10.0
 
 
 # How a node's user makes it command again.
@@ -111,12 +116,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._controller, self._terms, self.residual = controller, terms, residual
         self._arm = controller.description.name
         self._seen: tuple[State, bool, bool] | None = None
+        self._said: str | None = None  # the reason that ~/status has
         self._states = self.refused = ''
         self._counted = time.monotonic(), 0  # at the last diagnostics, and commands until then
 
     def begin(self, states: str) -> None:
         """Begin an activation with joint states on the topic `states`."""
-        self._states, self.arrival, self._waiting_told = states, time.monotonic(), False
+        self._states, self.arrival = states, time.monotonic()
+        self._warned: dict[str, float] = {}  # when reasons for silence were logged [s]
 
     def end(self) -> None:
         """End an activation."""
@@ -126,20 +133,25 @@ class FeedforwardDiagnostics(StatusPublisher):
         """
         Report on references; log and publish a change of the status on ~/status.
 
-        Diagnostics are published if they are due, refusals of references logged once a second.
+        Diagnostics are published if they are due, refusals of references logged once a second. Of
+        a node that waits, ~/status and log have the present reason at most _REASON_S late.
 
         Late subscribers to ~/status get the latest one. Its level is STALE while the node waits,
         OK while it commands torques, WARN while it brakes or holds the arm, ERROR while a fault is
         latched.
         """
-        controller, logger, now = self._controller, self._node.get_logger(), time.monotonic()
+        controller, now = self._controller, time.monotonic()
         while controller.reference.events:
             self._report_reference(controller.reference.events.popleft())
-        status = status_of(controller)
-        waits = status.state is State.SILENT and controller.enabled and controller.usable
+        status = self._present()
+        waits = bool(self._states) and status.state is State.SILENT and controller.enabled
         seen = status.state, status.faulty, waits
         if seen != self._seen:
-            self._seen, self.due = seen, now
+            self._log_change(status, waits)
+            self._seen, self._since = seen, now
+            self._said, self._said_at = None, -math.inf
+        if status.why != self._said and now >= self._said_at + _REASON_S:
+            self._said, self._said_at, self.due = status.why, now, now
             level = {State.SILENT: 'STALE', State.RUNNING: 'OK'}.get(status.state, 'WARN')
             values = {'state': status.state.value, 'to command again': status.remedy}
             self._status.publish(
@@ -147,21 +159,37 @@ class FeedforwardDiagnostics(StatusPublisher):
                     self._name, 'ERROR' if status.faulty else level, status.why, values, self._arm
                 )
             )
-            if status.faulty:
-                logger.error(f'fault: {status}')
-            elif status.state is State.RUNNING:
-                logger.info(f'commanding (target {controller.settings.target})')
-            elif status.state is not State.SILENT:
-                logger.warning(f'{status}')
-            elif not waits:
-                logger.info(f'{status}')
-            elif not self._waiting_told:  # once in an activation: the reason may change often
-                self._waiting_told = True
-                logger.warning(f'no torque yet: {status.why}')
-        if missing := self._missing():
-            logger.warning(missing, throttle_duration_sec=_MISSING_PERIOD_S)
+        if waits and now >= self._since + _REASON_S:
+            self._log_reason(status.why, now)
         if now >= self.due:
             self.publish(self._joint_states(), self._command(), self._wrench(), self._model())
+
+    def _present(self) -> Status:
+        """Return the controller's status, with the node's reason for silence if it has one."""
+        status = status_of(self._controller)
+        if status.state is not State.SILENT or not self._controller.enabled:
+            return status
+        if not self._states:
+            return status._replace(why='the node is not active', remedy=REMEDIES[Remedy.START])
+        return status._replace(why=self._missing() or status.why)
+
+    def _log_change(self, status: Status, waits: bool) -> None:
+        logger = self._node.get_logger()
+        if status.faulty:
+            logger.error(f'fault: {status}')
+        elif status.state is State.RUNNING:
+            logger.info(f'commanding (target {self._controller.settings.target})')
+        elif status.state is not State.SILENT:
+            logger.warning(f'{status}')
+        elif not waits:
+            logger.info(f'{status}')
+
+    def _log_reason(self, why: str, now: float) -> None:
+        """Log why a node waits; the same reason, whatever its figures, after _WARN_AGAIN_S."""
+        words = re.sub(r'[\d.]+', '', why)
+        if now >= self._warned.get(words, -math.inf) + _WARN_AGAIN_S:
+            self._warned[words] = now
+            self._node.get_logger().warning(f'no torque yet: {why}')
 
     def _report_reference(self, event: ReferenceEvent) -> None:
         controller, logger = self._controller, self._node.get_logger()
@@ -205,7 +233,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if silence < _MISSING_S:
             return ''
         return (
-            f'no joint state on {self._states} for {silence:.0f} s, where '
+            f'no joint state of this arm on {self._states} for {silence:.0f} s, where '
             f'{self._node.count_publishers(self._states)} publish; `franka-dynamics doctor` lists '
             'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a paused '
             'simulation go on, or remap joint_states to its topic'
@@ -235,7 +263,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         controller = self._controller
         # The shares are the largest since the last diagnostics, so that a short torque near its
         # bound causes one warning.
-        status, shares = status_of(controller), controller.residuals.largest.tolist()
+        status, shares = self._present(), controller.residuals.largest.tolist()
         controller.residuals.largest[:] = 0.0
         level, message = ('ERROR' if status.faulty else 'WARN'), str(status)
         rivals = ', '.join(publisher_names(self._node, self._topic))

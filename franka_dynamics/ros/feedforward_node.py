@@ -20,7 +20,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from .clearance import Clearance
+from .clearance import Clearance, ReceiverCheck
 from .diagnostics import FeedforwardDiagnostics
 from .messages import (
     DESCRIPTION_QOS,
@@ -61,8 +61,8 @@ class FeedforwardNode(LifecycleNode):
 
     The control thread serves `control_part`, the subscription to joint states, and calls
     `run_due`; it never logs, because a terminal that does not read its output would stop it. The
-    service thread serves `service_part`, which is all other callbacks except that of Clearance,
-    and calls `run_beside`. An inactive node drops joint states.
+    service thread serves `service_part`, which is all other callbacks except that of
+    ReceiverCheck, and calls `run_beside`. An inactive node drops joint states.
     """
 
     def __init__(self, **node_options: Any) -> None:
@@ -100,7 +100,7 @@ class FeedforwardNode(LifecycleNode):
         self._terms = TermPublishers(self)
         self._diagnostics = FeedforwardDiagnostics(self, self.commands.topic_name)
         Requests(self, self._diagnostics, lambda: self._controller, lambda: self._active)
-        self.clearance = Clearance(self, self.commands, unserved)
+        self.receivers = ReceiverCheck(self, self.commands, unserved)
         self._topic = self.create_subscription(
             JointState,
             'joint_states',
@@ -159,7 +159,7 @@ class FeedforwardNode(LifecycleNode):
         """
         Reconfigure if non-live parameters changed; take joint states and references.
 
-        The first torque waits until Clearance has nothing against it.
+        The first torque waits until the receivers are found to be the target's.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
         if self._controller is None or self._configured_with != values(self, specs(NODE_NAME)):
@@ -175,9 +175,9 @@ class FeedforwardNode(LifecycleNode):
         self._ending = False
         self._diagnostics.begin(self._topic)
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
+        self._listen()
         with suppress(NotStartedError):  # a final fault stays
             self.controller.start()
-        self._listen()
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
@@ -185,15 +185,15 @@ class FeedforwardNode(LifecycleNode):
         return result
 
     def _listen(self) -> None:
-        self.controller.stop('listening for other senders and for the receiver')
-        self.clearance.begin(self.controller.settings.target, self._topic)
+        self.receivers.begin(self.controller.settings.target, self._topic)
+        self.controller.blocked = self.receivers.reason
 
     def clear_fault(self) -> None:
         """Clear the fault; look up first who receives torques, unless that is known."""
         with self._cycle:
-            self.controller.start()
-            if self.clearance.listens or self.clearance.refused:
+            if self.receivers.state is not Clearance.CLEAR:
                 self._listen()
+            self.controller.start()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm, and publish the stop sequence."""
@@ -256,7 +256,7 @@ class FeedforwardNode(LifecycleNode):
             time.sleep(Feedforward.TICK_S)
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
-        self.clearance.close()
+        self.receivers.close()
         self._diagnostics.end()
         self._diagnostics.report()
 
@@ -288,7 +288,7 @@ class FeedforwardNode(LifecycleNode):
         except JointStateError as error:
             wrong = str(error)
         self._got_state, self._clock_arrival, self._diagnostics.arrival = True, clock, now
-        second = self.clearance.note_state(number)
+        second = self.receivers.note_state(number)
         if second and (controller.state in ACTIVE or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
@@ -354,17 +354,15 @@ class FeedforwardNode(LifecycleNode):
         return _REFRESH_S if self._active else _IDLE_S
 
     def _look_at_receivers(self) -> None:
-        """Start the controller, or stop it if a receiver is not the target's."""
-        controller, refused = self.controller, self.clearance.look()
-        if refused:
-            # The torque goes to zero: gravity torques are right for the target only, and this
-            # receiver is another one.
-            if controller.state in ACTIVE or not controller.faulty:
-                controller.stop(refused, Stop.TO_ZERO)
-        elif not (
-            self.clearance.listens or controller.enabled or controller.faulty or self._ending
-        ):
-            controller.start()
+        """Let torques begin, or stop the controller if a receiver is not the target's."""
+        controller, receivers = self.controller, self.receivers
+        receivers.poll()
+        controller.blocked = receivers.reason
+        # The torque goes to zero: gravity torques are right for the target only, and this receiver
+        # is another one.
+        refused = receivers.state is Clearance.REFUSED
+        if refused and (controller.state in ACTIVE or not controller.faulty):
+            controller.stop(receivers.reason, Stop.TO_ZERO)
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""

@@ -56,7 +56,9 @@ class GazeboDirectNode(Node):
             COMMAND_TIMEOUT_S,
             holding=start.torque,
         )
-        self._commands = CommandReceiver(self, self._receiver, description, self._apply)
+        self._commands = CommandReceiver(
+            self, self._receiver, description, self._apply, adds_gravity=False
+        )
         self._reader = JointStateReader(self._names)
         self._latest = 0.0, start.position, np.zeros(description.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)

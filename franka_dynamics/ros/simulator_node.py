@@ -91,7 +91,13 @@ class SimulatorNode(Node):
         if parameters['publish_clock']:
             self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
         self._diagnostics = StatusPublisher(self, self._names[0])
-        self._commands = CommandReceiver(self, self._receiver, description, self._on_followed)
+        self._commands = CommandReceiver(
+            self,
+            self._receiver,
+            description,
+            self._on_followed,
+            adds_gravity=parameters['gravity_compensation'],
+        )
         self._fresh = False
         self._published_at = 0.0
         self._latency = Durations()

@@ -31,6 +31,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 from franka_dynamics.arm import load  # noqa: E402
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel  # noqa: E402
+from franka_dynamics.ros.clearance import DECLARATIONS, Receiver  # noqa: E402
 from franka_dynamics.ros.messages import DESCRIPTION_QOS  # noqa: E402
 from franka_dynamics.ros.observer import read_status, Status  # noqa: E402
 from franka_dynamics.ros.parameter_tables import NODES  # noqa: E402
@@ -65,6 +66,7 @@ LOCKSTEP = {
     'brake_release_after': 0.1,
 }
 
+SIMULATORS = 'mujoco', 'gz_ros2_control'  # targets whose torques contain gravity
 # A simulated arm beside a node that is started alone, so both have a real arm's names.
 ROOT_NAMES = {'remaps': {'__ns': '/'}}
 
@@ -157,19 +159,21 @@ class NodeProcess:
 class Probe(Node):
     """A node of the test's own, in a context of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = 'probe') -> None:
         self._own_context = Context()
         rclpy.init(context=self._own_context)
         # Probes of one process share a name, and rcl's /rosout keeps one publisher by name.
-        super().__init__('probe', context=self._own_context, enable_rosout=False)
+        super().__init__(name, context=self._own_context, enable_rosout=False)
         # EventsExecutor takes a fifth of the default executor's processor time per message.
         self._own_executor = EventsExecutor(context=self._own_context)
         self._own_executor.add_node(self)
         self._known_clients: dict = {}
         self._statuses: dict[str, Status | None] = {}  # by the names that `status` takes
-        # By this topic a node takes it for a simulated arm, which may receive its torques.
-        self.create_publisher(DiagnosticStatus, '~/status', 1)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+
+    def declare(self, kind: Receiver) -> None:
+        """Offer the service by which a simulated arm declares itself."""
+        self.create_service(Trigger, DECLARATIONS[kind], lambda _, answer: answer)
 
     def close(self) -> None:
         self._own_executor.shutdown()
@@ -378,9 +382,15 @@ def launch(tmp_path):
 
 
 @pytest.fixture
-def start_node(launch):
-    """Start the feedforward node with the parameters PATIENT."""
-    return lambda **parameters: launch('feedforward_node', **PATIENT | parameters)
+def start_node(launch, probe):
+    """Start the feedforward node with the parameters PATIENT; the probe may take its torques."""
+
+    def start(**parameters):
+        if parameters.get('target') in SIMULATORS:
+            probe.declare(Receiver.ARM)
+        return launch('feedforward_node', **PATIENT | parameters)
+
+    return start
 
 
 @pytest.fixture
@@ -447,7 +457,9 @@ def node_world(tmp_path_factory):
     with ExitStack() as ends:
 
         def make(**parameters) -> NodeWorld:
-            probe = ends.enter_context(closing(Probe()))
+            probe = ends.enter_context(closing(Probe('world')))
+            if parameters.get('target') in SIMULATORS:
+                probe.declare(Receiver.ARM)
             log = tmp_path_factory.mktemp('world') / 'node.log'
             node = NodeProcess('feedforward_node', log, **PATIENT | parameters)
             ends.callback(node.kill)

@@ -3,6 +3,7 @@
 """No torque goes to a receiver of another target, or beside another sender."""
 
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import cycle
 from types import SimpleNamespace
 
@@ -13,16 +14,25 @@ import rclpy
 from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from franka_dynamics.control.settings import TARGETS
 from franka_dynamics.ros import clearance
-from franka_dynamics.ros.clearance import EXPECTED, PublisherCounts, Receiver, refusal
+from franka_dynamics.ros.clearance import (
+    Clearance,
+    EXPECTED,
+    PublisherCounts,
+    Receiver,
+    refusal,
+)
+from franka_dynamics.ros.messages import DESCRIPTION_QOS
 
-from .conftest import COMMAND, INCLINED
+from .conftest import COMMAND, INCLINED, PATIENT, Probe
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
-ARM, SIMULATED, REAL, UNKNOWN = Receiver.ARM, Receiver.SIMULATED, Receiver.REAL, Receiver.UNKNOWN
+ARM, LIGHT_ARM, SIMULATED = Receiver.ARM, Receiver.LIGHT_ARM, Receiver.SIMULATED
+REAL, UNKNOWN = Receiver.REAL, Receiver.UNKNOWN
+LISTENING, CLEAR, REFUSED = Clearance
 
 
 @pytest.mark.parametrize(
@@ -40,7 +50,9 @@ ARM, SIMULATED, REAL, UNKNOWN = Receiver.ARM, Receiver.SIMULATED, Receiver.REAL,
         ('franka_gazebo', [REAL], 0),
         ('fci', [REAL], None),
         ('fci', [UNKNOWN], None),  # a driver without ros2_control
-        ('fci', [ARM], None),
+        ('fci', [LIGHT_ARM], None),
+        ('fci', [ARM], 0),  # it would fall
+        ('mujoco', [LIGHT_ARM], 0),  # it would rise
         ('fci', [SIMULATED], 0),
     ],
 )
@@ -79,7 +91,7 @@ def controller(probe, simulated):
 @pytest.mark.parametrize(('simulated', 'kind'), [(True, SIMULATED), (False, REAL)])
 def test_a_controller_is_that_of_a_simulation_if_its_time_is_simulated(probe, simulated, kind):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    looking = clearance.Clearance(probe, publisher, ReentrantCallbackGroup())
+    looking = clearance.ReceiverCheck(probe, publisher, ReentrantCallbackGroup())
     with controller(probe, simulated):
         found = {'/effort_controller': kind}
         probe.until(lambda: looking.receivers() == found, f'{kind} is found')
@@ -99,7 +111,7 @@ def test_torques_end_at_zero_when_a_real_arms_controller_comes_later_until_it_go
         before = len(torques)
         assert probe.clear_fault('feedforward').success
         probe.forget()
-        arm.until_says(COMMANDS, 'listening for other senders')
+        arm.until_says(COMMANDS, 'looking for')
         arm.until_says(COMMANDS, '/effort_controller')
         assert not any(np.any(one.data) for one in torques[before:])
     assert probe.clear_fault('feedforward').success
@@ -185,28 +197,75 @@ def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
     monkeypatch.setattr(clearance, '_LISTEN_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    with closing(clearance.Clearance(probe, publisher, ReentrantCallbackGroup())) as looking:
+    with closing(clearance.ReceiverCheck(probe, publisher, ReentrantCallbackGroup())) as looking:
         looking.begin('fci', 'joint_states')
         for number in range(49):
             assert not looking.note_state(number)
-        assert not looking.look() and looking.listens
+        looking.poll()
+        assert looking.state is LISTENING and looking.reason
         looking.note_state(49)
         # Nobody receives torques here, which is found out once it listens no longer.
-        assert not looking.look() and not looking.listens
+        looking.poll()
+        assert looking.state is CLEAR and not looking.reason
 
 
-def test_a_receiver_is_judged_once_its_name_is_discovered(probe, monkeypatch):
-    for name in ('_LISTEN_S', '_LISTEN_STATES', '_DISCOVERY_S'):
-        monkeypatch.setattr(clearance, name, 0)
+def judged(probe, name, target='mujoco'):
+    """Return a check that waits for the name of a receiver, which it then finds out."""
+    there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/')]
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    for name in ('simulator', 'recorder'):
-        there = [SimpleNamespace(node_name='_NODE_NAME_UNKNOWN_', node_namespace='/')]
-        monkeypatch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _, now=there: now)
-        probe.create_publisher(DiagnosticStatus, '/simulator/status', 1)
-        with closing(clearance.Clearance(probe, publisher, ReentrantCallbackGroup())) as looking:
-            looking.begin('mujoco', 'joint_states')
-            looking.note_state(1)
-            assert not looking.look() and looking.listens
-            there[0].node_name = name
-            assert bool(looking.look()) == (name == 'recorder')
-            assert not looking.listens
+    looking = clearance.ReceiverCheck(probe, publisher, ReentrantCallbackGroup())
+    with closing(looking), pytest.MonkeyPatch.context() as patch:
+        for constant in ('_LISTEN_S', '_LISTEN_STATES', '_DISCOVERY_S'):
+            patch.setattr(clearance, constant, 0)
+        patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
+        looking.begin(target, 'joint_states')
+        looking.note_state(1)
+        looking.poll()
+        assert looking.state is LISTENING
+        there[0].node_name = name
+        looking.poll()
+    return looking
+
+
+def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(probe):
+    declared = clearance.DECLARATIONS[ARM].removeprefix('~/')
+    with closing(Probe('dashboard')) as other:
+        other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
+        for kind, name in (
+            (Trigger, f'/simulator/{declared}'),  # of another node's name
+            (SetBool, f'~/{declared}'),
+            (Trigger, '~/takes_torques_with_gravity'),
+        ):
+            other.create_service(kind, name, lambda _, answer: answer)
+        known = partial(probe.get_service_names_and_types_by_node, 'dashboard', '/')
+        probe.until(lambda: 'dashboard' in probe.get_node_names(), 'the dashboard')
+        probe.until(lambda: f'/dashboard/{declared}' in dict(known()), 'its services')
+        for target in ('mujoco', 'gz_ros2_control'):
+            assert judged(probe, 'dashboard', target).state is REFUSED
+            assert judged(probe, 'simulator', target).state is LISTENING  # no such node is there
+
+
+def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
+    with closing(Probe('arm')) as arm, closing(Probe('arm')) as dashboard:
+        arm.declare(ARM)
+        probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service')
+        probe.until(lambda: judged(probe, 'arm').state is LISTENING, 'both nodes')
+        assert 'two nodes are called /arm' in judged(probe, 'arm').reason
+        dashboard.close()
+        probe.until(lambda: judged(probe, 'arm').state is CLEAR, 'the arm alone')
+    with closing(Probe('light')) as arm:
+        arm.declare(LIGHT_ARM)
+        probe.until(lambda: judged(probe, 'light', 'fci').state is CLEAR, 'the service')
+        assert judged(probe, 'light').state is REFUSED
+
+
+def test_a_dashboard_gets_no_torque(probe, arm, launch):
+    """It publishes a status and shows the commanded torques: nobody carries the arm."""
+    torques = probe.collect(Float64MultiArray, COMMAND)
+    status = probe.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
+    status.publish(DiagnosticStatus(name='arm', message='at rest', hardware_id='fer'))
+    launch('feedforward_node', **PATIENT, target='gz_ros2_control')
+    arm.wait_for_listener()
+    arm.until_says(COMMANDS, '/probe (neither a simulated arm')
+    arm.send(100)
+    assert not torques

@@ -18,6 +18,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import NotStartedError
+from franka_dynamics.ros.clearance import Clearance
 from franka_dynamics.ros.diagnostics import status_of
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle, run_node, SIGNALS
@@ -54,9 +55,15 @@ class RecordingNode(FeedforwardNode):
         self.published.append(np.array(torque))
         super()._publish(torque)
 
-    def command(self):
-        self.clearance.close()  # no joint state comes to listen by
+    def clear(self):
+        """Let torques begin; no joint state comes to listen by."""
+        self.receivers.close()
+        self.receivers.state, self.receivers.reason = Clearance.CLEAR, ''
+        self._look_at_receivers()
         self.controller.start()
+
+    def command(self):
+        self.clear()
         for k in range(300):
             now = time.monotonic()
             self.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k, now=now)
@@ -158,18 +165,20 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node.command()
 
 
-@pytest.mark.parametrize('found', ['look', 'note_state'])
+@pytest.mark.parametrize('found', ['poll', 'note_state'])
 def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states_comes(
     found, commanding, monkeypatch
 ):
     node = commanding()
     node.controller.stop('something touches the arm', Stop.HOLD)
     assert node.controller.state is State.BRAKING and node.controller.faulty
-    monkeypatch.setattr(node.clearance, found, lambda *_: 'there is another')
+    monkeypatch.setattr(node.receivers, 'note_state', lambda _: 'there is another')
     state = JointState(name=node.controller.names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
-        if found == 'look':
+        if found == 'poll':
+            node.receivers.state = Clearance.REFUSED
+            node.receivers.reason = 'there is another'
             node._look_at_receivers()
         else:
             node._on_joint_state(serialize_message(state))
@@ -200,12 +209,14 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     assert not node.controller.faulty
 
 
-def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(make_node, capfd):
+def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(
+    make_node, capfd, monkeypatch
+):
     node = make_node(RecordingNode)
     node.trigger_configure()
     node.trigger_activate()
-    node.clearance.close()
-    node.controller.start()
+    node.clear()
+    monkeypatch.setattr('franka_dynamics.ros.diagnostics._REASON_S', 0.0)
     names = list(node.controller.names)
     state = JointState(name=names, position=list(FER.home), velocity=[0.0] * 7)
 
@@ -217,7 +228,7 @@ def test_a_refused_first_torque_and_a_change_of_state_are_logged_once(make_node,
             node.run_beside()
         return capfd.readouterr().err
 
-    assert states(0, 30.0).count('no torque yet: ') == 1  # the arm would leap
+    assert states(0, 30.0).count('something touches the arm') == 1  # it would leap
     assert states(100, 0.0).count('commanding (target fci)') == 1
     assert node.controller.state is State.RUNNING
 
