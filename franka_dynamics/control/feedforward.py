@@ -181,10 +181,10 @@ class Feedforward:
 
     `state` is the present state, and `status` says why. `latest` is the latest joint state with
     its torque terms, None if one of its values is impossible; `state_problem` says why that state
-    cannot be used, '' if it can. `blocked` is a reason, set from outside, for which no first torque
-    may begin yet. `states` has period and age of the joint states, `residuals` the measured and the
-    commanded torque beyond what the motion needs. `sends` says whether the latest torque is new; a
-    node publishes it only then.
+    cannot be used, '' if it can. `blocked` is a reason, set from outside, for which no first
+    torque may begin yet. `states` has period and age of the joint states, `residuals` the measured
+    and the commanded torque beyond what the motion needs. `sends` says whether the latest torque
+    is new; a node publishes it only then.
     """
 
     def __init__(

@@ -283,10 +283,10 @@ class FeedforwardNode(LifecycleNode):
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
                 self._diagnostics.arrival = now
-                controller.reject_state(str(error), now)
+                controller.reject_state(str(error).removesuffix('.'), now)
             return
         except JointStateError as error:
-            wrong = str(error)
+            wrong = str(error).removesuffix('.')
         self._got_state, self._clock_arrival, self._diagnostics.arrival = True, clock, now
         second = self.receivers.note_state(number)
         if second and (controller.state in ACTIVE or not controller.faulty):
