@@ -144,7 +144,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         while controller.reference.events:
             self._report_reference(controller.reference.events.popleft())
         status = self._present()
-        waits = bool(self._states) and status.state is State.SILENT and controller.enabled
+        waits = status.state is State.SILENT and controller.enabled
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._log_change(status, waits)
@@ -167,11 +167,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _present(self) -> Status:
         """Return the controller's status, with the node's reason for silence if it has one."""
         status = status_of(self._controller)
-        if status.state is not State.SILENT or not self._controller.enabled:
-            return status
-        if not self._states:
-            return status._replace(why='the node is not active', remedy=REMEDIES[Remedy.START])
-        return status._replace(why=self._missing() or status.why)
+        waits = self._states and status.state is State.SILENT and self._controller.enabled
+        return status._replace(why=self._missing() or status.why) if waits else status
 
     def _log_change(self, status: Status, waits: bool) -> None:
         logger = self._node.get_logger()
@@ -233,7 +230,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if silence < _MISSING_S:
             return ''
         return (
-            f'no joint state of this arm on {self._states} for {silence:.0f} s, where '
+            f'no joint state on {self._states} for {silence:.0f} s, where '
             f'{self._node.count_publishers(self._states)} publish; `franka-dynamics doctor` lists '
             'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a paused '
             'simulation go on, or remap joint_states to its topic'
