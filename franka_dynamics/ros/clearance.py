@@ -239,10 +239,11 @@ class ReceiverCheck:
                     and nodes.count((one.node_name, one.node_namespace)) > 1
                 ):
                     # Nobody can tell which of them declares it.
-                    self.reason = (
-                        f'two nodes are called {name}, which takes torques; end or rename one (a '
-                        'killed node stays listed for up to 20 s)'
-                    )
+                    if self.state is Clearance.LISTENING:
+                        self.reason = (
+                            f'two nodes are called {name}, which takes torques; end or rename one '
+                            '(a killed node stays listed for up to 20 s)'
+                        )
                     return None
         return found
 

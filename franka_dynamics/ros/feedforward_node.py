@@ -14,9 +14,11 @@ import time
 import traceback
 from typing import Any
 
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -35,7 +37,7 @@ from .messages import (
 from .model_source import make_controller, resolve_model
 from .node_process import NodePart, run_lifecycle, run_node
 from .parameter_tables import ROBOT_DESCRIPTION, table
-from .parameters import declare, values
+from .parameters import check_changes, declare, values
 from .requests import Requests
 from .term_publishers import TermPublishers
 from ..control.braking import MAX_BRAKING_S
@@ -220,6 +222,14 @@ class FeedforwardNode(LifecycleNode):
         self._end_activation('error')
         self._controller = None
         return TransitionCallbackReturn.SUCCESS
+
+    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        """Set all parameters or none; a wrong value is refused in better words than rclpy's."""
+        try:
+            check_changes(self, table(NODE_NAME), parameter_list, self._active)
+        except SettingsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return super().set_parameters_atomically(parameter_list)
 
     def shut_down(self) -> None:
         """Trigger the shutdown transition unless it has already run."""

@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+import re
+import sys
 from typing import Any
 
-from rcl_interfaces.msg import ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
+import yaml
 
 from .parameter_tables import constraints
 from ..errors import SettingsError
@@ -21,15 +26,9 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     Declare a table's parameters on a node, with descriptors; return their values by name.
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
-    belongs to no declared parameter.
+    is given to this node by its name and belongs to no declared parameter.
     """
     for spec in table:
-        descriptor = ParameterDescriptor(
-            name=spec.name,
-            description=spec.sentence,
-            read_only=spec.read_only,
-            additional_constraints=constraints(spec),
-        )
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
         # type.
         kind = Parameter.Type[spec.kind.upper()]
@@ -38,7 +37,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             parameter = node.declare_parameter(spec.name, default)
         except InvalidParameterTypeException as error:
             raise SettingsError(
-                f'{spec.name} must be of type {spec.kind} (default {spec.default!r}): {error}.'
+                f'{spec.name} must be of type {spec.kind} (default {spec.default!r}).'
             ) from error
         if parameter.value is None:
             # If one parameter had no value, `ros2 param dump` would print none of them.
@@ -47,24 +46,11 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             check(spec, parameter.value)
         # The descriptor is set last, so that `check` is the first to refuse a value out of range:
         # its message is clearer than rclpy's.
-        descriptor.type = kind.value
-        node.set_descriptor(spec.name, descriptor)
-    _refuse_unknown(node)
-    return values(node, table)
-
-
-def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
-    """Return the present values of a table's parameters by name."""
-    return {spec.name: node.get_parameter(spec.name).value for spec in table}
-
-
-def _refuse_unknown(node: Any) -> None:
-    # rclpy has declared its own parameters by now, except QoS overrides, which come with
-    # publishers and subscriptions. No public function lists values given for undeclared
-    # parameters.
+        node.set_descriptor(spec.name, _descriptor(spec, kind))
     unknown = sorted(
         name
-        for name in node._parameter_overrides
+        for name in _given_names(node.get_fully_qualified_name(), sys.argv)
+        # QoS overrides are declared later, with publishers and subscriptions.
         if not node.has_parameter(name) and not name.startswith('qos_overrides.')
     )
     if unknown:
@@ -73,6 +59,78 @@ def _refuse_unknown(node: Any) -> None:
             '`franka-dynamics node defaults` prints all of them. ROS would ignore a misspelt one '
             'silently, so nothing is started.'
         )
+    return values(node, table)
+
+
+def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
+    descriptor = ParameterDescriptor(
+        name=spec.name,
+        type=kind.value,
+        description=spec.sentence,
+        read_only=spec.read_only,
+        additional_constraints=constraints(spec),
+    )
+    # A range with both ends, of which rqt makes a slider; one with a single end stays text.
+    if spec.minimum is not None and spec.maximum is not None:
+        if spec.kind == 'integer':
+            whole = IntegerRange(from_value=int(spec.minimum), to_value=int(spec.maximum))
+            descriptor.integer_range = [whole]
+        elif spec.kind == 'double':
+            ends = FloatingPointRange(from_value=spec.minimum, to_value=spec.maximum)
+            descriptor.floating_point_range = [ends]
+    return descriptor
+
+
+def _given_names(node: str, words: Sequence[str]) -> set[str]:
+    """
+    Return the names of the parameters that a command line gives a node by its full name.
+
+    Words without a node (-p scale:=1.0) count, because they are for this process. A section of a
+    file whose node is a wildcard (/**) does not: it is for every node.
+    """
+    given = set()
+    for flag, word in pairwise(words):
+        if flag in ('-p', '--param'):
+            name = word.partition(':=')[0]
+            own, _, name = name.rpartition(':')
+            if own in ('', node.rpartition('/')[2]):
+                given.add(name)
+        elif flag == '--params-file':
+            content = yaml.safe_load(Path(word).read_text(encoding='utf-8')) or {}
+            for section, parameters in _sections(content):
+                last = section.rpartition('/')[2]
+                if '*' not in last and re.fullmatch(_pattern(section), node):
+                    given |= {name for name, _ in _flat(parameters)}
+    return given
+
+
+def _sections(content: Mapping[str, Any], path: str = '') -> Iterator[tuple[str, Any]]:
+    """Yield the full name of each node of a parameter file, which may nest them, and its part."""
+    for key, value in content.items():
+        if key == 'ros__parameters':
+            yield path, value
+        elif isinstance(value, dict):
+            yield from _sections(value, f'{path}/{str(key).strip("/")}')
+
+
+def _pattern(section: str) -> str:
+    """Return a regular expression for the full names of the nodes of a section of a file."""
+    tokens = section.removeprefix('/').split('/')
+    known = {'*': '/[^/]+', '**': '(/[^/]+)*'}
+    return ''.join(known.get(token, f'/{re.escape(token)}') for token in tokens)
+
+
+def _flat(parameters: Mapping[str, Any] | None, group: str = '') -> Iterator[tuple[str, Any]]:
+    for name, value in (parameters or {}).items():
+        if isinstance(value, dict):
+            yield from _flat(value, f'{group}{name}.')
+        else:
+            yield f'{group}{name}', value
+
+
+def values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
+    """Return the present values of a table's parameters by name."""
+    return {spec.name: node.get_parameter(spec.name).value for spec in table}
 
 
 def check_changes(
@@ -90,6 +148,11 @@ def check_changes(
         spec = specs.get(change.name)
         if spec is None:
             continue
+        if change.type_ is not Parameter.Type[spec.kind.upper()]:
+            raise SettingsError(
+                f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
+                f'{spec.kind}.'
+            )
         check(spec, change.value)
         before = node.get_parameter(change.name).value
         if spec.while_inactive and active and change.value != before:

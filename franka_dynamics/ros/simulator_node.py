@@ -49,6 +49,7 @@ class SimulatorNode(Node):
     """
 
     def __init__(self, **node_options: Any) -> None:
+        self._log: StepLog | None = None  # first: rclpy destroys a node whose __init__ raises
         super().__init__('simulator', **{'namespace': SIMULATION, **node_options})
         parameters = declare(self, table('simulator'))
         description = load_arm(parameters)

@@ -344,13 +344,14 @@ def probe():
 
 
 @pytest.fixture
-def make_node():
+def make_node(monkeypatch):
     """Make nodes in this process, each with a context and ROS arguments of its own."""
     with ExitStack() as ends:
 
         def make(kind, *arguments, **options):
-            context = Context()
-            rclpy.init(args=['--ros-args', *map(str, arguments)], context=context)
+            context, words = Context(), ['--ros-args', *map(str, arguments)]
+            rclpy.init(args=words, context=context)
+            monkeypatch.setattr('sys.argv', ['node', *words])
             ends.callback(context.try_shutdown)
             node = kind(context=context, **options)
             ends.callback(node.destroy_node)

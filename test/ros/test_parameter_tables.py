@@ -11,7 +11,7 @@ import yaml
 
 from franka_dynamics.control.feedforward import Limits
 from franka_dynamics.control.settings import Settings, TARGETS
-from franka_dynamics.errors import FrankaDynamicsError
+from franka_dynamics.errors import FrankaDynamicsError, SettingsError
 from franka_dynamics.names import REPAIRS
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.parameter_tables import generated_files, made_of, settings_from, table
@@ -119,6 +119,49 @@ def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, 
     # its name.
     with refuses(FrankaDynamicsError, *names):
         make_node(SimulatorNode, *words, '-r', '__node:=refused')
+
+
+@pytest.mark.parametrize(
+    ('section', 'refused'),
+    [
+        ('/**', False),
+        ('/*', False),
+        ('/elsewhere/mine', False),
+        ('/mine', True),
+        ('mine', True),
+        ('/**/mine', True),
+    ],
+)
+def test_of_a_file_only_what_names_the_node_must_be_its_parameter(
+    section, refused, make_node, tmp_path
+):
+    shared = {'robot_type': 'fer', 'update_rate': 1000, 'controller': {'type': 'effort'}}
+    file = tmp_path / 'shared.yaml'
+    file.write_text(yaml.safe_dump({section: {'ros__parameters': shared}}))
+    words = '--params-file', file, '-r', '__node:=mine', '-r', '__ns:=/'
+    if refused:
+        with refuses(SettingsError, 'controller.type', 'update_rate'):
+            make_node(SimulatorNode, *words)
+        return
+    arm = 'fr3' if 'elsewhere' in section else 'fer'
+    assert make_node(SimulatorNode, *words).get_parameter('robot_type').value == arm
+
+
+def test_one_file_may_nest_nodes_of_which_each_takes_its_own(make_node, tmp_path):
+    file = tmp_path / 'both.yaml'
+    mine, other = {'ros__parameters': {'robot_type': 'fer'}}, {'ros__parameters': {'rate': 5}}
+    file.write_text(yaml.safe_dump({'left': {'mine': mine}, 'right': {'mine': other}}))
+    words = '--params-file', file, '-r', '__node:=mine', '-r'
+    node = make_node(SimulatorNode, *words, '__ns:=/left')
+    assert node.get_parameter('robot_type').value == 'fer'
+    with refuses(SettingsError, 'rate: no such parameter'):
+        make_node(SimulatorNode, *words, '__ns:=/right')
+
+
+def test_a_number_with_two_bounds_is_described_by_a_range(declared):
+    node = declared('feedforward')
+    assert node.describe_parameter('min_input_rate').floating_point_range[0].from_value == 1.0
+    assert node.describe_parameter('scale').floating_point_range[0].to_value == 1.0
 
 
 def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):

@@ -145,7 +145,7 @@ def test_a_payload_put_on_and_taken_off_leaves_torques_the_same(world):
         ({'target': 'x' * 10**6}, 'target'),
         ({'scale': np.nan}, 'scale'),
         ({'payload': [np.nan] * 10}, 'payload'),
-        ({'scale': True}, 'DOUBLE'),
+        ({'scale': True}, 'type bool; it must be double'),
     ],
     ids=lambda one: ' '.join(one) if isinstance(one, dict) else one,
 )
