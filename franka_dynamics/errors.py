@@ -75,6 +75,10 @@ class UrdfError(DescriptionError):
     """A URDF cannot be read, is inconsistent, or does not contain the expected chain."""
 
 
+class UrdfWarning(UserWarning):
+    """What a URDF says, or lacks, changes the torques of the arm that was loaded from it."""
+
+
 class InertiaError(FrankaDynamicsError, ValueError):
     """Inertial parameters or a pose are malformed, impossible, or make M(q) singular."""
 

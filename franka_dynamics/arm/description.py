@@ -152,6 +152,9 @@ class ArmDescription(ArmFields):
     torque_notes : tuple of str
         Those of the notes that say what changes torques: a tilted mount, joints that are held,
         links without mass, links that are not physical.
+    link_names : tuple of str, n of them or none
+        Names of the moving links in the URDF that the arm was read from, for sentences; not stored
+        in arm files.
     rated_load : float or None
         The manufacturer's largest mass on the flange [kg]; None if the arm file states none.
     carried : float
@@ -192,6 +195,7 @@ class ArmDescription(ArmFields):
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
+    link_names: tuple[str, ...] = ()
     carried: float = 0.0
     urdf: UrdfOrigin | None = None
 
@@ -387,17 +391,18 @@ class ArmDescription(ArmFields):
     def inconsistencies(self) -> tuple[str, ...]:
         """Return one sentence for each link whose mass or inertia no real body can have."""
         sentences = []
-        for joint, link in zip(self.joints, self.links):
+        behind = [f'the link behind {joint.name}' for joint in self.joints]
+        for name, link in zip([f'link {one!r}' for one in self.link_names] or behind, self.links):
             if link.is_physical():
                 if link.mass > _POINT_MASS and link.least_density() > _MOST_DENSITY:
                     sentences.append(
-                        f'the link behind {joint.name} is denser than any metal, as if its mass '
+                        f'{name} is denser than any metal, as if its mass '
                         f'were in grams: {link.mass:g} kg with {link.least_density():.3g} kg/m^3'
                     )
                 continue
             sentence = (
-                f'the link behind {joint.name} is not physical: its pseudo-inertia has an '
-                f'eigenvalue of {link.consistency_margin():.3g}'
+                f'{name} is not physical: its pseudo-inertia has an eigenvalue of '
+                f'{link.consistency_margin():.3g}'
             )
             if (missing := -link.triangle_margin()) > 0.0:
                 sentence += (
@@ -422,9 +427,12 @@ class ArmDescription(ArmFields):
         """
         sentences = self.inconsistencies()
         if sentences:
-            raise InertiaError(
-                f'The inertial set {self.inertial_set!r} of {self.name} cannot be used for '
-                f'{purpose}: {"; ".join(sentences)}. Choose another set, or ask for its nearest '
-                'physically consistent parameters where the set states its rounding '
-                '(repair: nearest_within_rounding).'
+            what = f'The inertial set {self.inertial_set!r} of {self.name}'
+            fix = (
+                'Choose another set, or ask for its nearest physically consistent parameters '
+                'where the set states its rounding (repair: nearest_within_rounding).'
             )
+            if self.link_names:
+                what, fix = f'The URDF of {self.name}', 'Correct <inertial> of these links.'
+            reasons = '; '.join(sentences)
+            raise InertiaError(f'{what} cannot be used for {purpose}: {reasons}. {fix}')

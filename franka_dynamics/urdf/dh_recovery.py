@@ -174,6 +174,7 @@ def recover_rows(
         base=base,
         base_link=standing and standing.expressed_in(inverse_transform(base)),
         source=chain.source,
+        link_names=tuple(joint.link for joint in chain.joints),
     )
     links = (
         joint.inertia.expressed_in(inverse_transform(frame) @ joint.frame)

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 import math
 from pathlib import Path
+import re
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -145,7 +146,8 @@ def parse_urdf(text: str, source: str = 'the URDF') -> UrdfDocument:
         message names the source, the element, the value and the fix.
 
     """
-    robot, notes = _robot(text, source), list[str]()
+    text, notes = _with_declared_prefixes(text)
+    robot = _robot(text, source)
     links = {name: _has_inertia(link) for name, link in _named(robot, 'link').items()}
     joints = {name: _joint(name, joint, notes) for name, joint in _named(robot, 'joint').items()}
     _require_tree(robot, links, joints.values())
@@ -201,6 +203,24 @@ class _Part:
         return float(self.vector(key, count=1)[0])
 
 
+def _with_declared_prefixes(text: str) -> tuple[str, list[str]]:
+    """
+    Return a text with declarations of the namespace prefixes that it lacks, and notes on them.
+
+    Pinocchio and ROS read such a text; Python's parser does not.
+    """
+    try:
+        ElementTree.fromstring(text)
+    except (ElementTree.ParseError, UnicodeEncodeError) as reason:
+        if 'unbound prefix' in str(reason):
+            used = dict.fromkeys(re.findall(r'[<\s]/?([A-Za-z_][\w.-]*):[\w.-]+[\s=/>]', text))
+            missing = [one for one in used if f'xmlns:{one}' not in text and one != 'xmlns']
+            notes = [f'the namespace prefix {one!r} is not declared.' for one in missing]
+            declared = ''.join(f' xmlns:{one}="{one}"' for one in missing)
+            return re.sub(r'<robot(?=[\s>])', f'<robot{declared}', text, count=1), notes
+    return text, []
+
+
 def _robot(text: str, source: str) -> _Part:
     problem = ''
     try:
@@ -222,6 +242,8 @@ def _robot(text: str, source: str) -> _Part:
         problem = (
             'is a xacro file that has not been expanded; run "xacro FILE > robot.urdf" first.'
         )
+    elif not robot.get('name'):
+        problem = '<robot> has no name, which URDF requires; write <robot name="...">.'
     if problem:
         raise UrdfError(f'{source}: {problem}')
     return _Part(robot, f'{source}:')
@@ -319,7 +341,7 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
     if limit is None:
         raise joint.error(
             f' is {kind} without <limit>; URDF requires effort and velocity limits for it. Give '
-            'them, or make the joint continuous.'
+            f'them{", or make the joint continuous" if kind == "revolute" else ""}.'
         )
     stated = () if kind == 'continuous' else limit.element.attrib.keys() & {'lower', 'upper'}
     bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
@@ -327,11 +349,9 @@ def _limits(joint: _Part, limit: _Part | None, kind: str) -> tuple[JointLimits |
         bounds[key] = limit.number(key)
         if abs(bounds[key]) >= UNLIMITED:
             bounds[key] = math.copysign(math.inf, bounds[key])
-    doubts = [
-        f'has a limit of 0 on its {key}, which forbids any; if it is unknown, give a true one.'
-        for key in ('effort', 'velocity')
-        if bounds[key] == 0.0
-    ]
+    zero = [key for key in ('effort', 'velocity') if bounds[key] == 0.0]
+    doubts = [f'has {key}="0" as its limit, taken for unknown.' for key in zero]
+    bounds.update(dict.fromkeys(zero, math.inf))
     if not stated and kind != 'continuous':
         doubts.append(
             'has neither a lower nor an upper limit, which URDF reads as 0 to 0: it could not '

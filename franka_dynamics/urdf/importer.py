@@ -12,6 +12,7 @@ import numpy as np
 
 from .dh_recovery import recover_rows
 from .document import parse_urdf, read_urdf, UrdfDocument
+from .plausibility import find_doubts
 from .serial_chain import find_chains, read_chain, SerialChain
 from ..arm.arm_file import ALIASES, available_arms, is_urdf_text, load
 from ..arm.denavit_hartenberg import Convention
@@ -83,8 +84,15 @@ def import_urdf(
     home = np.clip(0.0, arm.limit('lower'), arm.limit('upper'))
     arm = replace(arm, name=name or arm.name, home=home, inertial_set=IMPORTED)
     questions = effort_questions(arm)
-    torque_notes = (*left_out, *chain.torque_notes, *_doubtful_masses(chain, arm))
-    notes = [f'{question} It is taken for none.' for question in questions.values()]
+    bodies = {name for joint in chain.joints for name in (*joint.bodies, joint.name)}
+    doubts = [doubt for doubt in find_doubts(document) if bodies.intersection(doubt.names)]
+    refused = arm.inconsistencies()
+    impossible = [str(doubt) for doubt in doubts if doubt.impossible] or refused
+    torque_notes = (*left_out, *chain.torque_notes, *_missing_masses(chain), *impossible)
+    if refused:
+        torque_notes += ('simulator and node will refuse this arm.',)
+    notes = [str(doubt) for doubt in doubts if not doubt.impossible]
+    notes += [f'{question} It is taken for none.' for question in questions.values()]
     joints = tuple(
         replace(one, limits=replace(one.limits, effort=np.inf)) if one.name in questions else one
         for one in arm.joints
@@ -150,14 +158,17 @@ def _without_gripper(document: UrdfDocument, chain: tuple[str, ...]) -> tuple[st
     return chain
 
 
-def _doubtful_masses(chain: SerialChain, description: ArmDescription) -> list[str]:
-    """Return notes on links without mass, and on links that are not physical."""
-    notes = [f'the link {link} and what is fixed to it have no mass.' for link in chain.massless]
-    notes += [
-        f'{sentence}; simulator and node will refuse it.'
-        for sentence in description.inconsistencies()
-    ]
-    return notes
+def _missing_masses(chain: SerialChain) -> list[str]:
+    """Return a note on links without mass."""
+    if not chain.massless:
+        return []
+    links = ', '.join(map(repr, chain.massless))
+    if len(chain.massless) == len(chain.joints):
+        return [
+            f'{chain.source}: no moving link has an <inertial> with mass ({links}): M, C dq and g '
+            'are zero, and only the geometry can be used.'
+        ]
+    return [f'{links}: neither the link nor what is fixed to it has an <inertial> with mass.']
 
 
 def detect_arm(

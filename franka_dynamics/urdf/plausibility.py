@@ -162,10 +162,11 @@ def _impossible(link: LinkInertia) -> str:
     if link.is_physical():
         return ''
     tensor = link.inertia_at_center_of_mass
-    for i, name in enumerate(_DIAGONAL):
-        moment, rest = tensor[i, i], np.trace(tensor) - tensor[i, i]
+    for name, moment in zip(_DIAGONAL, np.diag(tensor)):
         if moment < 0.0:
             return f'{name}="{moment:g}" is negative, which no real body has'
+    for i, name in enumerate(_DIAGONAL):
+        moment, rest = tensor[i, i], np.trace(tensor) - tensor[i, i]
         if moment > rest:
             first, second = (one for one in _DIAGONAL if one != name)
             sum_of = f'more than {first} + {second} = {rest:.6g}'

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+import warnings
 
 from numpy.typing import ArrayLike
 
@@ -14,7 +15,9 @@ from ..arm.arm_file import AS_LISTED, is_urdf, is_urdf_text, with_hand
 from ..arm.description import ArmDescription
 from ..arm.inertia import LinkInertia
 from ..arm.payload import as_payload
-from ..errors import DescriptionError
+from ..errors import DescriptionError, UrdfWarning
+
+_MOST_WARNINGS = 5
 
 
 def load_arm(
@@ -59,7 +62,8 @@ def load_arm(
     Returns
     -------
     ArmDescription
-        The arm. For a URDF, its `notes` are those of `import_urdf`.
+        The arm. For a URDF, its `notes` are those of `import_urdf`. What changes torques
+        (`torque_notes`) is also given as UrdfWarnings.
 
     Raises
     ------
@@ -76,6 +80,8 @@ def load_arm(
     """
     if is_urdf(arm):
         description = _from_urdf(arm, inertial_set, hand, prefix, repair)
+        for sentence in _bounded(description.torque_notes):
+            warnings.warn(sentence, UrdfWarning, stacklevel=2)
     else:
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     if payload is None:
@@ -100,6 +106,12 @@ def _from_urdf(
     from .importer import import_urdf
 
     return with_hand(import_urdf(arm, prefix=prefix), hand)
+
+
+def _bounded(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return at most _MOST_WARNINGS notes and, if there are more, how many there are."""
+    more = len(notes) - _MOST_WARNINGS
+    return notes if more <= 0 else (*notes[:-more], f'and {more} more: see notes of the arm.')
 
 
 def described(arm: ArmDescription | str | Path) -> ArmDescription:

@@ -32,12 +32,14 @@ from ..arm.friction import ViscousCoulombFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.link_names import link_names
 from ..arm.shapes import Shape, ShapeKind
+from ..errors import InertiaError, listed
 from ..files import write_text
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors.
 _DECIMALS = 15
+_LEAST_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _STANDING = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
@@ -300,11 +302,12 @@ def mjcf_text(
     Raises
     ------
     InertiaError
-        If a link is not physical, which MuJoCo would refuse.
+        If a link is not physical, or has no mass or inertia, which MuJoCo would refuse.
 
     """
     description = described(description)
     description.require_physical('an MJCF')
+    _require_mass(description)
     friction: list[dict[str, str]] = [{}] * description.n
     if not ideal:
         friction = _mjcf_friction(description)
@@ -337,6 +340,21 @@ def mjcf_text(
         ElementTree.SubElement(keyframe, 'key', name='home', qpos=number_text(*description.home))
     ElementTree.indent(root)
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _require_mass(description: ArmDescription) -> None:
+    """Raise InertiaError for a moving link without mass or inertia, which MuJoCo refuses."""
+    names = description.link_names or tuple(f'behind {joint.name}' for joint in description.joints)
+    empty = [
+        f'{name} ({link.mass:g} kg)'
+        for name, link in zip(names, description.links)
+        if min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _LEAST_INERTIA
+    ]
+    if empty:
+        raise InertiaError(
+            f'{description.name}: MuJoCo moves no link without mass and inertia; give <inertial> '
+            f'(in an arm file: mass and inertia) of link {listed(empty)}.'
+        )
 
 
 def write_mjcf(description: ArmDescription | str | Path, path: str | Path, **options: Any) -> None:

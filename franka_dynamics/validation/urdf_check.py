@@ -183,6 +183,7 @@ def model_from_urdf(
         links=found.second.links,
         base_link=standing and standing.expressed_in(inverse_transform(reference.base)),
         torque_notes=chain.torque_notes,
+        link_names=tuple(joint.link for joint in chain.joints),
         rounding=0.0,
         inertial_set=verdict.inertial_set,
         hand=verdict.hand,

@@ -183,7 +183,7 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
 def test_a_published_set_that_is_not_physical_passes_with_a_note():
     _, verdict = model_from_urdf(rewritten(FER, **links_of(COARSE)), GAZ)
     assert verdict.inertial_set == 'franka_description'
-    assert verdict.notes[0].startswith('the link behind fer_joint4 is not physical')
+    assert verdict.notes[0].startswith("link 'fer_link4' is not physical")
 
 
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():

@@ -1,0 +1,133 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `load` says of a URDF: warnings of what changes torques, refusals with a fix."""
+
+import warnings
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import franka_dynamics as fd
+from franka_dynamics.arm import load
+from franka_dynamics.errors import InertiaError, UrdfError, UrdfWarning
+from franka_dynamics.urdf.writer import mjcf_text, urdf_text
+
+from .urdf_texts import edited, with_elements, without
+from ..agreement import assert_near, refuses
+
+FER = urdf_text(load('fer'))
+LINKS = [f'fer_link{i}' for i in range(1, 8)]
+JOINT3, LINK3 = "joint[@name='fer_joint3']", "link[@name='fer_link3']"
+
+
+def warned(text):
+    """Return the arm of a text and the sentences that `load` warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        arm = fd.load(text)
+    assert all(one.category is UrdfWarning for one in caught)
+    return arm, [str(one.message) for one in caught]
+
+
+def massless(*links):
+    text = FER
+    for link in links:
+        text = without(text, f"link[@name='{link}']", 'inertial')
+    return text
+
+
+def test_a_sound_urdf_warns_of_nothing():
+    assert warned(FER)[1] == []
+
+
+def test_links_without_inertials_are_named_once():
+    _, (sentence,) = warned(massless('fer_link3', 'fer_link5'))
+    assert "'fer_link3', 'fer_link5'" in sentence
+
+
+def test_a_urdf_without_any_inertial_says_that_torques_are_zero():
+    arm, (sentence,) = warned(massless(*LINKS))
+    assert all(name in sentence for name in ('the URDF', *LINKS, 'zero'))
+    assert not fd.Model(arm).mass_matrix(arm.home).any()
+
+
+@pytest.mark.parametrize('link', LINKS)
+def test_an_impossible_tensor_is_named_by_link_and_entry(link):
+    text = edited(FER, f"link[@name='{link}']/inertial/inertia", iyy='-0.5')
+    arm, (sentence, refused) = warned(text)
+    assert all(word in sentence for word in (link, '<inertia>', 'iyy="-0.5"'))
+    assert 'refuse' in refused
+    with refuses(InertiaError, link, '<inertial>') as refusal:
+        arm.require_physical('anything')
+    assert 'repair' not in str(refusal.value)  # which a URDF has not
+
+
+def test_warnings_are_bounded_in_number():
+    text = FER
+    for link in LINKS:
+        text = edited(text, f"link[@name='{link}']/inertial/inertia", iyy='-0.5')
+    arm, sentences = warned(text)
+    assert len(sentences) < len(arm.torque_notes)
+
+
+@pytest.mark.parametrize('key', ['effort', 'velocity'])
+def test_a_limit_of_zero_is_unknown(key):
+    arm, _ = warned(edited(FER, f'{JOINT3}/limit', **{key: '0'}))
+    assert getattr(arm.joints[2].limits, key) == np.inf
+    assert any(f'{key}="0"' in note and 'fer_joint3' in note for note in arm.notes)
+
+
+def test_an_mjcf_of_unknown_efforts_loads():
+    text = FER
+    for i in range(1, 8):
+        text = edited(text, f"joint[@name='fer_joint{i}']/limit", effort='0')
+    arm, _ = warned(text)
+    model = mujoco.MjModel.from_xml_string(mjcf_text(arm, ideal=True))
+    data = mujoco.MjData(model)
+    data.qpos[:] = arm.home
+    mujoco.mj_forward(model, data)
+    reading = pin.buildModelFromXML(text)
+    weight = pin.computeGeneralizedGravity(reading, reading.createData(), arm.home)
+    assert_near(data.qfrc_bias, weight, 1e-9)
+
+
+@pytest.mark.parametrize(
+    'text',
+    [
+        massless('fer_link3'),
+        edited(
+            FER,
+            f'{LINK3}/inertial/inertia',
+            **dict.fromkeys(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), '0'),
+        ),
+    ],
+    ids=['no mass', 'a point mass'],
+)
+def test_an_mjcf_that_mujoco_would_refuse_is_refused_by_link(text):
+    arm, _ = warned(text)
+    with refuses(InertiaError, 'fer_link3', 'MuJoCo'):
+        mjcf_text(arm)
+
+
+@pytest.mark.parametrize('xml', ['<sensor:camera name="rgb"/>', '<a b:c="1"/>'])
+def test_a_prefix_that_is_not_declared_is_read_as_pinocchio_reads_it(xml):
+    text = with_elements(FER, f'<gazebo>{xml}</gazebo>')
+    arm, _ = warned(text)
+    assert any('not declared' in note for note in arm.notes)
+    reading = pin.buildModelFromXML(text)
+    weight = pin.computeGeneralizedGravity(reading, reading.createData(), arm.home)
+    assert_near(fd.Model(arm).gravity(arm.home), weight, 1e-9)
+
+
+def test_a_robot_without_a_name_is_refused_with_the_fix():
+    with refuses(UrdfError, '<robot>', 'name="'):
+        fd.load(FER.replace('<robot name="fer">', '<robot>'))
+
+
+def test_a_slide_without_limits_stays_a_slide():
+    slide = without(edited(FER, JOINT3, type='prismatic'), JOINT3, 'limit')
+    with refuses(UrdfError, 'fer_joint3', 'prismatic', '<limit>') as refusal:
+        fd.load(slide)
+    assert 'continuous' not in str(refusal.value)

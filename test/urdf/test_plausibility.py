@@ -1,0 +1,153 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that people put into URDFs are doubted at the right entry; sound arms are not."""
+
+import re
+
+import numpy as np
+import pytest
+import trimesh
+
+from franka_dynamics.resources import share_directory
+from franka_dynamics.urdf.document import parse_urdf
+from franka_dynamics.urdf.plausibility import find_doubts
+from franka_dynamics.validation.link_meshes import mesh_reader
+
+from .urdf_texts import edited
+
+SIZE, MASS = (0.1, 0.12, 0.4), 3.0  # of each link, a homogeneous box [m, kg]
+BOX = '<geometry><box size="0.1 0.12 0.4"/></geometry>'
+FILE = 'package://toy/meshes/box.stl'
+MESH = f'<geometry><mesh filename="{FILE}" scale="1e-3 1e-3 1e-3"/></geometry>'
+
+
+def side(name, geometry=BOX, links=3):
+    """Return links and joints of an arm whose links are homogeneous boxes along z."""
+    x, y, z = np.square(SIZE) * MASS / 12.0
+    tensor = f'ixx="{y + z}" ixy="0" ixz="0" iyy="{x + z}" iyz="0" izz="{x + y}"'
+    parts, parent = [], 'base'
+    for i in range(1, links + 1):
+        link = f'{name}link{i}'
+        parts.append(
+            f'<link name="{link}"><inertial><origin xyz="0 0 0.2"/><mass value="{MASS}"/>'
+            f'<inertia {tensor}/></inertial>'
+            f'<collision><origin xyz="0 0 0.2"/>{geometry}</collision></link>'
+            f'<joint name="{name}joint{i}" type="revolute"><parent link="{parent}"/>'
+            f'<child link="{link}"/><origin xyz="0 0 0.4"/><axis xyz="0 1 0"/>'
+            '<limit lower="-2" upper="2" effort="50" velocity="2"/></joint>'
+        )
+        parent = link
+    return ''.join(parts)
+
+
+ARM = f'<robot name="toy"><link name="base"/>{side("")}</robot>'
+TWO = f'<robot name="two"><link name="base"/>{side("left_")}{side("right_")}</robot>'
+# The same link lying along x, which its joint has to hold.
+LYING = edited(ARM, "joint[@name='joint1']/origin", rpy='0 1.5707963 0')
+LINK = "link[@name='{}link2']/inertial/{}"
+INERTIA = LINK.format('', 'inertia')
+
+
+def doubts(text, read_mesh=None):
+    document = parse_urdf(text)
+    return find_doubts(document, read_mesh) if read_mesh else find_doubts(document)
+
+
+def tensor_times(factor):
+    moments = np.square(SIZE) * MASS / 12.0
+    return {
+        f'i{axis * 2}': str(factor * (moments.sum() - moment))
+        for axis, moment in zip('xyz', moments)
+    }
+
+
+@pytest.mark.parametrize('text', [ARM, TWO, LYING.replace('"50"', '"200"')])
+def test_a_sound_arm_is_not_doubted(text):
+    assert doubts(text) == ()
+
+
+@pytest.mark.parametrize(
+    ('text', 'names', 'entry', 'asked'),
+    [
+        (edited(ARM, INERTIA, **tensor_times(1e6)), ('link2',), '<inertia>', '1e-6'),
+        (edited(ARM, INERTIA, **tensor_times(1e4)), ('link2',), '<inertia>', '1e-4'),
+        (edited(ARM, INERTIA, **tensor_times(30.0)), ('link2',), '<inertia>', None),
+        (edited(ARM, INERTIA, izz='6.1'), ('link2',), '<inertia>', 'izz 0.061'),
+        (edited(ARM, INERTIA, ixy='0.9'), ('link2',), '<inertia>', 'ixy 0.0009'),
+        (edited(ARM, INERTIA, iyy='-0.04'), ('link2',), '<inertia>', None),
+        (edited(ARM, LINK.format('', 'origin'), xyz='0 0 200'), ('link2',), '<origin>', None),
+        (edited(ARM, LINK.format('', 'origin'), xyz='0 0.2 0.2'), ('link2',), '<origin>', None),
+        (edited(ARM, LINK.format('', 'mass'), value='43'), ('link2',), '<mass>', None),
+        (LYING, ('joint1',), '<limit> effort', None),
+        (
+            edited(TWO, LINK.format('left_', 'mass'), value='3.4'),
+            ('left_link2', 'right_link2'),
+            '<mass> [kg]',
+            None,
+        ),
+        (
+            edited(TWO, LINK.format('right_', 'inertia'), izz='0.02'),
+            ('left_link2', 'right_link2'),
+            '<inertia>, principal moments [kg m^2]',
+            None,
+        ),
+    ],
+)
+def test_a_fault_is_doubted_at_its_entry(text, names, entry, asked):
+    found = [doubt for doubt in doubts(text) if doubt.entry == entry]
+    assert [doubt.names for doubt in found] == [names]
+    question = re.search(r'; is (.*)\?$', found[0].reason)
+    assert (question is None) == (asked is None)
+    assert asked is None or asked in question.group(1)
+
+
+def test_without_shapes_a_link_is_compared_with_the_arm():
+    bare = re.sub('<collision>.*?</collision>', '', ARM)
+    assert doubts(bare) == ()
+    (found,) = doubts(edited(bare, INERTIA, **tensor_times(1e6)))
+    assert (found.names, found.entry) == (('link2',), '<inertia>')
+
+
+@pytest.mark.parametrize(
+    ('mass', 'doubted'), [(MASS, False), (100.0, True), (0.05, True), (1e3 * MASS, True)]
+)
+def test_density_follows_from_a_mesh_beside_the_file(tmp_path, mass, doubted):
+    # Given a mesh in millimetres in a package that the URDF lies in.
+    folder = tmp_path / 'toy' / 'meshes'
+    folder.mkdir(parents=True)
+    trimesh.creation.box(1e3 * np.array(SIZE)).export(folder / 'box.stl')
+    file = tmp_path / 'toy' / 'urdf' / 'toy.urdf'
+    text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
+    # When one link, or all, have another mass with the tensor to it.
+    text = text.replace(f'mass value="{MASS}"', f'mass value="{mass}"')
+    missing = []
+    found = [one for one in doubts(text, mesh_reader(file, missing)) if 'kg/m^3' in one.reason]
+    # Then all three densities are doubted or none.
+    assert missing == []
+    assert len(found) == (3 if doubted else 0)
+
+
+def test_a_mesh_that_is_missing_is_named_and_not_judged(tmp_path):
+    missing = []
+    text = f'<robot name="toy"><link name="base"/>{side("", MESH)}</robot>'
+    assert doubts(text, mesh_reader(tmp_path / 'toy.urdf', missing)) == ()
+    assert set(missing) == {FILE}
+
+
+# Identified sets: of these numbers only sums act on a torque, and those fit. The shapes are
+# capsules that are smaller than the links.
+IDENTIFIED = {
+    'fer': {'fer_link1', 'fer_link2'},
+    'fr3': {'fr3_link6'},
+    'fr3v2': {'fr3v2_link3'},
+    'fr3v2_1': {'fr3v2_1_link3'},
+    'rpr': set(),
+}
+
+
+@pytest.mark.parametrize('arm', IDENTIFIED)
+def test_few_numbers_of_shipped_arms_are_doubted(arm):
+    text = (share_directory() / 'urdf' / f'{arm}.urdf').read_text('utf-8')
+    found = doubts(text)
+    assert {name for doubt in found for name in doubt.names} == IDENTIFIED[arm]
+    assert not any(doubt.impossible for doubt in found)
