@@ -86,8 +86,12 @@ def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_t
     ('pattern', 'text', 'note'),
     [
         ('revolute(.*?)<limit.*?/>', r'continuous\1', 'joint axis3 has no limits; none are'),
-        ('iyy="', 'iyy="9', 'the link behind axis1 is not physical'),
-        ('<inertial>.*?</inertial>', '', 'the link link1 and what is fixed to it have no mass.'),
+        ('iyy="', 'iyy="9', "link 'link1', <inertia>: i"),
+        (
+            '<inertial>.*?</inertial>',
+            '',
+            "'link1': neither the link nor what is fixed to it has an <inertial>",
+        ),
     ],
 )
 def test_what_is_missing_in_a_urdf_is_noted(pattern, text, note, imported):
@@ -125,6 +129,6 @@ def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams
     assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
     grams = re.sub('mass value="(.*?)"', lambda m: f'mass value="{1000 * float(m[1])}"', fer)
     _, said = imported(grams)
-    assert 'behind fer_joint4 is denser than any metal, as if its mass were in grams: 35' in said
-    with pytest.raises(InertiaError, match=r'fer_joint4 .*in grams'):
+    assert "link 'fer_link4' is denser than any metal, as if its mass were in grams: 35" in said
+    with pytest.raises(InertiaError, match=r'fer_link4. .*in grams'):
         import_urdf(grams).require_physical('a test')
